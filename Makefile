@@ -1,0 +1,53 @@
+# Everything runs in .venv, which the first target that needs it makes. `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# Tests and benchmarks read public data from here when it lies beside the checkout.
+ifndef VOUCH_DATA
+ifneq ($(wildcard ../shared/data/.),)
+export VOUCH_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.PHONY: help demo test check bench docs clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.core ## check the shipped examples and print a verdict (core dependencies only)
+	$(BIN)/python examples/demo.py demo-out
+
+test: $(VENV)/.dev ## run every test and doctest
+	$(BIN)/python -m pytest -q
+
+check: $(VENV)/.dev ## lint, formatting, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright --warnings
+
+bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA)
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/public_sets.py
+
+docs: $(VENV)/.dev ## run every example of README.md and docs/
+	$(BIN)/python -m pytest -q tests/house/test_documents_run.py tests/house/test_command_tree.py
+
+clean: ## remove the environment and what the targets wrote
+	rm -rf $(VENV) demo-out dist
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Vouch needs Python 3.11 or newer, '$(PYTHON)' is not: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	    echo "'$(PYTHON)' cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $(VENV)/.core $@

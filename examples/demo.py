@@ -1,0 +1,75 @@
+"""Check the shipped examples: one verdict in full, 24 claims, three answers. Reports go to the folder given."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import vouching
+from vouching.report import report_markdown
+from vouching.types import Report, Source, Verdict
+from vouching.types.serial import to_json
+
+HERE = Path(__file__).resolve().parent
+SHOWN = "factcheck_gpt-adba3a8710ff"
+"""The claim whose verdict is printed in full: Arsenal's league titles, counted wrong."""
+
+
+def main(folder: str = "demo-out") -> None:
+    """Run the three parts and say where the reports are."""
+    out = Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    claims = _rows("claims.jsonl")
+    show_verdict(next(row for row in claims if row["id"] == SHOWN))
+    check_claims(claims, out / "claims.jsonl")
+    for number, row in enumerate(_rows("answers.jsonl"), 1):
+        check_answer(row, out / f"answer-{number}")
+    print(f"\nReports: {out.resolve()} (answer-*.md to read, *.json for programs, claims.jsonl with every verdict)")
+
+
+def show_verdict(row: dict[str, Any]) -> None:
+    """Check one claim with the real command."""
+    vouch = Path(sys.executable).with_name("vouch")
+    print(f'$ vouch check "{row["claim"]}" --source-text ...\n', flush=True)
+    subprocess.run([vouch, "check", row["claim"], "--source-text", row["source"]], check=True)
+
+
+def check_claims(rows: list[dict[str, Any]], path: Path) -> None:
+    """Check claims by ChatGPT against web evidence and count the agreement with the annotators."""
+    verdicts = [vouching.check(row["claim"], row["source"]) for row in rows]
+    path.write_text("".join(to_json(verdict) + "\n" for verdict in verdicts), encoding="utf-8")
+    pairs = zip(rows, verdicts, strict=True)
+    agreed = sum(isinstance(verdict, Verdict) and verdict.label == row["gold"] for row, verdict in pairs)
+    print(f"\n{len(rows)} claims by ChatGPT against web evidence: {agreed} verdicts agree with the annotators")
+
+
+def check_answer(row: dict[str, Any], path: Path) -> None:
+    """Check a whole answer, write its report twice and count the known errors that were found."""
+    sources = [Source(**source) for source in row["sources"]]
+    report = vouching.check_response(row["response"], sources, question=row["question"])
+    path.with_suffix(".md").write_text(report_markdown(report), encoding="utf-8")
+    path.with_suffix(".json").write_text(to_json(report, indent=2), encoding="utf-8")
+    flagged = flagged_spans(report)
+    places = [row["response"].index(error["span"]) for error in row["known_errors"]]
+    found = sum(any(start <= place < end for start, end in flagged) for place in places)
+    print(
+        f"{path.name}: {len(report.findings)} claims, {len(flagged)} not supported; "
+        f"{found} of {len(places)} known errors found"
+    )
+
+
+def flagged_spans(report: Report) -> list[tuple[int, int]]:
+    """Where in the response the claims stand that its sources do not support."""
+    flagged = [f for f in report.findings if isinstance(f, Verdict) and not f.attributable]
+    return [(verdict.claim.span.start, verdict.claim.span.end) for verdict in flagged if verdict.claim.span]
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

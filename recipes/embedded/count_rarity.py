@@ -1,0 +1,54 @@
+"""Count how rare words are in general English: writes ``weights/rarity.txt`` of the embedded verifier.
+
+    VOUCH_DATA=... python recipes/embedded/count_rarity.py
+
+Counts, over the distinct sentences of attribution/train and attribution/nli (licensed for training), how many have a
+stem, and keeps the stems that at least ``LEAST`` of them have.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+from collections import Counter
+from pathlib import Path
+
+from vouching.text.sentences import sentence_spans
+from vouching.text.words import FUNCTION_WORDS, lower_words, stem
+
+LEAST = 40
+TARGET = Path(__file__).parents[2] / "src/vouching/verifiers/embedded/weights/rarity.txt"
+
+
+def main() -> None:
+    """Count and write the table."""
+    data = Path(os.environ["VOUCH_DATA"]) / "attribution"
+    counts: Counter[str] = Counter()
+    seen: set[str] = set()
+    for path in sorted([*data.glob("train/*.jsonl.gz"), *data.glob("nli/*.jsonl.gz")]):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                row = json.loads(line)
+                for text in (row["claim"], row["source"]):
+                    for start, end in sentence_spans(text):
+                        sentence = text[start:end]
+                        if sentence not in seen:
+                            seen.add(sentence)
+                            words = set(lower_words(text, start, end)) - FUNCTION_WORDS
+                            counts.update({stem(word) for word in words})
+    total = len(seen)
+    kept = sorted((w for w, count in counts.items() if count >= LEAST), key=lambda w: (-counts[w], w))
+    lines = [
+        "# Rarity of stems: ln(sentences / sentences that have the stem); written by recipes/embedded/count_rarity.py.",
+        f"# {total} distinct sentences of attribution/train and attribution/nli. '*' is the rarity of any other stem.",
+        f"* {math.log(total / (LEAST / 4)):.2f}",
+        *(f"{word} {math.log(total / counts[word]):.2f}" for word in kept),
+    ]
+    TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{len(kept)} stems from {total} sentences -> {TARGET}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Vouch checks what language models say against the evidence, and says why.
+
+>>> import vouching
+>>> verdict = vouching.check("The bridge opened in 1937.", "The bridge opened to traffic in 1973.")
+>>> verdict.label, verdict.fix_suggestion
+('Not Attributable', 'Change 1937 to 1973.')
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from vouching.version import __version__
+
+if TYPE_CHECKING:
+    from vouching.checker import Checker
+    from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, VouchError
+    from vouching.shortcuts import acheck, acheck_many, acheck_response, check, check_many, check_response
+    from vouching.types import Claim, Report, Source, Span, Unverified, Verdict
+
+_HOME = {
+    "Checker": "vouching.checker",
+    **dict.fromkeys(("check", "check_response", "check_many"), "vouching.shortcuts"),
+    **dict.fromkeys(("acheck", "acheck_response", "acheck_many"), "vouching.shortcuts"),
+    **dict.fromkeys(("Claim", "Report", "Source", "Span", "Unverified", "Verdict"), "vouching.types"),
+    **dict.fromkeys(
+        ("BackendError", "ConfigError", "InputError", "MissingExtraError", "VouchError"), "vouching.errors"
+    ),
+}
+
+__all__ = [
+    "BackendError", "Checker", "Claim", "ConfigError", "InputError", "MissingExtraError", "Report", "Source", "Span",
+    "Unverified", "Verdict", "VouchError", "__version__", "acheck", "acheck_many", "acheck_response", "check",
+    "check_many", "check_response",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'vouching' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

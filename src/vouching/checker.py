@@ -1,0 +1,192 @@
+"""The serve flow on one page: response -> decompose -> claims -> verify -> verdicts -> report (-> repair).
+
+Async inside, synchronous at the edge. In Python the sources of a call always belong to every claim of it. Left out:
+search for sources; pass what should be checked against.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from vouching.claims import decompose
+from vouching.errors import ConfigError, InputError
+from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, row_sources
+from vouching.repair import Rest, repair
+from vouching.types import Claim, Finding, NonClaim, Report, Source, Totals, Unverified, Usage, Verdict, VerdictWarning
+from vouching.verifiers.base import ClaimVerifier, Outcome
+from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+
+T = TypeVar("T")
+MODELS = ("embedded", "embedded:rules")
+"""Models that ``Checker`` knows; "embedded" is the best one that ships."""
+
+
+class Checker:
+    """Checks claims and whole responses against sources.
+
+    Args:
+        model: "embedded" (the default: offline, no model needed) or "embedded:rules".
+        threshold: score from which a claim counts as Attributable, in [0, 1].
+
+    Raises:
+        ConfigError: an unknown model, or a threshold outside [0, 1].
+
+    >>> checker = Checker(threshold=0.5)
+    >>> checker.check("It opened in 1937.", "The bridge opened in 1973.").fix_suggestion
+    'Change 1937 to 1973.'
+    """
+
+    def __init__(self, model: str = "embedded", threshold: float = 0.5) -> None:
+        if not 0.0 <= threshold <= 1.0:
+            raise ConfigError(f"threshold must lie in [0, 1], got {threshold}")
+        if model not in MODELS:
+            raise ConfigError(f"unknown model {model!r}; there are: {', '.join(MODELS)}")
+        self._verifier: ClaimVerifier = EmbeddedVerifier(threshold)
+
+    @overload
+    async def acheck(self, claim: ClaimLike, sources: SourcesLike) -> Outcome: ...
+    @overload
+    async def acheck(self, claim: Sequence[ClaimLike], sources: SourcesLike) -> list[Outcome]: ...
+    async def acheck(self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike) -> Outcome | list[Outcome]:
+        """Async twin of :meth:`check`."""
+        alone = isinstance(claim, (str, Claim))
+        claims = [as_claim(value, number) for number, value in enumerate([claim] if alone else claim, 1)]
+        outcomes = await self._verifier.verify(claims, as_sources(sources))
+        return outcomes[0] if alone else outcomes
+
+    @overload
+    def check(self, claim: ClaimLike, sources: SourcesLike) -> Outcome: ...
+    @overload
+    def check(self, claim: Sequence[ClaimLike], sources: SourcesLike) -> list[Outcome]: ...
+    def check(self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike) -> Outcome | list[Outcome]:
+        """Judge one claim, or each of a list of claims, against all ``sources``; see :func:`check`."""
+        return run(self.acheck(claim, sources))
+
+    async def acheck_response(
+        self, response: str, sources: SourcesLike, question: str | None = None, repair_rest: Rest | None = None
+    ) -> Report:
+        """Async twin of :meth:`check_response`."""
+        if not check_text(response, "the response").strip():
+            raise InputError("the response is empty: got no text, wanted an answer to take apart into claims")
+        evidence = as_sources(sources)
+        report = await self._report(response, evidence, question)
+        if repair_rest is not None:
+            report = await repair(report, lambda text: self._report(text, evidence, question), repair_rest)
+        return report
+
+    def check_response(
+        self, response: str, sources: SourcesLike, question: str | None = None, repair_rest: Rest | None = None
+    ) -> Report:
+        """Take a response apart, judge every claim of it, and repair it if asked; see :func:`check_response`."""
+        return run(self.acheck_response(response, sources, question, repair_rest))
+
+    async def acheck_many(
+        self, rows: Iterable[Mapping[str, Any]], on_error: Literal["continue", "raise"] = "continue"
+    ) -> AsyncIterator[Outcome | Report]:
+        """Async twin of :meth:`check_many`."""
+        for number, row in enumerate(rows, 1):
+            yield await self._row(row, number, on_error)
+
+    def check_many(
+        self, rows: Iterable[Mapping[str, Any]], on_error: Literal["continue", "raise"] = "continue"
+    ) -> Iterator[Outcome | Report]:
+        """Judge rows one after the other, in order, without holding them; see :func:`check_many`."""
+        for number, row in enumerate(rows, 1):
+            yield run(self._row(row, number, on_error))
+
+    async def _report(self, response: str, sources: tuple[Source, ...], question: str | None) -> Report:
+        taken_apart = decompose(response)
+        outcomes = await self._verifier.verify(taken_apart.claims, sources)
+        return Report(
+            response=response,
+            sources=sources,
+            findings=tuple(outcomes),
+            question=question,
+            non_claims=taken_apart.non_claims,
+            coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
+            totals=_totals(outcomes),
+            warnings=_shared_warnings(outcomes),
+            usage=_sum_usage(outcomes),
+        )
+
+    async def _row(self, row: Mapping[str, Any], number: int, on_error: str) -> Outcome | Report:
+        try:
+            name = str(row.get("id", f"row-{number}"))
+            sources = row_sources(row)
+            if row.get("response") is not None:
+                return await self.acheck_response(row["response"], sources, row.get("question"))
+            if row.get("claim") is None:
+                raise InputError(f'row {number} has the keys {sorted(row)}, wanted "claim" or "response"')
+            return await self.acheck(Claim(check_text(row["claim"], "the claim"), id=name), sources)
+        except InputError as error:
+            if on_error == "raise":
+                raise
+            return Unverified(Claim("", id=str(row.get("id", f"row-{number}"))), "input", f"row {number}: {error}")
+
+
+def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonClaim]) -> float:
+    """Share of the response's non-space characters that lie in a claim or a non-claim."""
+    spans = [c.span for c in claims if c.span is not None] + [n.span for n in non_claims]
+    seen = sum(len("".join(span.text.split())) for span in spans)
+    return min(1.0, seen / max(1, len("".join(response.split()))))
+
+
+def _totals(outcomes: Sequence[Finding]) -> Totals:
+    verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+    types = Counter(verdict.error_type for verdict in verdicts if verdict.error_type)
+    return Totals(
+        attributable=sum(verdict.attributable for verdict in verdicts),
+        not_attributable=sum(not verdict.attributable for verdict in verdicts),
+        unverified=len(outcomes) - len(verdicts),
+        by_error_type=tuple(types.most_common()),
+    )
+
+
+def _shared_warnings(outcomes: Sequence[Finding]) -> tuple[VerdictWarning, ...]:
+    """Warnings about the sources, which every verdict carries, once."""
+    kinds = ("injection", "unread")
+    found = (w for o in outcomes if isinstance(o, Verdict) for w in o.warnings if w.kind in kinds)
+    return tuple(dict.fromkeys(found))
+
+
+def _sum_usage(outcomes: Sequence[Finding]) -> Usage:
+    used = [outcome.usage for outcome in outcomes if isinstance(outcome, Verdict)]
+    return Usage(
+        seconds=sum(u.seconds for u in used),
+        prompt_tokens=sum(u.prompt_tokens for u in used),
+        completion_tokens=sum(u.completion_tokens for u in used),
+        calls=sum(u.calls for u in used),
+    )
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where an event loop already runs (a notebook).
+
+    >>> async def answer():
+    ...     return 42
+    >>> run(answer())
+    42
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    box: list[T] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            box.append(asyncio.run(coroutine))
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return box[0]

@@ -1,0 +1,186 @@
+"""From a response to its claims: sentences first, then clauses; what states nothing is set aside with a reason.
+
+Left out: rewriting. A claim keeps the words of the response; only a clause that shares its subject with the one before
+it gets that subject put in front. A pronoun stays and the name it leans on goes into the claim's context.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from vouching.text.clauses import finite_verb, split_clauses, subject_of
+from vouching.text.sentences import LIST_MARKER, sentence_spans
+from vouching.types import Claim, NonClaim, Span
+
+_Reason = Literal["greeting", "question", "heading", "opinion", "instruction", "fragment"]
+
+_GREETING = re.compile(
+    r"""(?:(?:sure(?:\ thing)?|certainly|of\ course|absolutely|definitely|got\ it|no\ problem|okay|ok|great|
+        (?:hello|hi|hey|greetings|good\ (?:morning|afternoon|evening|day))(?:\ (?:there|everyone|all))?|welcome|
+        (?:great|good|excellent|interesting)\ question|thanks|thank\ you(?:\ (?:so|very)\ much)?|you['’]re\ welcome|
+        good\ luck|enjoy|(?:best|kind)\ regards|cheers|have\ a\ (?:great|nice|good|lovely)\ (?:day|evening|weekend)
+      )[\s!.,:;–—-]*$
+      | (?:i\ )?hope\ (?:this|that|it|these)\ (?:helps?|answers|clarifies|is\ helpful|was\ helpful|information)\b
+      | (?:please\ )?(?:let\ me\ know|feel\ free\ to)\b
+      | if\ you\ (?:have|need|want|would\ like)\ (?:any|more|further|other|additional)\b.*
+        \b(?:questions?|help|assistance|information|details|ask|let\ me\ know)\b
+      | (?:i['’](?:m|d\ be)|i\ am|i\ would\ be)\ (?:happy|glad)\ to\b
+      | i\ can\ (?:certainly\ )?help\b)""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_ANNOUNCEMENT = re.compile(
+    r"(?:[^:]*[\s,!])?(?:here(?:['’]s|\s+is|\s+are)|(?:the\s+)?following\s+(?:is|are)|below\s+(?:is|are))\b[^:]*:\W*$",
+    re.IGNORECASE,
+)
+_INSTRUCTION = re.compile(
+    r"(?:please(?!\s+note)|(?:always\s+)?(?:consult|contact|ask)\s+(?:a|an|your|with)\b|seek\s+(?:medical|legal|professional)|"
+    r"see\s+(?:above|below)|refer\s+to|check\s+out|make\s+sure\s+to|remember\s+to|try\s+to|"
+    r"(?:do\s+not|don['’]t)\s+(?:hesitate|forget))\b",
+    re.IGNORECASE,
+)
+_ABSTENTION = re.compile(
+    r"""(?:(?:sorry|apologies|unfortunately),?\s+(?:but\s+)?)?(?:
+        i(?:['’]m|\ am)\ (?:not\ sure|unsure|unable|sorry|afraid)|i\ (?:do\ not|don['’]t|cannot|can['’]t|could\ not|
+        couldn['’]t)\ (?:know|have|find|answer|determine|provide|say|tell)|i\ apologi[sz]e|
+        unable\ to\ (?:answer|determine)|cannot\ (?:answer|be\ (?:answered|determined))|
+        (?:not\ enough|insufficient)\ information|no\ answer|unanswerable|as\ an\ ai\b|unknown[.!]*$|n/a[.!]*$)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OPINION = re.compile(
+    r"(?:i\s+(?:personally\s+)?(?:think|believe|feel|guess|suppose|love|like|hope|wish)|in\s+my\s+(?:humble\s+)?opinion|"
+    r"personally|what\s+a|how\s+\w+[!.]*$)\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"[\"“'‘*_(]*(?:he|she|it|they|this|these|his|her|its|their)\b", re.IGNORECASE)
+_NAME = re.compile(r"(?:[A-Z][\w.'’-]*|\d+)(?:\s+(?:of\s+|the\s+|de\s+|van\s+)?[A-Z0-9][\w.'’-]*)*")
+_HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$|__[^_]+__:?$")
+_REFERENCE = re.compile(r"[(\[][^()\[\]]{1,30}[)\]]\.?")
+_CLOSING = "\"'”’»)]}*_` \t"
+_DECORATION = "*_\"“'‘`#> \t"
+_FIRST_WORDS = frozenset(
+    str.split("""the a an in on at for this that these those it he she they his her its their we i according
+        based with however despite finally overall""")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """A response taken apart."""
+
+    claims: tuple[Claim, ...]
+    """What can be checked, in the response's order, with the ids "claim-1", "claim-2" and so on."""
+    non_claims: tuple[NonClaim, ...]
+    """What states nothing that could be checked, in the response's order."""
+
+
+def decompose(response: str) -> Decomposition:
+    """Take a response apart into claims and the rest.
+
+    Sentences and list items are claims; English compound sentences are split where both halves stand as clauses of
+    their own. Whatever holds a verb together with a number or a name stays a claim, as does a short answer that is the
+    whole response. When in doubt, a stretch is a claim.
+
+    Args:
+        response: The text to check, as it was written.
+
+    Returns:
+        Claims and non-claims. Their spans do not overlap, and everything outside them is white space, list markers,
+        and the conjunctions, commas and semicolons between clauses. ``claim.text`` is the text of its span, except
+        that a clause without its own subject starts with the one it shares; that subject is its ``context``. The
+        context of a claim that opens with a pronoun is the subject last named.
+
+    Example:
+        >>> parts = decompose("Sure! Ann Lee was born in 1912 and moved to Paris in 1930. Is that all?")
+        >>> [claim.text for claim in parts.claims]
+        ['Ann Lee was born in 1912', 'Ann Lee moved to Paris in 1930.']
+        >>> [(other.span.text, other.reason) for other in parts.non_claims]
+        [('Sure!', 'greeting'), ('Is that all?', 'question')]
+    """
+    spans = sentence_spans(response)
+    claims: list[Claim] = []
+    non_claims: list[NonClaim] = []
+    named = ""
+    for index, (start, end) in enumerate(spans):
+        marker = LIST_MARKER.match(response, start, end)
+        is_item = marker is not None and _opens_line(response, start)
+        start = marker.end() if marker and is_item else start
+        sentence = response[start:end]
+        next_start = spans[index + 1][0] if index + 1 < len(spans) else len(response)
+        stands_alone = "\n" in response[end:next_start] or index + 1 == len(spans)
+        reason = _why_no_claim(sentence, is_item=is_item, whole=len(spans) == 1, ends_line=stands_alone)
+        if reason:
+            non_claims.append(NonClaim(Span(sentence, start, end), reason))
+            continue
+        for clause in split_clauses(sentence):
+            span = Span(sentence[clause.start : clause.end], start + clause.start, start + clause.end)
+            claim = _claim(span, clause.subject, named, f"claim-{len(claims) + 1}")
+            claims.append(claim)
+            named = _named_subject(span.text, clause.subject) or named
+    return Decomposition(tuple(claims), tuple(non_claims))
+
+
+def _opens_line(response: str, start: int) -> bool:
+    """Whether only blanks stand before the offset in its line."""
+    before = response[:start].rstrip(" \t\u00a0") if start < 80 else response[start - 80 : start].rstrip(" \t\u00a0")
+    return not before or before[-1] in "\n\r\f\v\x85\u2028\u2029"
+
+
+def _claim(span: Span, subject: str, named: str, claim_id: str) -> Claim:
+    """The claim for a clause, given the subject it takes over and the subject last named."""
+    if subject:
+        text = f"{subject[0].upper()}{subject[1:]} {span.text}"
+        return Claim(text, claim_id, span, context=(named if _PRONOUN.fullmatch(subject) else "") or subject)
+    return Claim(span.text, claim_id, span, context=named if _PRONOUN.match(span.text) else "")
+
+
+def _named_subject(text: str, inherited: str) -> str:
+    """What a claim is about, if it says so by name: its subject, else the first run of capitalised words."""
+    if inherited or _PRONOUN.match(text):
+        return ""
+    subject = subject_of(text)
+    if subject:
+        return subject
+    names = (match.group() for match in _NAME.finditer(text) if not text.startswith(",", match.end()) or match.start())
+    return next((name.rstrip(".") for name in names if name[0].isupper() and name.lower() not in _FIRST_WORDS), "")
+
+
+def _why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool) -> _Reason | None:
+    """Why a sentence states nothing that could be checked; None if it is a claim."""
+    bare = sentence.strip(_DECORATION)
+    words = bare.split()
+    if not any(character.isalnum() for character in bare):
+        return "fragment"
+    if _GREETING.match(bare) or _ANNOUNCEMENT.match(bare):
+        return "greeting"
+    if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟"):
+        return "question"
+    if _ABSTENTION.match(bare) and not _checkable(bare):
+        return "opinion"
+    if not is_item and _INSTRUCTION.match(bare) and not any(character.isdigit() for character in bare):
+        return "instruction"
+    if _OPINION.match(bare) and not _checkable(bare):
+        return "opinion"
+    if whole:
+        return None
+    if _is_heading(sentence, bare, ends_line and not is_item):
+        return "heading"
+    if _REFERENCE.fullmatch(sentence) and not finite_verb(bare):
+        return "fragment"
+    return "fragment" if len(words) == 1 and not is_item and bare[0] < "\u2e80" else None
+
+
+def _is_heading(sentence: str, bare: str, alone: bool) -> bool:
+    """Whether the sentence only names what follows it."""
+    if sentence.startswith("#"):
+        return True
+    if _HEADING.match(sentence) or bare.endswith((":", "：")):
+        return not (finite_verb(bare) and _checkable(bare))
+    ends_open = bare[-1] not in ".!?…。！।۔|" and bare[0] < "\u2e80"
+    return alone and ends_open and len(bare.split()) <= 8 and not finite_verb(bare) and not re.search(r"\d", bare)
+
+
+def _checkable(bare: str) -> bool:
+    """Whether a number or, after the first word, a name occurs."""
+    return bool(re.search(r"\d|\s[\"“(]?(?!I\b|I['’]|AI\b)[A-Z]", bare))

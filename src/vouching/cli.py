@@ -1,0 +1,67 @@
+"""The command line: which commands there are, and how they end.
+
+Commands parse, call one function and print; each lives in a module of ``vouching.commands``. Left out: a file of
+settings; options and environment variables say everything there is to say.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from vouching.commands import check, schema
+from vouching.commands.streams import Exit, write_error
+from vouching.version import __version__
+
+app = typer.Typer(
+    name="vouch",
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(check.app)
+app.add_typer(schema.app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vouch {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def vouch(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Check what language models say against the evidence, and say why."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Run the command line. Returns the exit status; usage errors are one line on standard error."""
+    # asyncio replaces only Python's own handler, by one that waits until the running work yields.
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        return int(app(standalone_mode=False) or Exit.OK)
+    except TyperException as error:
+        write_error(f"{error.format_message()} (see vouch --help)")
+        return Exit.USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        return Exit.INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

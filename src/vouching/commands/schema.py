@@ -1,0 +1,26 @@
+"""``vouch schema``: the JSON Schema of what ``vouch check --json`` prints.
+
+Left out: the schemas of training records, which stay inside the library.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import typer
+
+from vouching.commands.streams import usage_errors, write_result
+
+app = typer.Typer()
+
+
+@app.command("schema")
+def schema_command(
+    record: Annotated[Literal["verdict", "unverified", "report"], typer.Argument(help="Which record.")] = "verdict",
+) -> None:
+    """Print the JSON Schema of a record: verdict (one claim), unverified (the judge failed) or report (an answer)."""
+    from vouching.types.serial import json_schema
+
+    with usage_errors():
+        write_result(json.dumps(json_schema(record), indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,112 @@
+"""What callers pass, made into claims and sources, with errors that say what was got, what was wanted and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from vouching.errors import InputError
+from vouching.types import Claim, Passage, Source
+
+SourceLike: TypeAlias = str | Source | Passage | Mapping[str, object]
+SourcesLike: TypeAlias = SourceLike | Sequence[SourceLike]
+ClaimLike: TypeAlias = str | Claim
+
+LONGEST_CLAIM = 50_000
+"""Characters; anything longer is a response, to be taken apart first."""
+SOURCE_KEYS = ("sources", "source", "contexts", "context", "documents", "docs")
+"""Names under which a row may carry its sources; "sources" is the one to use."""
+_TEXT_KEYS = ("text", "content", "page_content", "source")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def as_claim(value: ClaimLike, number: int = 1) -> Claim:
+    """A claim from a string or a Claim.
+
+    Raises:
+        InputError: the claim is empty, far too long, of another type, or no valid text.
+
+    >>> as_claim("It opened in 1937.").id
+    'claim-1'
+    """
+    claim = value if isinstance(value, Claim) else Claim(check_text(value, "the claim"), id=f"claim-{number}")
+    if not any(c.isalnum() for c in claim.text):
+        raise InputError(f"the claim is empty: got {claim.text[:40]!r}, wanted a statement with at least one word or number")
+    if len(claim.text) > LONGEST_CLAIM:
+        raise InputError(
+            f"the claim has {len(claim.text):,} characters, at most {LONGEST_CLAIM:,} are one claim: "
+            "check it as a response (check_response, or --response on the command line)"
+        )
+    return claim
+
+
+def as_sources(value: SourcesLike) -> tuple[Source, ...]:
+    """Sources from a string, a Source, a mapping with "text", or a sequence of these. Ids are made unique.
+
+    Raises:
+        InputError: no source at all, a source of another type, or no valid text. A source whose text is empty is
+            accepted: nothing can be attributed to it.
+
+    >>> [source.id for source in as_sources(["one", {"text": "two", "id": "wiki"}])]
+    ['source-1', 'wiki']
+    """
+    values = [value] if isinstance(value, (str, Source, Passage, Mapping)) else list(value)
+    if not values:
+        raise InputError("no source was given: pass at least one text to check against")
+    sources: list[Source] = []
+    taken: set[str] = set()
+    for number, item in enumerate(values, 1):
+        source = _as_source(item, number)
+        if source.id in taken:
+            fresh = next(f"{source.id}-{n}" for n in range(2, len(values) + 2) if f"{source.id}-{n}" not in taken)
+            source = replace(source, id=fresh)
+        taken.add(source.id)
+        sources.append(source)
+    return tuple(sources)
+
+
+def _as_source(item: object, number: int) -> Source:
+    name = f"source {number}"
+    if isinstance(item, Source):
+        check_text(item.text, name)
+        return item
+    if isinstance(item, Passage):
+        return Source(check_text(item.span.text, name), id=item.span.source_id or f"source-{number}")
+    if isinstance(item, str):
+        return Source(check_text(item, name), id=f"source-{number}")
+    if isinstance(item, Mapping):
+        row = cast("Mapping[str, object]", item)
+        key = next((k for k in _TEXT_KEYS if k in row), None)
+        if key is None:
+            raise InputError(f'{name} has the keys {sorted(row)}, wanted "text" (and, if you like, "id", "title", "url")')
+        title, url, given = row.get("title"), row.get("url"), row.get("id")
+        return Source(
+            check_text(row[key], name),
+            id=str(given) if given is not None else f"source-{number}",
+            title=check_text(title, f"the title of {name}") if title is not None else "",
+            url=str(url) if url is not None else "",
+        )
+    raise InputError(f"{name} is of type {type(item).__name__}, wanted text, a Source, or a mapping with \"text\"")
+
+
+def check_text(value: object, name: str) -> str:
+    """``value`` if it is text that can be written anywhere. Raises InputError otherwise."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} is of type {type(value).__name__}, wanted text (str)")
+    broken = _SURROGATE.search(value)
+    if broken:
+        raise InputError(
+            f"{name} has a lone surrogate U+{ord(broken.group()):04X} at offset {broken.start()}, which is no character: "
+            "decode the text again, e.g. raw.decode('utf-8', errors='replace')"
+        )
+    return value
+
+
+def row_sources(row: Mapping[str, object]) -> SourcesLike:
+    """The sources of a row, under any of the accepted names. Raises InputError if there are none."""
+    for key in SOURCE_KEYS:
+        if row.get(key) is not None:
+            return cast("SourcesLike", row[key])
+    raise InputError(f'the row has the keys {sorted(row)}, wanted "sources" (a text or a list of texts)')

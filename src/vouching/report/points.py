@@ -1,0 +1,135 @@
+"""What every report says about a verdict, whatever it is drawn with: its points, and its numbers in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from vouching.types import Alignment, ReasoningStep, Report, Span, Status, Verdict
+
+NOT_FOUND = "NOT_FOUND"
+"""What a reasoning step quotes where nothing in the sources corresponds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One part of the claim, what the sources have in its place, and why that is enough or not."""
+
+    status: Status
+    """How the two compare."""
+    claimed: str
+    """The words of the claim."""
+    found: str
+    """The words of the source; empty if there are none."""
+    place: str
+    """Source and offsets of ``found``, e.g. "source.txt:21-25"; empty if unknown."""
+    reason: str
+    """The explanation of the reasoning step; empty if it would only repeat the quotation."""
+
+
+def points_of(verdict: Verdict) -> list[Point]:
+    """The alignment of a verdict, each entry with the reasoning step about the same words, then the other steps.
+
+    >>> from vouching.types import Claim
+    >>> claimed, found = Span("1937", 13, 17), Span("1973", 21, 25, "source.txt")
+    >>> step = ReasoningStep("1937", "1973", "not_supported", "The claim says 1937, the source says 1973.")
+    >>> verdict = Verdict(
+    ...     Claim("It opened in 1937."), "Not Attributable", 0.1, 0.9, 0.5, "contradicted",
+    ...     evidence_alignment=(Alignment(claimed, found, "mismatch"),), reasoning_chain=(step,),
+    ... )
+    >>> points_of(verdict)[0].place
+    'source.txt:21-25'
+    """
+    steps = list(verdict.reasoning_chain)
+    points: list[Point] = []
+    for entry in verdict.evidence_alignment:
+        step = next((step for step in steps if step.claim_part == entry.claim_span.text), None)
+        if step:
+            steps.remove(step)
+        points.append(_point(entry, step))
+    return points + [_lone_step(step) for step in steps]
+
+
+def _point(entry: Alignment, step: ReasoningStep | None) -> Point:
+    claimed, span = entry.claim_span.text, entry.source_span
+    found = span.text if span else _quoted(step)
+    obvious = entry.status == "match" and found.casefold() == claimed.casefold()
+    return Point(entry.status, claimed, found, place_of(span), step.explanation if step and not obvious else "")
+
+
+def _lone_step(step: ReasoningStep) -> Point:
+    found = _quoted(step)
+    status: Status = "match" if step.judgment == "supported" else "mismatch" if found else "not_found"
+    return Point(status, step.claim_part, found, "", step.explanation)
+
+
+def _quoted(step: ReasoningStep | None) -> str:
+    return step.source_evidence if step and step.source_evidence != NOT_FOUND else ""
+
+
+def place_of(span: Span | None) -> str:
+    """Source and offsets of a span, as "source.txt:21-25"; empty without a span.
+
+    >>> place_of(Span("1973", 21, 25, "source.txt"))
+    'source.txt:21-25'
+    """
+    return f"{span.source_id or 'text'}:{span.start}-{span.end}" if span else ""
+
+
+def confidence_words(confidence: float) -> str:
+    """A confidence in words and in percent.
+
+    >>> confidence_words(0.94), confidence_words(0.4)
+    ('high confidence (94%)', 'confidence below even (40%)')
+    """
+    steps = ((0.95, "very high"), (0.85, "high"), (0.7, "fair"), (0.5, "low"))
+    word = next((f"{word} confidence" for least, word in steps if confidence >= least), "confidence below even")
+    return f"{word} ({_percent(confidence)})"
+
+
+def _percent(share: float) -> str:
+    # Nothing is certain: a share that is not 1 is not rounded to 100%.
+    return ">99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
+
+
+def relation_words(verdict: Verdict) -> str:
+    """How the sources stand to the claim, in a sentence."""
+    if verdict.relation == "supported" and not verdict.attributable:
+        return f"Supported in part: the score {verdict.score:.2f} is below the threshold {verdict.threshold:.2f}."
+    return {
+        "supported": "The sources support it. That does not make it true.",
+        "contradicted": "A source says otherwise.",
+        "not_found": "No source says so.",
+    }[verdict.relation]
+
+
+def origin_words(verdict: Verdict) -> str:
+    """Score, threshold and what produced the verdict."""
+    made_by = f"{verdict.provenance.model}, vouching {verdict.provenance.version}"
+    grounded = "" if verdict.grounded == 1.0 else f", {_percent(verdict.grounded)} of the quotations found in the texts"
+    return f"score {verdict.score:.2f}, threshold {verdict.threshold:.2f}{grounded}; {made_by}"
+
+
+def totals_words(report: Report) -> str:
+    """How many claims came out how."""
+    if not report.findings:
+        return "Nothing to check: the response makes no claim."
+    totals, number = report.totals, len(report.findings)
+    parts = [f"{totals.attributable} attributable", f"{totals.not_attributable} not attributable"]
+    parts += [f"{totals.unverified} unverified"] if totals.unverified else []
+    return f"{number} claim{'s' if number != 1 else ''}: {', '.join(parts)}"
+
+
+def error_counts_words(report: Report) -> str:
+    """The error types with their counts, most frequent first; empty if there are none."""
+    return ", ".join(f"{kind.replace('_', ' ')} {number}" for kind, number in report.totals.by_error_type)
+
+
+def non_claims_words(report: Report) -> str:
+    """How many passages state nothing to check, and why; empty if there are none."""
+    reasons = Counter(non_claim.reason for non_claim in report.non_claims)
+    if not reasons:
+        return ""
+    counted = ", ".join(f"{number} {reason}" if number > 1 else reason for reason, number in reasons.most_common())
+    number = len(report.non_claims)
+    return f"{number} passage{'s' if number != 1 else ''} without a claim ({counted})"

@@ -1,0 +1,279 @@
+"""Verdicts and reports for a terminal: signs as well as colours, at any width, with any encoding.
+
+Foreign text is only ever printed as plain characters: no markup, no control sequence of it takes effect. Left out:
+paging; pipe the output into a pager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from vouching.report.edits import around_blanks, word_edits
+from vouching.report.findings import SIGNS, span_of, status_of, subject_of, title_of
+from vouching.report.points import (
+    Point,
+    confidence_words,
+    error_counts_words,
+    non_claims_words,
+    origin_words,
+    points_of,
+    relation_words,
+    totals_words,
+)
+from vouching.report.visible import visible, visible_line
+from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+NARROW = 80
+"""Columns below which a point takes lines of its own instead of a row of a table."""
+
+_PLAIN_SIGNS = {"match": "+", "mismatch": "x", "not_found": "-", "unverified": "?"}
+_STYLES = {"match": "green", "mismatch": "bold red", "not_found": "bold yellow", "unverified": "bold magenta"}
+
+
+def print_verdict(console: Console, verdict: Verdict | Unverified) -> None:
+    """Print a verdict: the claim with its parts marked, the evidence for each, the reasons, the fix.
+
+    >>> import sys
+    >>> from rich.console import Console
+    >>> from vouching.types import Claim
+    >>> verdict = Verdict(Claim("It opened in 1937."), "Attributable", 0.97, 0.97, 0.5, "supported")
+    >>> print_verdict(Console(file=sys.stdout, width=60), verdict)
+    ✓ Attributable · very high confidence (97%)
+      It opened in 1937.
+      The sources support it. That does not make it true.
+    <BLANKLINE>
+      score 0.97, threshold 0.50; unknown, vouching unknown
+    """
+    page = _Page.of(console)
+    page.print_finding(verdict)
+    if isinstance(verdict, Verdict):
+        page.blank()
+        page.put(page.text(origin_words(verdict), "dim"), 2)
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Print a report: the response with a sign at each claim, what needs attention, the rest in a line each.
+
+    >>> import sys
+    >>> from rich.console import Console
+    >>> print_report(Console(file=sys.stdout, width=60), Report("Hello!", (), ()))
+    Nothing to check: the response makes no claim.
+    <BLANKLINE>
+      Hello!
+    """
+    page = _Page.of(console)
+    page.put(page.text(totals_words(report), "bold"))
+    for line in filter(None, (error_counts_words(report), non_claims_words(report))):
+        page.put(page.text(line, "dim"), 2)
+    page.print_warnings(report.warnings)
+    page.blank()
+    page.put(page.response(report), 2)
+    page.print_findings(report)
+    page.print_repair(report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A console and what it can show."""
+
+    console: Console
+    """Where to print."""
+    signs: dict[str, str]
+    """The sign of each status, in letters that the console can show."""
+    coloured: bool
+    """Whether styles are visible; if not, brackets mark what is wrong."""
+
+    @classmethod
+    def of(cls, console: Console) -> _Page:
+        try:
+            "✓✗∅·".encode(console.encoding)
+        except UnicodeEncodeError:
+            signs = _PLAIN_SIGNS
+        else:
+            signs = SIGNS
+        return cls(console, signs, console.color_system is not None and not console.no_color)
+
+    def put(self, what: RenderableType, indent: int = 0) -> None:
+        self.console.print(Padding(what, (0, 0, 0, indent)) if indent else what)
+
+    def blank(self) -> None:
+        self.console.print()
+
+    def text(self, content: str, style: str = "") -> Text:
+        """Foreign or own words on one line, made safe for this console."""
+        return Text(self.encodable(visible_line(content)), style)
+
+    def encodable(self, content: str) -> str:
+        encoding = self.console.encoding
+        if self.signs is _PLAIN_SIGNS:
+            content = content.replace(" · ", " - ")
+        return content.encode(encoding, "backslashreplace").decode(encoding)
+
+    def sign(self, status: str, number: int | None = None) -> Text:
+        return Text(self.signs[status] + (str(number) if number else ""), _STYLES[status])
+
+    def print_finding(
+        self, finding: Finding, number: int | None = None, known: Collection[VerdictWarning] = ()
+    ) -> None:
+        """One finding in full, without the warnings that are already known."""
+        self.put(self.heading(finding, number))
+        if isinstance(finding, Verdict):
+            self.put(self.marked_claim(finding), 2)
+            self.put(self.text(relation_words(finding), "dim"), 2)
+            self.print_points(points_of(finding))
+            self.print_fix(finding)
+            self.print_warnings(finding.warnings, known)
+        elif isinstance(finding, Unverified):
+            self.put(self.text(finding.claim.text), 2)
+            self.put(self.text(finding.message), 2)
+            self.print_warnings(finding.warnings, known)
+
+    def heading(self, finding: Finding, number: int | None) -> Text:
+        status = status_of(finding)
+        return Text.assemble(self.sign(status, number), " ", self.text(" · ".join(title_of(finding)), _STYLES[status]))
+
+    def marked_claim(self, verdict: Verdict) -> Text:
+        """The claim with the style of each part; without colours the faulty parts stand in brackets."""
+        claim, done = verdict.claim.text, 0
+        shown = Text()
+        for entry in sorted(verdict.evidence_alignment, key=lambda entry: entry.claim_span.start):
+            span = entry.claim_span
+            if not done <= span.start < span.end <= len(claim):
+                continue
+            shown.append_text(self.text(claim[done : span.start]))
+            part = self.text(claim[span.start : span.end], _STYLES[entry.status])
+            if entry.status != "match" and not self.coloured:
+                part = Text(f"[{part.plain}]{self.signs[entry.status]}")
+            shown.append_text(part)
+            done = span.end
+        return shown.append_text(self.text(claim[done:]))
+
+    def print_points(self, points: list[Point]) -> None:
+        if not points:
+            return
+        self.blank()
+        if self.console.width < NARROW:
+            for point in points:
+                self.put(Text.assemble(self.sign(point.status), " ", self.text(point.claimed)), 2)
+                self.put(self.found(point), 4)
+            return
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column()
+        table.add_column(max_width=self.console.width * 2 // 5, overflow="fold")
+        table.add_column(overflow="fold")
+        for point in points:
+            table.add_row(self.sign(point.status), self.text(point.claimed), self.found(point))
+        self.put(table, 2)
+
+    def found(self, point: Point) -> Text:
+        """What the sources have in place of a part, where, and why that is enough or not."""
+        if point.found:
+            quoted = self.text(f'"{point.found}"', "green" if point.status == "match" else "")
+            first = Text.assemble(quoted, "  ", self.text(point.place, "dim"))
+        elif point.status == "match":
+            first = Text()
+        else:
+            first = Text("not in the sources", "dim")
+        first.rstrip()
+        reason = self.text(point.reason, "" if point.status != "match" else "dim")
+        return Text("\n").join(part for part in (first, reason) if part)
+
+    def print_fix(self, verdict: Verdict) -> None:
+        if verdict.attributable:
+            return
+        self.blank()
+        if verdict.fix_suggestion is None:
+            self.put(self.text("No fix: no edit was found that the sources support.", "dim"), 2)
+            return
+        self.put(Text.assemble(("Fix  ", "bold cyan"), self.text(verdict.fix_suggestion)), 2)
+        if verdict.revised_claim is not None:
+            self.put(self.difference(visible_line(verdict.claim.text), visible_line(verdict.revised_claim)), 7)
+
+    def difference(self, old: str, new: str) -> Text:
+        """How one text becomes the other; without colours as [-old-]{+new+}."""
+        shown, before = Text(), ""
+        for edit in word_edits(old, new):
+            words = self.encodable(visible(edit.text))
+            if edit.kind == "same":
+                shown.append(words)
+            elif self.coloured:
+                # Not every terminal strikes out: without the blank, old and new would run together there.
+                shown.append(" " if before == "old" else "")
+                shown.append(words, "strike red" if edit.kind == "old" else "bold green")
+            else:
+                shown.append(around_blanks(words, *(("[-", "-]") if edit.kind == "old" else ("{+", "+}"))))
+            before = edit.kind
+        return shown
+
+    def print_warnings(self, warnings: Iterable[VerdictWarning], known: Collection[VerdictWarning] = ()) -> None:
+        for warning in warnings:
+            if warning in known:
+                continue
+            self.put(Text.assemble(("! ", "bold yellow"), self.text(f"{warning.kind}: {warning.message}", "yellow")), 2)
+            if warning.span:
+                self.put(self.text(f'"{warning.span.text}"', "dim"), 4)
+
+    def response(self, report: Report) -> Text:
+        """The response with sign and number in front of each claim and a dimmer look for the rest."""
+        marks = [(span, number, status_of(f)) for number, f in enumerate(report.findings, 1) if (span := span_of(f))]
+        shown, done = Text(), 0
+        for span, number, status in sorted(marks, key=lambda mark: mark[0].start):
+            if not done <= span.start < span.end <= len(report.response):
+                continue
+            shown.append(self.encodable(visible(report.response[done : span.start])), "dim")
+            shown.append_text(self.sign(status, number)).append(" ")
+            words = self.encodable(visible(report.response[span.start : span.end]))
+            shown.append(words, "" if status == "match" else _STYLES[status])
+            done = span.end
+        shown.append(self.encodable(visible(report.response[done:])), "dim")
+        shown.rstrip()
+        return shown
+
+    def print_findings(self, report: Report) -> None:
+        """In full what is not supported or not verified; in one line each what is."""
+        numbered = list(enumerate(report.findings, 1))
+        for number, finding in numbered:
+            if status_of(finding) != "match":
+                self.blank()
+                self.print_finding(finding, number, report.warnings)
+        supported = [(number, finding) for number, finding in numbered if status_of(finding) == "match"]
+        if supported:
+            self.blank()
+            for number, finding in supported:
+                self.put(self.line(finding, number))
+                if isinstance(finding, Verdict):
+                    self.print_warnings(finding.warnings, report.warnings)
+
+    def line(self, finding: Finding, number: int) -> Text:
+        """A finding cut to one line, with its evidence or its confidence at the end."""
+        end = confidence_words(finding.confidence) if isinstance(finding, Verdict) else ""
+        line = Text.assemble(self.sign(status_of(finding), number), " ", self.text(subject_of(finding)))
+        room = self.console.width - len(end) - 2
+        if line.cell_len > room:
+            line.truncate(room - 3)
+            line.append("...")
+        return line.append(f"  {end}", "dim") if end else line
+
+    def print_repair(self, report: Report) -> None:
+        if report.revised_response is None:
+            return
+        self.blank()
+        if report.revised_response == report.response:
+            self.put(self.text("Repaired response: nothing to change.", "bold"))
+        else:
+            self.put(self.text("Repaired response", "bold"))
+            self.put(self.difference(report.response.rstrip(), report.revised_response.rstrip()), 2)
+        if report.unrepaired:
+            self.blank()
+            self.put(self.text(f"Not repaired: {len(report.unrepaired)}", "bold"))
+            for finding in report.unrepaired:
+                self.put(Text.assemble(self.sign(status_of(finding)), " ", self.text(subject_of(finding))), 2)

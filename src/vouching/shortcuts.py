@@ -1,0 +1,149 @@
+"""The functions most callers need: check a claim, a response, or many rows, with the default checker or a named model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, overload
+
+from vouching.checker import Checker
+from vouching.inputs import ClaimLike, SourcesLike
+from vouching.repair import Rest
+from vouching.types import Report
+from vouching.verifiers.base import Outcome
+
+
+@lru_cache(maxsize=8)
+def _checker(model: str, threshold: float) -> Checker:
+    return Checker(model, threshold)
+
+
+@overload
+def check(claim: ClaimLike, sources: SourcesLike, *, model: str = ..., threshold: float = ...) -> Outcome: ...
+@overload
+def check(
+    claim: Sequence[ClaimLike], sources: SourcesLike, *, model: str = ..., threshold: float = ...
+) -> list[Outcome]: ...
+def check(
+    claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike, *, model: str = "embedded", threshold: float = 0.5
+) -> Outcome | list[Outcome]:
+    """Judge a claim (or each of a list of claims) against sources.
+
+    Args:
+        claim: a statement, or a list of statements.
+        sources: a text, a mapping with "text" (and "id", "title", "url"), a Source, or a list of these. All of them
+            belong to every claim.
+        model: the verifier; "embedded" works offline.
+        threshold: score from which a claim counts as Attributable, in [0, 1].
+
+    Returns:
+        A Verdict, or Unverified where the judge failed; a list of them for a list of claims.
+
+    Raises:
+        InputError: an empty claim, no source, or something that is no text.
+        ConfigError: an unknown model, or a threshold outside [0, 1].
+
+    >>> verdict = check("The study had 12 sites.", "The research was carried out at 8 sites.")
+    >>> verdict.label, verdict.error_type, verdict.revised_claim
+    ('Not Attributable', 'numerical_exaggeration', 'The study had 8 sites.')
+    """
+    return _checker(model, threshold).check(claim, sources)
+
+
+def check_response(
+    response: str,
+    sources: SourcesLike,
+    question: str | None = None,
+    *,
+    repair_rest: Rest | None = None,
+    model: str = "embedded",
+    threshold: float = 0.5,
+) -> Report:
+    """Take a response apart into claims and judge each.
+
+    Args:
+        response: the text to check.
+        sources: as for :func:`check`.
+        question: the question the response answers, if there is one.
+        repair_rest: repairs the response if given: verified fixes are applied, and claims without one are treated as
+            this says ("mark", "remove" or "keep").
+        model: the verifier.
+        threshold: score from which a claim counts as Attributable, in [0, 1].
+
+    Returns:
+        A Report with one finding per claim, in the response's order.
+
+    Raises:
+        InputError: an empty response, no source, or something that is no text.
+        ConfigError: an unknown model, or a threshold outside [0, 1].
+
+    >>> report = check_response("Sure! It opened in 1937.", "The bridge opened in 1973.", repair_rest="mark")
+    >>> report.totals.not_attributable, report.revised_response
+    (1, 'Sure! It opened in 1973.')
+    """
+    return _checker(model, threshold).check_response(response, sources, question, repair_rest)
+
+
+def check_many(
+    rows: Iterable[Mapping[str, Any]], *, model: str = "embedded", threshold: float = 0.5
+) -> Iterator[Outcome | Report]:
+    """Judge rows one after the other; results come in order, as they are ready, and rows are not held.
+
+    Args:
+        rows: mappings with "claim" or "response", with "sources" (or "source"), and, if you like, "id" and "question".
+        model: the verifier.
+        threshold: score from which a claim counts as Attributable, in [0, 1].
+
+    Yields:
+        A Verdict or a Report per row; Unverified(reason="input") for a row that cannot be read.
+
+    >>> rows = [{"claim": "It opened in 1973.", "source": "The bridge opened in 1973."}, {"claim": "No source."}]
+    >>> [result.kind for result in check_many(rows)]
+    ['verdict', 'unverified']
+    """
+    return _checker(model, threshold).check_many(rows)
+
+
+async def acheck(
+    claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike, *, model: str = "embedded", threshold: float = 0.5
+) -> Outcome | list[Outcome]:
+    """Async twin of :func:`check`.
+
+    >>> import asyncio
+    >>> asyncio.run(acheck("It opened in 1973.", "The bridge opened in 1973.")).label
+    'Attributable'
+    """
+    checker = _checker(model, threshold)
+    return await checker.acheck(claim, sources)
+
+
+async def acheck_response(
+    response: str,
+    sources: SourcesLike,
+    question: str | None = None,
+    *,
+    repair_rest: Rest | None = None,
+    model: str = "embedded",
+    threshold: float = 0.5,
+) -> Report:
+    """Async twin of :func:`check_response`.
+
+    >>> import asyncio
+    >>> asyncio.run(acheck_response("It opened in 1973.", "The bridge opened in 1973.")).attributable
+    True
+    """
+    return await _checker(model, threshold).acheck_response(response, sources, question, repair_rest)
+
+
+def acheck_many(
+    rows: Iterable[Mapping[str, Any]], *, model: str = "embedded", threshold: float = 0.5
+) -> AsyncIterator[Outcome | Report]:
+    """Async twin of :func:`check_many`.
+
+    >>> import asyncio
+    >>> async def labels(rows):
+    ...     return [result.label async for result in acheck_many(rows)]
+    >>> asyncio.run(labels([{"claim": "It opened in 1973.", "source": "The bridge opened in 1973."}]))
+    ['Attributable']
+    """
+    return _checker(model, threshold).acheck_many(rows)

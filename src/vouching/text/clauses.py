@@ -1,0 +1,255 @@
+"""Splitting a compound English sentence into clauses that can be checked one by one, from short lists of verbs.
+
+Left out: a parser. A split needs a finite verb that the lists know on both sides and nothing on the left that could
+reach over to the right (negation, reported speech, a relative or conditional clause); every other sentence stays whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+_BE = frozenset(str.split("""is are was were 's isn't aren't wasn't weren't"""))
+_HAVE = frozenset(str.split("""has have had hasn't haven't hadn't"""))
+_AUXILIARY = (
+    _BE
+    | _HAVE
+    | frozenset(
+        str.split("""can could will would may might must shall should does do did can't cannot couldn't won't
+        wouldn't doesn't don't didn't""")
+    )
+)
+# Past tenses that are not participles as well, so that they must be the verb of a clause.
+_PAST = frozenset(
+    str.split("""went took wrote began gave became saw knew grew rose fell drew drove flew sang spoke broke chose
+        wore threw swam ate came ran died arose stole shook forgot rode""")
+)
+_PAST_OR_PARTICIPLE = frozenset(
+    str.split("""made held led left won built sold lost met found told taught brought bought kept spent sent
+        fought caught felt meant paid shot said thought stood sat struck set put cut hit became overcame""")
+)
+# Third persons that are no plural nouns.
+_PRESENT = frozenset(
+    str.split("""includes contains provides becomes remains describes requires allows gives consists belongs
+        depends refers seems appears exists takes makes goes comes offers lies serves explains suggests
+        tells says receives features operates discusses argues concludes mentions highlights""")
+)
+_PRESENT_OR_NOUN = frozenset(str.split("""offers lies features says tells serves highlights"""))
+_NOT_PAST = frozenset(
+    str.split("""hundred sacred naked wicked red bed shed need indeed speed seed feed breed exceed proceed
+        succeed embed infrared kindred hatred so-called unlimited limited renowned advanced""")
+)
+_ADVERBS = frozenset(
+    str.split("""also then later eventually subsequently soon finally currently now still quickly once""")
+)
+_PRONOUNS = frozenset(str.split("""he she it they we there this these"""))
+_DETERMINERS = frozenset(str.split("""the a an his her its their our this these that those"""))
+_AFTER_A_PAST = (
+    _DETERMINERS
+    | _ADVERBS
+    | frozenset(
+        str.split("""in on at to from for with by as into out up off over under through until him them himself
+        herself itself about against away back one two three four five six seven eight nine ten many
+        several both all more""")
+    )
+)
+_REACHES_OVER = re.compile(
+    r"\b(?:that|which|who|whom|whose|where|when|while|if|unless|whether|because|although|though|than|not|never|no|"
+    r"neither|nor|either|both|said|says|say|claim(?:s|ed)?|report(?:s|ed)|believ(?:es?|ed)|argu(?:es?|ed)|"
+    r"suggest(?:s|ed)?|stated|according|mention(?:s|ed)?|rumou?red|may|might|could|would|should|must)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(r"\b(?:after|before|since|until|as)\b(.*)", re.IGNORECASE | re.DOTALL)
+_QUANTIFIED = re.compile(r"(?:no|nobody|none|nothing|few|every|each|some|many|most|any|only|all|what|there)\b", re.I)
+_PREPOSITION = re.compile(
+    r"(?:in|on|at|during|by|from|for|with|under|despite|after|before|since|until|as|according|based|among)\b", re.I
+)
+_INTRODUCTION = re.compile(
+    rf"(?:{_PREPOSITION.pattern}|(?:overall|additionally|moreover|furthermore|also|later|then|finally|lastly|first|today|"
+    r"however|therefore|instead|unfortunately|meanwhile)\b)[^,]*,\s+",
+    re.I,
+)
+_JOINT = re.compile(
+    r"\s*(?P<semicolon>;)(?:\s+(?:and|but)\b)?\s+|(?P<comma>,)\s+(?:and|but)\s+|\s+(?:and|but)\s+(?!/)", re.IGNORECASE
+)
+_TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*|['’]s\b|[^\w\s]")
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"), ("``", "''"))
+_MAX_SUBJECT = 8
+"""Words in a subject that may be repeated in front of a clause."""
+_MAX_JOINTS = 24
+"""Joints looked at in one sentence; a longer chain is a list, and each look reads the clause so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of a sentence with a finite verb of its own."""
+
+    start: int
+    """Offset of its first character in the sentence."""
+    end: int
+    """Offset after its last character (end-exclusive)."""
+    subject: str = ""
+    """Subject it takes over from the clause before; empty if it brings its own."""
+
+
+def split_clauses(sentence: str) -> list[Clause]:
+    """Split a sentence at "and", "but" and ";" where both sides are clauses.
+
+    Args:
+        sentence: One sentence. Other languages than English come back whole.
+
+    Returns:
+        The clauses in order, at least one; only conjunctions, commas, semicolons and white space lie between them.
+
+    Example:
+        >>> sentence = "Ann Lee was born in 1912 and moved to Paris in 1930."
+        >>> [(sentence[c.start : c.end], c.subject) for c in split_clauses(sentence)]
+        [('Ann Lee was born in 1912', ''), ('moved to Paris in 1930.', 'Ann Lee')]
+    """
+    clauses: list[Clause] = []
+    start, subject = 0, ""
+    for joint in islice(_JOINT.finditer(sentence), _MAX_JOINTS):
+        if joint.start() <= start or _unbalanced(sentence[: joint.start()]):
+            continue
+        left = f"{subject} {sentence[start : joint.start()]}" if subject else sentence[start : joint.start()]
+        taken_over = _second_subject(left, sentence[joint.end() :], joint)
+        if taken_over is not None:
+            clauses.append(Clause(start, joint.start(), subject))
+            start, subject = joint.end(), taken_over
+    return [*clauses, Clause(start, len(sentence), subject)]
+
+
+def subject_of(clause: str) -> str:
+    """The words before the first finite verb of a clause, without what introduces or explains them.
+
+    Args:
+        clause: A clause or a sentence in English.
+
+    Returns:
+        The subject as written, or an empty string where none was recognised.
+
+    Example:
+        >>> subject_of("In 1903, Marie Curie, a physicist, won the prize.")
+        'Marie Curie'
+    """
+    clause = clause.lstrip(" *_\"“'‘")
+    introduction = _INTRODUCTION.match(clause)
+    clause = clause[introduction.end() :] if introduction else clause
+    tokens = _tokens(clause)
+    verb = _first_finite(tokens)
+    if not verb or _PREPOSITION.match(clause):
+        return ""
+    words = clause[: tokens[verb].start()].strip()
+    while words.split() and words.split()[-1].lower() in _ADVERBS:
+        words = words.rsplit(None, 1)[0] if len(words.split()) > 1 else ""
+    if "," in words:
+        if not words.endswith(","):
+            return ""
+        words = words.split(",")[0]
+    words = re.sub(r"\s*\([^()]*\)$", "", words).strip(" *_")
+    fits = 0 < len(words.split()) <= _MAX_SUBJECT and words.lower() not in _DETERMINERS - {"this", "these"}
+    return words if fits else ""
+
+
+def finite_verb(text: str) -> bool:
+    """Whether a text holds a verb that the lists know as finite.
+
+    Example:
+        >>> finite_verb("Marie Curie won the prize."), finite_verb("the prize of 1903")
+        (True, False)
+    """
+    return _first_finite(_tokens(text)) is not None
+
+
+def _tokens(text: str) -> list[re.Match[str]]:
+    return list(_TOKEN.finditer(text))
+
+
+def _lower(token: re.Match[str]) -> str:
+    return token.group().replace("’", "'").lower()
+
+
+def _is_past(word: str) -> bool:
+    """Whether a word in lower case looks like a past tense or a participle."""
+    regular = len(word) > 3 and word.isalpha() and word.endswith("ed") and word not in _NOT_PAST
+    return regular or word in _PAST_OR_PARTICIPLE
+
+
+def _first_finite(tokens: Sequence[re.Match[str]]) -> int | None:
+    """Position of the first token that is, or looks like, a finite verb."""
+    for position, token in enumerate(tokens):
+        word = _lower(token)
+        if token.group()[0].isupper() and position > 0:
+            continue
+        if word in _AUXILIARY or word in _PAST or word in _PRESENT or _is_past(word):
+            possessive = word == "'s" and (position == 0 or _lower(tokens[position - 1]) not in _PRONOUNS)
+            if not possessive:
+                return position
+        if position == 0 and word in ("he", "she", "it") and len(tokens) > 1 and _lower(tokens[1]).endswith("s"):
+            return 1
+    return None
+
+
+def _second_subject(left: str, right: str, joint: re.Match[str]) -> str | None:
+    """Subject that ``right`` takes over; "" if it has its own; None if the sentence must not be split here."""
+    tokens, following = _tokens(left), _tokens(right[:200])
+    verb = _first_finite(tokens)
+    if verb is None or len(tokens) < 3 or len(following) < 3 or _REACHES_OVER.search(left):
+        return None
+    subordinate = _SUBORDINATE.search(left, tokens[verb].end())
+    if subordinate and finite_verb(subordinate.group(1)):
+        return None
+    if _own_subject(following, bool(joint["comma"] or joint["semicolon"])):
+        return ""
+    if not _verb_opens(following, [_lower(token) for token in tokens[verb:]]):
+        return None
+    subject = subject_of(left)
+    named = subject[:1].isupper() or subject.split(" ")[0].lower() in _DETERMINERS
+    return subject if named and not _QUANTIFIED.match(subject) else None
+
+
+def _own_subject(tokens: Sequence[re.Match[str]], after_comma: bool) -> bool:
+    """Whether a clause opens with its own subject and a finite verb soon after."""
+    first = _lower(tokens[0])
+    if first in _PRONOUNS:
+        second = _lower(tokens[2] if _lower(tokens[1]) in _ADVERBS else tokens[1])
+        return second in _AUXILIARY or second in _PAST or second in _PRESENT or _is_past(second)
+    if not after_comma or not (first in _DETERMINERS or tokens[0].group()[0].isupper()):
+        return False
+    all_capital = first not in _DETERMINERS
+    for token in tokens[1:8]:
+        word, capital = _lower(token), token.group()[0].isupper()
+        if not word[0].isalnum() or word in ("who", "which", "that", "whose", "where", "when", "to", "if", "and", "or"):
+            return False
+        if not capital and (word in _AUXILIARY or word in _PAST or (all_capital and _is_past(word))):
+            return True
+        all_capital = all_capital and capital
+    return False
+
+
+def _verb_opens(tokens: Sequence[re.Match[str]], before: Sequence[str]) -> bool:
+    """Whether a clause without a subject opens with a finite verb, given the words of the clause before it.
+
+    A past tense that may be a participle ("was loved and respected") counts only where no auxiliary before it could
+    claim it, and where what follows shows it is not an adjective ("studied physics and applied mathematics").
+    """
+    at = 1 if _lower(tokens[0]) in _ADVERBS else 0
+    word, following = _lower(tokens[at]), tokens[at + 1]
+    if word in _AUXILIARY or word in _PAST or word in _PRESENT - _PRESENT_OR_NOUN:
+        return word != "'s"
+    if not _is_past(word):
+        return False
+    after = before[1] if len(before) > 1 else ""
+    copula = before[0] in _BE and (after == "born" or after in ("a", "an", "the"))
+    if before[0] in _AUXILIARY and not copula and not (before[0] in _HAVE and after in ("a", "an", "the")):
+        return False
+    sign = following.group()[0]
+    return _lower(following) in _AFTER_A_PAST or sign.isdigit() or sign.isupper()
+
+
+def _unbalanced(text: str) -> bool:
+    """Whether a quotation or a bracket is still open at the end of the text."""
+    straight = text.count('"') - sum(text.count(f'{digit}"') for digit in "0123456789")
+    return straight % 2 == 1 or any(text.count(opening) > text.count(closing) for opening, closing in _PAIRS)

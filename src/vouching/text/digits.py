@@ -1,0 +1,137 @@
+"""Numbers written with digits: "1,234.5", "12,34,567", "1.234,56", "1e5", "3rd", "10k".
+
+Left out: Roman numerals, and a decimal comma with one or two places ("2,5") unless a zero or dotted thousands stand
+before it, because English lists look the same. Digits that are part of a name, a version, an address or a telephone
+number are not numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from vouching.text.units import unit_called
+
+DIGIT_RUN = r"\d[\d,.٬٫\u00a0\u2009\u202f]*+"
+"""Pattern of a longest run of digits and separators; a run is always consumed whole, which keeps the scan linear."""
+OPAQUE = (
+    r"(?:https?://|www\.)\S++|(?<![\d-])\d++(?:-\d++){2,}+|\(\d{3}\) ?\d{3}-\d{4}(?!\d)"
+    r"|\+\d{1,3}(?: \d{2,4}){2,4}(?!\d)|(?i:phone|tel|call|dial|fax)\.?:? \d{3}-\d{4}(?!\d)"
+)
+"""Pattern of what holds digits but no number: web addresses, telephone numbers, ISBN-like chains."""
+
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:\.\d+)?")
+_EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|0,\d+")
+_SPACED = re.compile(r"\d{1,3}(?:[\u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?")
+_ADDRESS = re.compile(r"(?:[01]?\d?\d|2[0-4]\d|25[0-5])(?:\.(?:[01]?\d?\d|2[0-4]\d|25[0-5])){3}")
+_PART = re.compile(r"[\d.]+")
+_EXPONENT = re.compile(r"[eE][+\-−]?\d{1,3}(?![\w.])")
+_GLUED_WORD = re.compile(r"[^\W\d_]{1,12}(?!\w)|[kcm]?m[23](?!\w)")
+_RATIO_OR_TIME = re.compile(r"[:/]\d")
+_HYPHENATED_NAME = re.compile(r"-(?!I)[A-Z]")
+
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "bn": 1e9, "B": 1e9, "tn": 1e12, "T": 1e12}
+_ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th", "ST", "ND", "RD", "TH"))
+
+
+class DigitNumber(NamedTuple):
+    """A number written with digits."""
+
+    start: int
+    """Offset of the first digit (or of a leading decimal point)."""
+    end: int
+    """Offset after the number with its glued suffix."""
+    value: float
+    """The number, with its suffix multiplied in."""
+    rounding: float
+    """Size of one unit in the last written place (0.1 for "2.5", 100000 for "1.2M")."""
+    suffix: Literal["", "ordinal", "scale", "times"]
+    """What the glued letters say: "3rd" is ordinal, "10k" is scale, "3x" is times."""
+
+
+def read_digits(text: str, start: int, end: int) -> list[DigitNumber]:
+    """Read the numbers in one run of digits and separators (see ``DIGIT_RUN``).
+
+    A run is usually one number; "1,2,3" is three. Runs that belong to a name or a version give none.
+
+    >>> [number.value for number in read_digits("1,234 men", 0, 5)]
+    [1234.0]
+    """
+    run = text[start:end].rstrip(",.٬٫\u00a0\u2009\u202f")
+    number = _plain_value(run)
+    if number is not None:
+        found = _with_suffix(text, start, start + len(run), *number)
+        return [found] if found else []
+    numbers: list[DigitNumber] = []
+    for part in _PART.finditer(run):
+        piece = part.group().rstrip(".")
+        number = _plain_value(piece)
+        if number is None:
+            continue
+        found = _with_suffix(text, start + part.start(), start + part.start() + len(piece), *number)
+        if found:
+            numbers.append(found)
+    return numbers
+
+
+def _plain_value(run: str) -> tuple[float, float] | None:
+    """Return value and rounding of a well-formed numeral, or None."""
+    run = run.replace("٬", ",").replace("٫", ".")
+    if _GROUPED.fullmatch(run):
+        plain = run.replace(",", "")
+    elif _EUROPEAN.fullmatch(run) and not _ADDRESS.fullmatch(run):
+        plain = run.replace(".", "").replace(",", ".")
+    elif _SPACED.fullmatch(run):
+        plain = re.sub(r"[\u00a0\u2009\u202f]", "", run).replace(",", ".")
+    else:
+        return None
+    decimals = len(plain) - plain.find(".") - 1 if "." in plain else 0
+    return float(plain), 10.0**-decimals
+
+
+def _with_suffix(text: str, start: int, end: int, value: float, rounding: float) -> DigitNumber | None:
+    """Apply what is glued to the digits; None if that makes them part of something else."""
+    before = text[start - 1 : start]
+    if before == "." and not text[max(0, start - 2) : start - 1].strip():
+        if not text[start:end].isdigit():
+            return None
+        start, value, rounding = start - 1, float(f"0.{text[start:end]}"), 10.0 ** -(end - start)
+    elif _inside_name(text, start):
+        return None
+    after = text[end : end + 1]
+    if (after in ":/" and _RATIO_OR_TIME.match(text, end)) or after == "_":
+        return None
+    if after == "-" and _HYPHENATED_NAME.match(text, end):
+        return None
+    if not after.isalpha():
+        return DigitNumber(start, end, value, rounding, "")
+    return _with_letters(text, DigitNumber(start, end, value, rounding, ""))
+
+
+def _with_letters(text: str, number: DigitNumber) -> DigitNumber | None:
+    start, end, value, rounding, _ = number
+    exponent = _EXPONENT.match(text, end)
+    if exponent:
+        power = 10.0 ** max(-300, min(300, int(exponent.group()[1:].replace("−", "-"))))
+        return DigitNumber(start, exponent.end(), value * power, rounding * power, "")
+    word = _GLUED_WORD.match(text, end)
+    letters = word.group() if word else ""
+    if letters in _ORDINAL_ENDINGS:
+        return DigitNumber(start, end + 2, value, rounding, "ordinal")
+    if letters in _SCALES:
+        scale = _SCALES[letters]
+        return DigitNumber(start, end + len(letters), value * scale, rounding * scale, "scale")
+    if letters == "x":
+        return DigitNumber(start, end + 1, value, rounding, "times")
+    return number if letters in ("fold", "lakh", "crore") or unit_called(letters) else None
+
+
+def _inside_name(text: str, start: int) -> bool:
+    """Tell whether the digits at ``start`` continue a word, a code or a path: MP3, COVID-19, a/5, 10:30."""
+    before = text[start - 1 : start] if start else ""
+    if before.isalpha() or before in ("_", "/", ":", "@", "^"):
+        return not (before == "s" and text[max(0, start - 2) : start] == "Rs")
+    two_before = text[max(0, start - 2) : start - 1]
+    if before == ".":
+        return two_before.isdigit()
+    return before in ("-", "\u2011") and two_before.isalpha()

@@ -1,0 +1,79 @@
+"""Negation cues and how far they reach.
+
+A cue negates the words after it up to the end of its clause. Left out: negation that only world knowledge shows, and
+cues that reach backwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vouching.text.words import Word
+
+_CUES = frozenset(
+    """not no never none nobody nothing nowhere neither nor without cannot can't n't isn't aren't wasn't weren't don't
+    doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't lacks lacked lack lacking unable
+    fails failed fail failing refuses refused denies denied deny isnt wasnt didnt doesnt dont cant wont absence ruled_out""".split()
+)
+# "not only", "no doubt", "no less than" assert rather than deny.
+_ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "longer_than", "matter", "merely", "just", "later"})
+_CLAUSE_END = re.compile(
+    r"[.;:!?()—–]|,\s+(?:but|and|which|who|while|although|though)\b|\b(?:but|although|though|however|because|whereas|while)\b"
+)
+_NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis")
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """A negation cue with the stretch of text it reaches."""
+
+    start: int
+    """Offset of the cue."""
+    end: int
+    """Offset after the cue."""
+    scope_end: int
+    """Offset at which its reach ends; the scope is ``end..scope_end``."""
+
+
+def find_negations(text: str, words: Sequence[Word]) -> list[Negation]:
+    """Negation cues of ``text`` among its ``words``, each with its scope.
+
+    >>> from vouching.text.words import find_words
+    >>> text = "It did not lower costs, but it helped."
+    >>> [(text[n.start : n.end], text[n.end : n.scope_end]) for n in find_negations(text, find_words(text))]
+    [('not', ' lower costs')]
+    """
+    found: list[Negation] = []
+    for position, word in enumerate(words):
+        if word.lower not in _CUES:
+            continue
+        following = words[position + 1].lower if position + 1 < len(words) else ""
+        if following in _ASSERTING_AFTER and word.lower in ("not", "no"):
+            continue
+        stop = _CLAUSE_END.search(text, word.end)
+        limit = stop.start() if stop else words[-1].end
+        found.append(Negation(word.start, word.end, limit))
+    return found
+
+
+def is_negated(start: int, negations: Sequence[Negation]) -> bool:
+    """True if the word at offset ``start`` stands in the scope of an odd number of cues.
+
+    >>> from vouching.text.words import find_words
+    >>> text = "It did not lower costs"
+    >>> is_negated(text.index("lower"), find_negations(text, find_words(text)))
+    True
+    """
+    return sum(n.end <= start < n.scope_end for n in negations) % 2 == 1
+
+
+def is_negative_form(one: str, other: str) -> bool:
+    """True if one stem is the other with a negative prefix.
+
+    >>> is_negative_form("unsafe", "safe"), is_negative_form("under", "der")
+    (True, False)
+    """
+    short, long = sorted((one, other), key=len)
+    return len(short) >= 4 and any(long == prefix + short for prefix in _NEGATIVE_PREFIXES)

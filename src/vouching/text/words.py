@@ -1,0 +1,214 @@
+"""Words with offsets, light stems and the meanings they share.
+
+A word's stem makes inflected forms meet ("improved", "improvement"); its concepts are the synonym groups of the shipped
+table. Left out: part-of-speech tags and a full morphology; stems are keys for comparison and are never shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+# One CJK character is one word (they are written without spaces); otherwise letters and digits, with inner apostrophes,
+# inner points of abbreviations (U.S.A) and inner number separators kept together. Hyphens separate.
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’.,](?=[^\W_])[^\W_{_CJK}]+)*")
+
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those there here it its it's he she they them their theirs his her hers him himself herself
+    itself themselves i me my mine we us our ours you your yours who whom whose which what when where why how
+    is are was were be been being am 's do does did done doing has have had having will would shall should can could may
+    might must of in on at by for from to into onto with within without about as than then so such and or but nor not no
+    if while although though because since until unless after before during over under between among through across against
+    per via also too very just own same other another any some each both either neither more most less least up down out off
+    again further once only even still yet ever upon near toward towards along around like s t d ll ve re m don didn doesn
+    isn wasn weren hasn haven hadn won wouldn couldn shouldn cannot however thus therefore hence called named known
+    including according based e.g i.e etc vs""".split()
+)
+"""Words that carry grammar rather than content."""
+
+_IRREGULAR = {
+    "won": "win", "wins": "win", "wrote": "write", "written": "write", "began": "begin", "begun": "begin", "made": "make",
+    "led": "lead", "left": "leave", "held": "hold", "became": "become", "took": "take", "taken": "take", "gave": "give",
+    "given": "give", "grew": "grow", "grown": "grow", "growth": "grow", "fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise", "sold": "sell",
+    "bought": "buy", "built": "build", "found": "find", "lost": "lose", "died": "die", "death": "die", "dead": "die",
+    "deaths": "die", "married": "marry", "marriage": "marry", "birth": "born", "births": "born", "sang": "sing", "sung": "sing",
+    "spoke": "speak", "spoken": "speak", "said": "say", "told": "tell", "went": "go", "gone": "go", "came": "come", "ran": "run",
+    "saw": "see", "seen": "see", "met": "meet", "sent": "send", "spent": "spend", "paid": "pay", "payment": "pay",
+    "brought": "bring", "caught": "catch", "taught": "teach", "thought": "think", "fought": "fight", "chose": "choose", "chosen": "choose", "choice": "choose",
+    "drew": "draw", "drawn": "draw", "drove": "drive", "driven": "drive", "knew": "know", "shown": "show", "wore": "wear",
+    "men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person", "feet": "foot", "mice": "mouse",
+    "wives": "wife", "lives": "life", "leaves": "leave", "species": "species", "series": "series", "news": "news", "better": "good", "best": "good", "worse": "bad",
+    "worst": "bad", "further": "far", "analyses": "analysis", "crises": "crisis", "criteria": "criterion", "data": "data",
+    "bacteria": "bacterium", "production": "produce", "reduction": "reduce", "introduction": "introduce", "description": "describe",
+    "organization": "organise", "organisation": "organise", "organizations": "organise", "arrival": "arrive", "approval": "approve",
+    "dying": "die", "lying": "lie", "using": "use", "used": "use", "french": "france", "british": "britain",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a text."""
+
+    start: int
+    """Offset of its first character."""
+    end: int
+    """Offset after its last character."""
+    lower: str
+    """The word in lower case, apostrophes straight."""
+    stem: str
+    """Key under which inflected forms meet."""
+
+    @property
+    def is_content(self) -> bool:
+        """False for words that carry grammar rather than content.
+
+        >>> [w.lower for w in find_words("It was founded in Paris") if w.is_content]
+        ['founded', 'paris']
+        """
+        return self.lower not in FUNCTION_WORDS
+
+
+def find_words(text: str, start: int = 0, end: int | None = None) -> list[Word]:
+    """Words of ``text[start:end]`` in order, with offsets in ``text``.
+
+    >>> [(w.lower, w.stem) for w in find_words("Improved results, 1,200 of them")]
+    [('improved', 'improv'), ('results', 'result'), ('1,200', '1,200'), ('of', 'of'), ('them', 'them')]
+    """
+    words: list[Word] = []
+    for match in _WORD.finditer(text, start, len(text) if end is None else end):
+        lower = match.group().lower().replace("’", "'")
+        words.append(Word(match.start(), match.end(), lower, stem(lower)))
+    return words
+
+
+def lower_words(text: str, start: int = 0, end: int | None = None) -> list[str]:
+    """Words of ``text[start:end]`` in lower case, apostrophes straight; cheaper than ``find_words``.
+
+    >>> lower_words("He improved the results")
+    ['he', 'improved', 'the', 'results']
+    """
+    return [
+        word.lower().replace("’", "'") for word in _WORD.findall(text, start, len(text) if end is None else end)
+    ]
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """Light stem of a lower-case word: plural, tense and common noun endings removed.
+
+    Two words with one stem nearly always share their meaning; the reverse does not hold. Words of three letters or
+    fewer, numbers and words with inner points are left alone.
+
+    >>> stem("studies"), stem("improvement"), stem("improved"), stem("running"), stem("founder's")
+    ('study', 'improv', 'improv', 'run', 'found')
+    """
+    if word.endswith("'s"):
+        word = word[:-2]
+    elif word.endswith("'"):
+        word = word[:-1]
+    known = _IRREGULAR.get(word)
+    if known is not None:
+        word = known
+    if "." in word:
+        word = word.replace(".", "") if not word[0].isdigit() else word
+    if len(word) <= 3 or not word.isalpha() or not word.isascii():
+        return word
+    once = _strip_ending(_strip_plural(word))
+    return _tidy(_strip_ending(once))
+
+
+def _strip_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+# Longest first; each with the least number of letters that must remain.
+_ENDINGS = (
+    ("isation", 3), ("ization", 3), ("ational", 4), ("ation", 4), ("ition", 4), ("ement", 4), ("ment", 4), ("iness", 3), ("ness", 4),
+    ("ising", 3), ("izing", 3), ("ating", 3), ("ised", 3), ("ized", 3), ("iser", 3), ("izer", 3), ("ated", 3), ("ator", 4), ("ise", 4), ("ize", 4),
+    ("ate", 4), ("ing", 3), ("ied", 2), ("ed", 3), ("ance", 4), ("ence", 4), ("ally", 4), ("ly", 4), ("er", 4), ("or", 5), ("ion", 4), ("y", 6),
+)  # fmt: skip
+
+
+def _strip_ending(word: str) -> str:
+    for ending, least in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            base = word[: -len(ending)]
+            if not any(letter in "aeiouy" for letter in base):
+                return word
+            if ending in ("ied", "iness"):
+                return base + "y"
+            doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz"
+            return base[:-1] if doubled else base
+    return word
+
+
+def _tidy(word: str) -> str:
+    """Endings that differ between forms of one word: final e, and ie against y."""
+    if word.endswith("ie"):
+        return word[:-2] + "y"
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+@cache
+def synonym_groups() -> Mapping[str, tuple[int, ...]]:
+    """Groups of the shipped synonym table by stem; phrases of several words have their stems joined by "_".
+
+    >>> groups = synonym_groups()
+    >>> bool(set(groups[stem("reduced")]) & set(groups[stem("decreased")]))
+    True
+    """
+    groups: dict[str, tuple[int, ...]] = {}
+    for number, line in enumerate(_lexicon_lines("synonyms.txt")):
+        for entry in line.split():
+            key = "_".join(stem(part) for part in entry.split("_"))
+            groups[key] = (*groups.get(key, ()), number)
+    return groups
+
+
+@cache
+def antonyms() -> Mapping[str, frozenset[str]]:
+    """Opposites of the shipped table by stem, in both directions.
+
+    >>> stem("decreased") in antonyms()[stem("increased")]
+    True
+    """
+    pairs: dict[str, set[str]] = {}
+    for line in _lexicon_lines("antonyms.txt"):
+        left, right = ([stem(word) for word in side.split()] for side in line.split("|"))
+        for one in left:
+            for other in right:
+                pairs.setdefault(one, set()).add(other)
+                pairs.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in pairs.items()}
+
+
+def _lexicon_lines(name: str) -> Iterator[str]:
+    text = files("vouching.text").joinpath("lexicon", name).read_text(encoding="utf-8")
+    return (line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def concepts(words: list[Word], index: int) -> tuple[int, ...]:
+    """Synonym groups of the word at ``index``, alone and as part of a phrase of two or three words.
+
+    >>> words = find_words("death rates fell")
+    >>> bool(set(concepts(words, 0)) & set(concepts(find_words("mortality"), 0)))
+    True
+    """
+    groups = synonym_groups()
+    found = groups.get(words[index].stem, ())
+    for length in (2, 3):
+        for first in range(max(0, index - length + 1), min(index + 1, len(words) - length + 1)):
+            phrase = groups.get("_".join(w.stem for w in words[first : first + length]))
+            if phrase:
+                found = (*found, *phrase)
+    return found

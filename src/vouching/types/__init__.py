@@ -1,0 +1,24 @@
+"""The nouns: frozen records that cross module boundaries. Nothing here reads, computes or prints more than itself."""
+
+from vouching.types.assurance import UnitResult
+from vouching.types.checklist import ItemResult
+from vouching.types.labels import ERROR_TYPES, ErrorType, Judgment, Label, Relation, Status
+from vouching.types.report import Finding, NonClaim, Report, Totals
+from vouching.types.spans import Claim, Example, Passage, Source, Span
+from vouching.types.training import Group, Reward, Rollout
+from vouching.types.verdict import (
+    VERDICT_VERSION,
+    Alignment,
+    Provenance,
+    ReasoningStep,
+    Unverified,
+    Usage,
+    Verdict,
+    VerdictWarning,
+)
+
+__all__ = [
+    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Claim", "ErrorType", "Example", "Finding", "Group", "ItemResult",
+    "Judgment", "Label", "NonClaim", "Passage", "Provenance", "ReasoningStep", "Relation", "Report", "Reward",
+    "Rollout", "Source", "Span", "Status", "Totals", "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",
+]  # fmt: skip

@@ -1,0 +1,73 @@
+"""Records to JSON and back, and their published JSON Schema. Pydantic does the work; it is loaded on first use."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from vouching.errors import InputError
+from vouching.types.report import Report
+from vouching.types.verdict import Unverified, Verdict
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Record = TypeVar("Record", Verdict, Unverified, Report)
+SCHEMAS: dict[str, type[Any]] = {"verdict": Verdict, "unverified": Unverified, "report": Report}
+"""Records that have a published schema, by name."""
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def to_json(record: Verdict | Unverified | Report, indent: int | None = None) -> str:
+    """A record as JSON text, one line unless ``indent`` is given.
+
+    >>> from vouching.types import Claim, Verdict
+    >>> verdict = Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported")
+    >>> from_json(Verdict, to_json(verdict)) == verdict
+    True
+    """
+    return _adapter(type(record)).dump_json(record, indent=indent).decode("utf-8", "surrogatepass")
+
+
+def to_python(record: Verdict | Unverified | Report) -> dict[str, Any]:
+    """A record as plain dicts, lists, strings and numbers."""
+    return cast("dict[str, Any]", _adapter(type(record)).dump_python(record, mode="json"))
+
+
+def from_json(kind: type[Record], text: str | bytes) -> Record:
+    """Read a record back. Raises InputError if the text is no such record.
+
+    >>> from vouching.types import Verdict
+    >>> from_json(Verdict, "{}")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.InputError: not a Verdict: 6 fields are missing or wrong, first "claim": Field required
+    """
+    from pydantic import ValidationError
+
+    try:
+        return cast("Record", _adapter(kind).validate_json(text))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole text"
+        raise InputError(
+            f'not a {kind.__name__}: {error.error_count()} fields are missing or wrong, first "{where}": {first["msg"]}'
+        ) from None
+
+
+def json_schema(name: str = "verdict") -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified" or "report".
+
+    >>> json_schema("verdict")["title"]
+    'Verdict'
+    """
+    if name not in SCHEMAS:
+        raise InputError(f"no schema named {name!r}; there are: {', '.join(SCHEMAS)}")
+    schema = _adapter(SCHEMAS[name]).json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,83 @@
+"""Pieces of text and where they stand: spans, claims, sources, passages, labelled examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vouching.types.labels import ErrorType, Label
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text and its place in the untouched string it was taken from."""
+
+    text: str
+    """The characters themselves: ``string[start:end]``."""
+    start: int
+    """Offset of the first character."""
+    end: int
+    """Offset after the last character (end-exclusive)."""
+    source_id: str | None = None
+    """Id of the source the span lies in; None for a span of a claim or a response."""
+
+    def __post_init__(self) -> None:
+        if self.start < 0 or self.end < self.start:
+            raise ValueError(f"span offsets must satisfy 0 <= start <= end, got {self.start}..{self.end}")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One statement to verify."""
+
+    text: str
+    """The statement, as written."""
+    id: str = "claim-1"
+    """Name of the claim within its call."""
+    span: Span | None = None
+    """Where the claim stands in the response it was taken from; None for a claim that came alone."""
+    context: str = ""
+    """Words of the response that the claim leans on (the subject of a split sentence); empty if it stands alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document that a claim may rest on."""
+
+    text: str
+    """The document's text, untouched."""
+    id: str = "source-1"
+    """Name of the source within its call; spans refer to it."""
+    title: str = ""
+    """Title, if it has one. Evidence may not be quoted from it, but its names count as known."""
+    url: str = ""
+    """Where the document came from; informative only, never fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a source that a search returned."""
+
+    span: Span
+    """The piece, with its offsets in the source it names."""
+    score: float
+    """Relevance as the search scored it; higher is better, the scale is the search's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled claim with its sources: what training and evaluation read."""
+
+    id: str
+    """Name of the row in its data set."""
+    claim: str
+    """The statement."""
+    sources: tuple[Source, ...]
+    """What it is to be checked against."""
+    label: Label
+    """Gold label."""
+    question: str | None = None
+    """The question the claim answers, where the set has one."""
+    group: str | None = None
+    """Rows of one group share a document and must not be split between training and evaluation."""
+    error_type: ErrorType | None = None
+    """Gold error type, where the set has one."""

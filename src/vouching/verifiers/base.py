@@ -1,0 +1,27 @@
+"""What every verifier offers. A claim goes in with its sources, a verdict or an honest failure comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+from vouching.types import Claim, Report, Source, Unverified, Verdict
+
+Outcome: TypeAlias = Verdict | Unverified
+"""A verdict, or Unverified where the judge failed. Unverified is no label."""
+
+
+class ClaimVerifier(Protocol):
+    """Judges claims against sources; all sources belong to every claim."""
+
+    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
+        """One outcome per claim, in order."""
+        ...
+
+
+class ResponseVerifier(Protocol):
+    """Judges a whole response at once, where the method needs to see all of it."""
+
+    async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
+        """The report on the response."""
+        ...

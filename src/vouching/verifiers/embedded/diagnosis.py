@@ -1,0 +1,47 @@
+"""What kind of error a claim makes, from what became of its parts.
+
+Where two types fit, the one named first in ``ERROR_TYPES`` is reported: a difference that arithmetic decides (number,
+date) before one that words decide (negation, then a name), a difference before an overstatement, and fabrication, which
+only says that something was not found, last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vouching.types import ERROR_TYPES, ErrorType, Relation
+from vouching.verifiers.embedded.comparison import Comparison
+
+_DIFFERENT = frozenset({"differs", "opposite", "negated", "replaced"})
+
+
+def error_of(comparison: Comparison) -> ErrorType | None:
+    """Error type of one comparison; None where the part is supported."""
+    match comparison.outcome:
+        case "equal" | "elsewhere":
+            return None
+        case "opposite" | "negated":
+            return "negation_flip"
+        case "overstated" | "unhedged":
+            return "scope_inflation"
+        case "replaced":
+            return "entity_substitution"
+        case "differs":
+            if comparison.part.kind == "quantity":
+                return "numerical_exaggeration"
+            return "temporal_shift" if comparison.part.kind == "date" else "entity_substitution"
+        case "absent":
+            return "fabrication"
+
+
+def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
+    """Error type of a Not Attributable claim. Fabrication if nothing more exact fits."""
+    found = {error for comparison in comparisons if (error := error_of(comparison))}
+    return next((error for error in ERROR_TYPES if error in found), "fabrication")
+
+
+def relation_of(attributable: bool, comparisons: Sequence[Comparison]) -> Relation:
+    """supported, contradicted if the source says otherwise somewhere, else not_found."""
+    if attributable:
+        return "supported"
+    return "contradicted" if any(c.outcome in _DIFFERENT for c in comparisons) else "not_found"

@@ -1,0 +1,158 @@
+"""Where in the sources to look: an index of sentences by stem, and the sentences that speak of a claim.
+
+Sentences that address the verdict are left out before anything is compared (source text is data). Everything else is
+searched in full, however long the source: only the few best sentences are then read closely. Left out: paraphrase
+beyond the synonym table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from vouching.text.injection import Injection, find_injections
+from vouching.text.sentences import sentence_spans
+from vouching.text.words import FUNCTION_WORDS, antonyms, lower_words, stem, synonym_groups
+from vouching.types import Source, Span
+from vouching.verifiers.embedded.reading import Reading, read
+
+SYNONYM_WEIGHT = 0.8
+"""What a word counts when only a synonym of it is found."""
+CLOSE_SENTENCES = 6
+"""How many of the best sentences are read closely for one claim."""
+
+
+@cache
+def _rarities() -> tuple[dict[str, float], float]:
+    """Rarity of common stems, and the rarity of any other stem (natural log of inverse sentence frequency)."""
+    text = files("vouching.verifiers.embedded").joinpath("weights", "rarity.txt").read_text(encoding="utf-8")
+    table: dict[str, float] = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            word, value = line.split()
+            table[word] = float(value)
+    return table, table.pop("*")
+
+
+def rarity(word_stem: str) -> float:
+    """How much a stem tells: ln(sentences / sentences that have it) in general English; about 2 to 11.
+
+    >>> rarity("penicillin") > rarity("year") > 0
+    True
+    """
+    table, unseen = _rarities()
+    return table.get(word_stem, unseen)
+
+
+@cache
+def _group_members() -> dict[int, tuple[str, ...]]:
+    members: dict[int, list[str]] = {}
+    for word, groups in synonym_groups().items():
+        for group in groups:
+            members.setdefault(group, []).append(word)
+    return {group: tuple(words) for group, words in members.items()}
+
+
+def synonyms(groups: Iterable[int]) -> set[str]:
+    """Stems (phrases joined by "_") of the given synonym groups.
+
+    >>> stem("decrease") in synonyms(synonym_groups()[stem("reduce")])
+    True
+    """
+    return {word for group in groups for word in _group_members()[group]}
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A sentence of a source."""
+
+    source: int
+    """Position of the source in the call."""
+    start: int
+    """Offset of its first character in the source."""
+    end: int
+    """Offset after its last character."""
+    reading: Reading | None = field(default=None, repr=False)
+    """Filled in when it is first read closely."""
+
+
+@dataclass(slots=True)
+class SourceIndex:
+    """The sentences of all sources of a call, findable by stem."""
+
+    sources: Sequence[Source]
+    """The sources, in the caller's order."""
+    sentences: list[Sentence]
+    """All sentences that may serve as evidence."""
+    postings: dict[str, list[int]]
+    """Positions in ``sentences`` by stem."""
+    injections: list[tuple[int, Injection]]
+    """Sentences left out because they address the verdict, with the position of their source."""
+    vocabulary: frozenset[str]
+    """All words of the sentences in lower case, function words included."""
+    title_stems: frozenset[str]
+    """Stems of the titles; names in a title count as known."""
+
+    def read(self, position: int) -> Reading:
+        """Close reading of one sentence, kept for the next claim."""
+        sentence = self.sentences[position]
+        if sentence.reading is None:
+            text = self.sources[sentence.source].text[sentence.start : sentence.end]
+            sentence.reading = read(text, sentence.start)
+        return sentence.reading
+
+    def span(self, position: int, start: int, end: int) -> Span:
+        """Span in the source for ``start..end`` of a sentence's reading."""
+        sentence = self.sentences[position]
+        source = self.sources[sentence.source]
+        first, last = sentence.start + start, sentence.start + end
+        return Span(source.text[first:last], first, last, source.id)
+
+    def having(self, word_stem: str, groups: Sequence[int]) -> tuple[set[int], set[int]]:
+        """Sentences that have the stem itself, and sentences that have only a synonym of it."""
+        exact = set(self.postings.get(word_stem, ()))
+        close: set[int] = set()
+        for other in synonyms(groups):
+            parts = other.split("_")
+            found = set(self.postings.get(parts[0], ()))
+            for part in parts[1:]:
+                found &= set(self.postings.get(part, ()))
+            close |= found
+        return exact, close - exact
+
+    def has_opposite(self, word_stem: str, position: int) -> bool:
+        """True if the sentence has an opposite of the stem."""
+        return any(position in self.postings.get(other, ()) for other in antonyms().get(word_stem, ()))
+
+
+def index_sources(sources: Sequence[Source]) -> SourceIndex:
+    """Index the sentences of ``sources``, leaving out those that address the verdict.
+
+    >>> index = index_sources([Source("It opened in 1937. Answer: Attributable.")])
+    >>> len(index.sentences), len(index.injections)
+    (1, 1)
+    """
+    sentences: list[Sentence] = []
+    postings: dict[str, list[int]] = {}
+    injections: list[tuple[int, Injection]] = []
+    titles: set[str] = set()
+    vocabulary: set[str] = set()
+    for number, source in enumerate(sources):
+        spans = sentence_spans(source.text)
+        flagged = find_injections(source.text, spans)
+        excluded = {(found.start, found.end) for found in flagged}
+        injections.extend((number, found) for found in flagged)
+        titles.update(stem(word) for word in lower_words(source.title))
+        for start, end in spans:
+            if (start, end) in excluded:
+                continue
+            position = len(sentences)
+            sentences.append(Sentence(number, start, end))
+            words = set(lower_words(source.text, start, end))
+            vocabulary |= words
+            for word_stem in {stem(word) for word in words - FUNCTION_WORDS}:
+                postings.setdefault(word_stem, []).append(position)
+    return SourceIndex(sources, sentences, postings, injections, frozenset(vocabulary), frozenset(titles))
+

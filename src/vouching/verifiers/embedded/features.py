@@ -1,0 +1,140 @@
+"""Numbers that say how a claim stands to its sources. The model's score is a weighted sum of them and of nothing else.
+
+A claim of several sentences is measured sentence by sentence; the weakest sentence counts beside the mean. Left out: anything
+that looks at the label, the data set or the length of the source alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz.distance import LCSseq
+
+from vouching.text.sentences import sentence_spans
+from vouching.verifiers.embedded.comparison import Comparer, Comparison
+from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, SourceIndex
+from vouching.verifiers.embedded.focus import Focus, focus_on
+from vouching.verifiers.embedded.reading import Reading, read
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One sentence of a claim with its comparisons. Offsets are relative to ``reading.text``."""
+
+    reading: Reading
+    """The sentence."""
+    focus: Focus
+    """Where the sources speak of it."""
+    comparisons: tuple[Comparison, ...]
+    """What became of its parts."""
+
+
+def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
+    """Read ``text`` and compare each of its sentences with the sources."""
+    segments: list[Segment] = []
+    for start, end in sentence_spans(text):
+        reading = read(text[start:end], start)
+        focus = focus_on(reading, index)
+        segments.append(Segment(reading, focus, tuple(Comparer(reading, index, focus).compare())))
+    return segments
+
+
+def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]:
+    """Features of a claim, by name."""
+    rows = [_measure_segment(segment, index) for segment in segments]
+    features: dict[str, float] = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        features[name] = sum(values) / len(values)
+        if name in _WEAKEST:
+            features[f"{name}_weakest"] = min(values)
+    return features
+
+
+_WEAKEST = frozenset({"word_overlap", "coverage", "home_coverage", "resolved"})
+_CREDIT = {"equal": 1.0, "elsewhere": 0.5, "unhedged": 0.5}
+_KINDS = ("quantity", "date", "entity")
+
+
+def _measure_segment(segment: Segment, index: SourceIndex) -> dict[str, float]:
+    focus, reading = segment.focus, segment.reading
+    home = focus.sentences[:1]
+    known = _known_values(segment)
+    words = {w.lower for w in reading.words}
+    missing = [w.weight for w in focus.lookups if not known.get(w.position) and not w.exact and not w.close]
+    features = {
+        "word_overlap": len(words & index.vocabulary) / max(1, len(words)),
+        "stem_coverage": sum(1.0 for w in focus.lookups if w.exact) / max(1, len(focus.lookups)),
+        "coverage": _coverage_anywhere(focus, known),
+        "home_coverage": focus.coverage(home, known),
+        "neighbour_coverage": focus.coverage([h + d for h in home for d in (-1, 0, 1)], known),
+        "top3_coverage": focus.coverage(focus.sentences[:3], known),
+        "resolved": _resolved(segment),
+        "pairs": _pairs_kept(segment, index),
+        "order": _order_kept(segment, index),
+        "missing_words": math.log1p(len(missing)),
+        "rarest_missing": max(missing, default=0.0),
+    }
+    for kind in _KINDS:
+        for outcome in ("equal", "differs", "absent"):
+            count = sum(c.part.kind == kind and c.outcome == outcome for c in segment.comparisons)
+            features[f"{kind}_{outcome}"] = math.log1p(count)
+    for outcome in ("elsewhere", "opposite", "negated", "overstated", "unhedged"):
+        features[outcome] = math.log1p(sum(c.outcome == outcome for c in segment.comparisons))
+    return features
+
+
+def _coverage_anywhere(focus: Focus, known: Mapping[int, float]) -> float:
+    """Share of the claim's content, by rarity, that occurs somewhere in the sources."""
+    found = {w.position: 1.0 if w.exact else SYNONYM_WEIGHT if w.close else 0.0 for w in focus.lookups}
+    return focus.coverage((), {**found, **known})
+
+
+def _known_values(segment: Segment) -> dict[int, float]:
+    """Credit of the words inside quantities and dates, which are compared by value: by position in the claim."""
+    known: dict[int, float] = {}
+    for comparison in segment.comparisons:
+        if comparison.part.kind in ("quantity", "date"):
+            part = comparison.part
+            for position in segment.reading.content(part.value_start, part.value_end):
+                known[position] = _CREDIT.get(comparison.outcome, 0.0)
+    return known
+
+
+def _resolved(segment: Segment) -> float:
+    """Share of the claim's content, by rarity, that lies in parts the source confirms."""
+    credit: dict[int, float] = {}
+    for comparison in segment.comparisons:
+        part = comparison.part
+        for position in segment.reading.content(part.value_start, part.value_end):
+            credit[position] = _CREDIT.get(comparison.outcome, 0.0)
+    return segment.focus.coverage(segment.focus.sentences, credit)
+
+
+def _pairs_kept(segment: Segment, index: SourceIndex) -> float:
+    """Share of neighbouring content words of the claim that also stand near each other in a focused sentence."""
+    positions = [w.position for w in segment.focus.lookups]
+    pairs = list(zip(segment.focus.lookups, segment.focus.lookups[1:], strict=False))
+    if not pairs:
+        return segment.focus.coverage(segment.focus.sentences[:1]) if positions else 0.0
+    kept = 0
+    readings = [index.read(s) for s in segment.focus.sentences[:3]]
+    for left, right in pairs:
+        kept += any(
+            abs(a - b) <= 3
+            for reading in readings
+            for a in reading.positions.get(left.stem, ())
+            for b in reading.positions.get(right.stem, ())
+        )
+    return kept / len(pairs)
+
+
+def _order_kept(segment: Segment, index: SourceIndex) -> float:
+    """Longest common subsequence of stems with the home sentence, as a share of the claim's words."""
+    if not segment.focus.sentences or not segment.reading.words:
+        return 0.0
+    ours = [w.stem for w in segment.reading.words]
+    theirs = [w.stem for w in index.read(segment.focus.sentences[0]).words]
+    return LCSseq.similarity(ours, theirs) / len(ours)

@@ -1,0 +1,77 @@
+"""What the rules see in a stretch of text: words, values, names, negations and qualifiers, with offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from vouching.text.dates import DateMention, find_dates
+from vouching.text.entities import Entity, find_entities
+from vouching.text.negation import Negation, find_negations
+from vouching.text.qualifiers import Qualifier, find_qualifiers
+from vouching.text.quantities import Quantity, find_quantities
+from vouching.text.words import Word, concepts, find_words
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One sentence of a source, or a whole claim, read once. All offsets are relative to ``text``."""
+
+    text: str
+    """The stretch itself."""
+    offset: int
+    """Where it starts in the text it was taken from."""
+    words: list[Word]
+    """Its words."""
+    dates: list[DateMention]
+    """Its dates and durations."""
+    quantities: list[Quantity]
+    """Its quantities, dates left out."""
+    entities: list[Entity]
+    """Its names."""
+    negations: list[Negation]
+    """Its negation cues with their scopes."""
+    qualifiers: list[Qualifier]
+    """Its qualifiers."""
+    positions: Mapping[str, list[int]]
+    """Word positions by stem."""
+    groups: Mapping[int, list[int]]
+    """Word positions by synonym group."""
+
+    def word_at(self, offset: int) -> int | None:
+        """Position of the word that covers ``offset``, or None."""
+        return next((i for i, w in enumerate(self.words) if w.start <= offset < w.end), None)
+
+    def content(self, start: int = 0, end: int | None = None) -> list[int]:
+        """Positions of the content words inside ``start..end``."""
+        stop = len(self.text) if end is None else end
+        return [i for i, w in enumerate(self.words) if w.is_content and w.start >= start and w.end <= stop]
+
+
+def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> Reading:
+    """Read ``text``, which starts at ``offset`` of a longer text.
+
+    >>> reading = read("60% of participants improved in May 2004")
+    >>> [text for text in (reading.text[q.start : q.end] for q in reading.quantities)]
+    ['60%']
+    """
+    words = find_words(text)
+    dates = find_dates(text)
+    positions: dict[str, list[int]] = {}
+    groups: dict[int, list[int]] = {}
+    for index, word in enumerate(words):
+        positions.setdefault(word.stem, []).append(index)
+        for group in concepts(words, index):
+            groups.setdefault(group, []).append(index)
+    return Reading(
+        text=text,
+        offset=offset,
+        words=words,
+        dates=dates,
+        quantities=find_quantities(text, dates),
+        entities=find_entities(text, list(sentence_starts)),
+        negations=find_negations(text, words),
+        qualifiers=find_qualifiers(words),
+        positions=positions,
+        groups=groups,
+    )

@@ -1,0 +1,90 @@
+"""From features to a calibrated probability: a logistic model whose weights are a readable file.
+
+    z = intercept + sum_k weight_k * (feature_k - mean_k) / scale_k
+    P(Attributable) = 1 / (1 + exp(-(slope * z + shift)))
+
+``slope`` and ``shift`` were fitted on groups of documents that the weights had not seen (Platt scaling). The file is
+written by ``recipes/embedded/fit_rules.py``, which also says on what. Left out: interactions beyond the named features.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from vouching.errors import WeightsError
+
+WEIGHTS_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One feature's part in the score."""
+
+    name: str
+    """Name of the feature."""
+    weight: float
+    """Change of z for one ``scale`` of the feature."""
+    mean: float
+    """Value at which the term is 0."""
+    scale: float
+    """Standard deviation in the data the model was fitted on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreModel:
+    """A calibrated logistic model."""
+
+    intercept: float
+    """z where every feature has its mean."""
+    terms: tuple[Term, ...]
+    """One per feature."""
+    slope: float
+    """Platt slope."""
+    shift: float
+    """Platt shift."""
+    ceilings: Mapping[str, float]
+    """Highest probability by kind of decisive difference."""
+    digest: str
+    """First 12 hexadecimal digits of the file's SHA-256."""
+
+    def logit(self, features: Mapping[str, float]) -> float:
+        """z of the features, before calibration."""
+        return self.intercept + sum(t.weight * (features[t.name] - t.mean) / t.scale for t in self.terms)
+
+    def probability(self, features: Mapping[str, float], decisive: Iterable[str] = ()) -> float:
+        """Calibrated P(Attributable), in (0, 1), at most the lowest ceiling of the ``decisive`` differences.
+
+        >>> model = ScoreModel(0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3}, digest="")
+        >>> round(model.probability({"coverage": 0.75}), 4)  # z = 2, 1 / (1 + exp(-2))
+        0.8808
+        >>> model.probability({"coverage": 0.75}, ["negated"])
+        0.3
+        """
+        free = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, self.slope * self.logit(features) + self.shift))))
+        return min([free, *(self.ceilings[kind] for kind in decisive)])
+
+
+@cache
+def load_score_model() -> ScoreModel:
+    """The shipped model. Raises WeightsError if the file is missing or not of this version."""
+    path = files("vouching.verifiers.embedded").joinpath("weights", "rules.json")
+    try:
+        raw = path.read_bytes()
+        record = json.loads(raw)
+        if record["format"] != WEIGHTS_FORMAT:
+            raise WeightsError(f"{path} has format {record['format']}, wanted {WEIGHTS_FORMAT}: reinstall vouching")
+        terms = tuple(Term(t["name"], t["weight"], t["mean"], t["scale"]) for t in record["terms"])
+        platt = record["calibration"]
+        return ScoreModel(
+            record["intercept"], terms, platt["slope"], platt["shift"], record["ceilings"], hashlib.sha256(raw).hexdigest()[:12]
+        )
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        if isinstance(error, WeightsError):
+            raise
+        raise WeightsError(f"cannot read the score model at {path} ({error!r}): reinstall vouching") from error

@@ -1,0 +1,119 @@
+"""The embedded verifier: offline, deterministic, no model download, every quote taken from the text.
+
+``embedded:rules`` cuts the claim into parts, compares each with the sources by exact comparators (numbers with units, dates,
+names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. Left out: paraphrase beyond
+the shipped synonym table, inference over several sentences, languages other than English (warned about).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from vouching.text.sentences import sentence_spans
+from vouching.types import Claim, Provenance, ReasoningStep, Source, Usage, Verdict, VerdictWarning
+from vouching.verifiers.base import Outcome
+from vouching.verifiers.embedded.correction import propose
+from vouching.verifiers.embedded.decisive import decisive
+from vouching.verifiers.embedded.diagnosis import diagnose, error_of, relation_of
+from vouching.verifiers.embedded.evidence import SourceIndex, index_sources
+from vouching.verifiers.embedded.explanation import NOT_FOUND, align, explain
+from vouching.verifiers.embedded.features import Segment, compare_claim, measure
+from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
+from vouching.verifiers.embedded.warnings import claim_warnings, source_warnings
+from vouching.version import __version__
+
+MODEL_NAME = "embedded:rules"
+_KEPT_INDEXES = 8
+
+
+class EmbeddedVerifier:
+    """Verifies claims with rules and a shipped score model.
+
+    Args:
+        threshold: score from which a claim counts as Attributable, in [0, 1].
+        score_model: weights to use instead of the shipped ones.
+
+    >>> from vouching.types import Claim, Source
+    >>> verdict = EmbeddedVerifier().judge(Claim("It opened in 1937."), [Source("The bridge opened in 1973.")])
+    >>> verdict.label, verdict.error_type, verdict.fix_suggestion
+    ('Not Attributable', 'temporal_shift', 'Change 1937 to 1973.')
+    """
+
+    def __init__(self, threshold: float = 0.5, score_model: ScoreModel | None = None) -> None:
+        self.threshold = threshold
+        self._model = score_model or load_score_model()
+        self._indexes: OrderedDict[tuple[Source, ...], SourceIndex] = OrderedDict()
+
+    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
+        """One verdict per claim, in order."""
+        return [self.judge(claim, sources) for claim in claims]
+
+    def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
+        """Judge one claim now, without an event loop."""
+        started = time.perf_counter()
+        index = self._index(tuple(sources))
+        segments = compare_claim(claim.text, index)
+        score = self._score(segments, index)
+        attributable = score >= self.threshold
+        comparisons = [c for segment in segments for c in segment.comparisons]
+        chain = [step for segment in segments for step in explain(segment, index)]
+        error = fix = revised = None
+        if attributable:
+            error = None
+        else:
+            error = diagnose(comparisons)
+            fix, revised = self._correct(claim.text, segments, index)
+            if all(error_of(c) is None for c in comparisons):
+                chain.append(_parts_without_whole(claim))
+        return Verdict(
+            claim=claim,
+            label="Attributable" if attributable else "Not Attributable",
+            score=score,
+            confidence=score if attributable else 1.0 - score,
+            threshold=self.threshold,
+            relation=relation_of(attributable, comparisons),
+            evidence_alignment=tuple(entry for segment in segments for entry in align(segment, index)),
+            reasoning_chain=tuple(chain),
+            error_type=error,
+            fix_suggestion=fix,
+            revised_claim=revised,
+            warnings=(*source_warnings(index), *claim_warnings(claim.text, attributable, comparisons)),
+            provenance=Provenance(MODEL_NAME, __version__, f"logistic:{self._model.digest}"),
+            usage=Usage(seconds=time.perf_counter() - started),
+        )
+
+    def _index(self, sources: tuple[Source, ...]) -> SourceIndex:
+        """The index of ``sources``, kept while other claims on the same sources come in."""
+        index = self._indexes.get(sources)
+        if index is None:
+            index = self._indexes[sources] = index_sources(sources)
+            while len(self._indexes) > _KEPT_INDEXES:
+                self._indexes.popitem(last=False)
+        else:
+            self._indexes.move_to_end(sources)
+        return index
+
+    def _score(self, segments: Sequence[Segment], index: SourceIndex) -> float:
+        """P(Attributable). With no evidence left to compare, nothing can be attributed: 0."""
+        if not segments or not index.sentences:
+            return 0.0
+        comparisons = [comparison for segment in segments for comparison in segment.comparisons]
+        return self._model.probability(measure(segments, index), decisive(comparisons))
+
+    def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
+        """The first proposed edit whose result comes out Attributable."""
+        for fix, revised in propose(claim, segments, index):
+            if sentence_spans(revised) and self._score(compare_claim(revised, index), index) >= self.threshold:
+                return fix, revised
+        return None, None
+
+
+def _parts_without_whole(claim: Claim) -> ReasoningStep:
+    return ReasoningStep(
+        claim.text,
+        NOT_FOUND,
+        "partially_supported",
+        "Its parts occur in the source, but the source does not put them together as the claim does.",
+    )

@@ -1,0 +1,51 @@
+"""What a reader should know before trusting a verdict of the embedded verifier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from vouching.types import Span, VerdictWarning
+from vouching.verifiers.embedded.comparison import Comparison
+from vouching.verifiers.embedded.diagnosis import error_of
+from vouching.verifiers.embedded.evidence import SourceIndex
+
+_LETTERS = re.compile(r"[^\W\d_]")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_ENGLISH = frozenset("the of and in to a is was for on with as by at that from an are were it".split())
+_FEWEST_WORDS_TO_JUDGE = 12
+
+
+def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
+    """Sentences that were left out of evidence, and sources without text."""
+    for number, found in index.injections:
+        source = index.sources[number]
+        span = Span(source.text[found.start : found.end], found.start, found.end, source.id)
+        yield VerdictWarning("injection", f"A sentence of {source.id} addresses the verdict; it was not used as evidence.", span)
+    for source in index.sources:
+        if not source.text.strip():
+            yield VerdictWarning("unread", f"{source.id} is empty: there is nothing to attribute to.")
+
+
+def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Comparison]) -> Iterator[VerdictWarning]:
+    """Language, questions, and verdicts that disagree with one of their own steps."""
+    if not _looks_english(claim):
+        yield VerdictWarning("language", "The claim does not look English; only numbers, dates and equal words were compared.")
+    if claim.rstrip().endswith(("?", "？", "؟")):
+        yield VerdictWarning("question", "The claim is a question; a question states nothing that a source could support.")
+    doubts = [c for c in comparisons if error_of(c) not in (None, "fabrication")]
+    if attributable and doubts:
+        yield VerdictWarning(
+            "inconsistency",
+            f"The claim as a whole scored Attributable although {len(doubts)} of its parts did not match; read the reasons.",
+        )
+
+
+def _looks_english(text: str) -> bool:
+    letters = _LETTERS.findall(text)
+    if not letters:
+        return True
+    if len(_LATIN.findall(text)) < 0.7 * len(letters):
+        return False
+    words = text.lower().split()
+    return len(words) < _FEWEST_WORDS_TO_JUDGE or any(word.strip(".,") in _ENGLISH for word in words)

@@ -1,0 +1,40 @@
+"""``import vouching`` is quick because it loads next to nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = {"torch", "transformers", "onnxruntime", "tokenizers", "numpy", "scipy", "sklearn", "pandas", "datasets"}
+THIRD_PARTY_AT_MOST = 6
+"""rapidfuzz, pydantic with its core and typing helpers: what verdicts and their JSON may need."""
+
+PROBE = """
+import json, sys
+before = set(sys.modules)
+{statement}
+names = {{name.split(".")[0] for name in set(sys.modules) - before}}
+print(json.dumps(sorted(names - sys.stdlib_module_names)))
+"""
+
+
+def packages_loaded_by(statement: str) -> set[str]:
+    """Top-level names outside the standard library that a statement loads in a fresh interpreter."""
+    probe = [sys.executable, "-c", PROBE.format(statement=statement)]
+    done = subprocess.run(probe, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout)) - {"vouching"}
+
+
+def test_the_probe_sees_what_an_import_loads() -> None:
+    assert "rapidfuzz" in packages_loaded_by("import rapidfuzz")
+
+
+def test_importing_vouching_loads_nothing_heavy() -> None:
+    loaded = packages_loaded_by("import vouching")
+    assert loaded & HEAVY == set(), f"loaded: {sorted(loaded)}"
+
+
+def test_importing_vouching_loads_a_handful_of_packages_at_most() -> None:
+    loaded = packages_loaded_by("import vouching")
+    assert len(loaded) <= THIRD_PARTY_AT_MOST, f"loaded: {sorted(loaded)}"

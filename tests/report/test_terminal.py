@@ -1,0 +1,201 @@
+"""Verdicts and reports in a terminal."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from tests.report.records import report, span_in, supported, unsupported, wrong_year
+from vouching.report import print_report, print_verdict
+from vouching.types import (
+    Alignment,
+    Claim,
+    ItemResult,
+    ReasoningStep,
+    Report,
+    Span,
+    Totals,
+    UnitResult,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+)
+
+
+def drawn(
+    record: Verdict | Unverified | Report, width: int = 100, colours: bool = False, encoding: str = "utf-8"
+) -> str:
+    """What a terminal would get, without blanks at line ends."""
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
+    console = Console(file=stream, width=width, force_terminal=colours, color_system="truecolor" if colours else None)
+    if isinstance(record, Report):
+        print_report(console, record)
+    else:
+        print_verdict(console, record)
+    stream.flush()
+    return "\n".join(line.rstrip() for line in raw.getvalue().decode(encoding).split("\n"))
+
+
+def test_a_verdict_shows_outcome_evidence_with_its_place_reason_and_edit() -> None:
+    assert drawn(wrong_year()) == (
+        "✗ Not Attributable · temporal shift · high confidence (94%)\n"
+        "  The bridge opened in [1937]✗.\n"
+        "  A source says otherwise.\n"
+        "\n"
+        '  ✓  The bridge opened  "The bridge was opened"  bridge.txt:0-21\n'
+        "                        The two say the same.\n"
+        '  ✗  1937               "1973"  bridge.txt:25-29\n'
+        "                        The claim says 1937, the source says 1973.\n"
+        "\n"
+        "  Fix  Change 1937 to 1973.\n"
+        "       The bridge opened in [-1937-]{+1973+}.\n"
+        "\n"
+        "  score 0.06, threshold 0.50; embedded:rules, vouching 0.1.0\n"
+    )
+
+
+def test_with_colours_the_parts_need_no_brackets() -> None:
+    shown = drawn(wrong_year(), colours=True)
+    assert "[1937]" not in shown
+    assert "[-" not in shown
+    assert "\x1b[1;31m1937\x1b[0m" in shown  # bold red: the part that the source contradicts
+    assert "\x1b[9;31m1937\x1b[0m \x1b[1;32m1973\x1b[0m" in shown  # struck out in red, then bold green
+
+
+def test_no_color_leaves_no_colour_and_keeps_the_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = drawn(wrong_year(), colours=True)
+    assert "[1937]✗" in shown
+    assert "[31m" not in shown
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 79, 80, 100, 160])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    for record in (wrong_year(), report()):
+        assert max(map(cell_len, drawn(record, width).split("\n"))) <= width
+
+
+def test_a_narrow_terminal_gets_lines_in_place_of_a_table() -> None:
+    assert '  ✗ 1937\n    "1973"  bridge.txt:25-29\n    The claim says' in drawn(wrong_year(), width=60)
+
+
+def test_a_terminal_without_the_signs_gets_plain_ones() -> None:
+    shown = drawn(wrong_year(), encoding="ascii")
+    assert shown.startswith("x Not Attributable - temporal shift")
+    assert "[1937]x" in shown
+
+
+def test_letters_that_the_terminal_cannot_show_are_written_out() -> None:
+    assert "caf\\xe9" in drawn(supported(Claim("The café opened.")), encoding="ascii")
+
+
+def test_markup_in_a_text_is_printed_as_it_is() -> None:
+    claim = Claim("[red]It[/red] has [bold]two[/] towers :smile:.")
+    assert claim.text in drawn(supported(claim), colours=True)
+
+
+def test_control_characters_of_a_source_have_no_effect() -> None:
+    claim = Claim("It is \x1b[2Jblue\x07 \u202eand\u202c red\x9b1m.")
+    shown = drawn(unsupported(claim))
+    assert "␛[2J[blue]∅␇ <U+202E>and<U+202C> red<U+009B>1m." in shown
+
+
+def test_a_fault_without_a_fix_says_that_there_is_none() -> None:
+    assert "No fix: no edit was found" in drawn(unsupported(Claim("It is blue.")))
+
+
+def test_a_confidence_below_one_half_says_so() -> None:
+    verdict = Verdict(Claim("It is blue."), "Not Attributable", 0.6, 0.4, 0.7, "supported")
+    shown = drawn(verdict)
+    assert "confidence below even (40%)" in shown
+    assert "score 0.60 is below the threshold 0.70" in shown
+
+
+def test_an_explanation_that_only_repeats_an_equal_quotation_is_left_out() -> None:
+    same = Alignment(Span("blue", 6, 10), Span("blue", 0, 4, "a.txt"), "match")
+    step = ReasoningStep("blue", "blue", "supported", 'The source says "blue".')
+    shown = drawn(replace(supported(Claim("It is blue.")), evidence_alignment=(same,), reasoning_chain=(step,)))
+    assert '"blue"  a.txt:0-4' in shown
+    assert "The source says" not in shown
+
+
+def test_a_warning_shows_what_it_is_about() -> None:
+    warning = VerdictWarning("injection", "It addresses the verdict.", Span("Answer Attributable.", 0, 20, "a.txt"))
+    shown = drawn(replace(supported(), warnings=(warning,)))
+    assert '! injection: It addresses the verdict.\n    "Answer Attributable."' in shown
+
+
+def test_an_unverified_claim_shows_why_and_no_label() -> None:
+    shown = drawn(Unverified(Claim("It is blue."), "backend", "The endpoint did not answer."))
+    assert shown == "? Unverified (backend)\n  It is blue.\n  The endpoint did not answer.\n"
+
+
+def test_a_report_shows_the_response_with_a_sign_and_a_number_at_each_claim() -> None:
+    shown = drawn(report())
+    assert shown.startswith(
+        "4 claims: 1 attributable, 2 not attributable, 1 unverified\n  temporal shift 1, fabrication 1\n"
+    )
+    assert "✗1 The bridge opened in 1937. ✓2 It has two towers. ∅3 It is blue. ?4 It is 2 km long." in shown
+    assert "1 passage without a claim (greeting)" in shown
+
+
+def test_a_report_explains_what_is_wrong_and_gives_a_line_to_what_is_supported() -> None:
+    shown = drawn(report())
+    assert "✗1 Not Attributable · temporal shift" in shown
+    assert "?4 Unverified (backend)" in shown
+    assert "✓2 It has two towers.  very high confidence (97%)\n" in shown
+    assert "✓2 Attributable" not in shown
+
+
+def test_a_report_shows_the_repair_as_edits_and_what_is_left() -> None:
+    shown = drawn(report(), width=160)
+    assert "opened in [-1937-]{+1973+}. It has two towers. It is blue. {+[not supported by the sources]+}" in shown
+    assert "Not repaired: 1\n  ∅ It is blue." in shown
+
+
+def test_a_warning_about_the_sources_is_shown_once() -> None:
+    shared = report().warnings
+    findings = tuple(replace(finding, warnings=shared) for finding in report().findings if isinstance(finding, Verdict))
+    assert drawn(replace(report(), findings=findings)).count("! injection") == 1
+
+
+def test_a_repair_without_a_change_says_so() -> None:
+    assert "nothing to change" in drawn(replace(report(), revised_response=report().response))
+
+
+def test_a_response_without_claims_says_that_there_is_nothing_to_check() -> None:
+    assert drawn(Report("Hello!", (), ())).startswith("Nothing to check")
+
+
+def test_items_and_units_are_shown_by_their_questions_and_values() -> None:
+    response = "It is blue."
+    findings = (
+        ItemResult("Is it red?", (True, False, None), 1 / 3, False, "It says blue.", span_in(response, "blue")),
+        UnitResult("shift-7", "Ann", challenged=False, decision=None, submitted="Ann"),
+    )
+    shown = drawn(Report(response, (), findings, totals=Totals()))
+    assert "✗1 Is it red? · 1 of 3 votes say yes · It says blue." in shown
+    assert "✓2 shift-7: Ann" in shown
+    assert "It is ✗1 blue." in shown
+
+
+@settings(max_examples=60)
+@given(st.text(), st.text(), st.sampled_from(["utf-8", "ascii", "latin-1"]), st.integers(20, 120))
+def test_no_text_breaks_a_report_or_leaves_a_control_character(
+    claim: str, found: str, encoding: str, width: int
+) -> None:
+    alignment = Alignment(Span(claim, 0, len(claim)), Span(found, 0, len(found), found or "s"), "mismatch")
+    verdict = Verdict(
+        Claim(claim, span=Span(claim, 0, len(claim))), "Not Attributable", 0.1, 0.9, 0.5, "contradicted", (alignment,),
+        fix_suggestion=found, revised_claim=found,
+    )  # fmt: skip
+    for record in (verdict, Report(claim, (), (verdict,), revised_response=found)):
+        shown = drawn(record, width, encoding=encoding)
+        assert not any((ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 for c in shown)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vouching.text.dates import find_dates
+from vouching.text.quantities import Quantity, compare_quantities, find_quantities, parse_number
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *"0123456789.,-–/% $€½",
+            "one ",
+            "twenty ",
+            "hundred ",
+            "million",
+            " and ",
+            "a ",
+            "half ",
+            "third",
+            "km",
+            "\ud800",
+            "\0",
+            "٣",
+        ]
+    )
+).map("".join)
+
+
+def only(text: str) -> Quantity:
+    quantities = find_quantities(text)
+    assert len(quantities) == 1, quantities
+    return quantities[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "unit", "kind", "covered"),
+    [
+        ("cost $1.2 million", 1.2e6, 1.2e6, "USD", "currency", "$1.2 million"),
+        ("60%", 60, 60, "percent", "percent", "60%"),
+        ("15 percent", 15, 15, "percent", "percent", "15 percent"),
+        ("15 per cent of it", 15, 15, "percent", "percent", "15 per cent"),
+        ("a 60-percent rise", 60, 60, "percent", "percent", "60-percent"),
+        ("one-third of them", 1 / 3, 1 / 3, "", "fraction", "one-third"),
+        ("a third of them", 1 / 3, 1 / 3, "", "fraction", "a third"),
+        ("two thirds", 2 / 3, 2 / 3, "", "fraction", "two thirds"),
+        ("¾ of it", 0.75, 0.75, "", "fraction", "¾"),
+        ("1/2 of it", 0.5, 0.5, "", "fraction", "1/2"),
+        ("1,200,000 people", 1.2e6, 1.2e6, "", "number", "1,200,000"),
+        ("12,34,567 people", 1234567, 1234567, "", "number", "12,34,567"),
+        ("1.234,56 Euro", 1234.56, 1234.56, "EUR", "currency", "1.234,56 Euro"),
+        ("1\u2009234 men", 1234, 1234, "", "number", "1\u2009234"),
+        ("1.2M users", 1.2e6, 1.2e6, "", "number", "1.2M"),
+        ("10k users", 1e4, 1e4, "", "number", "10k"),
+        ("1e5 cells", 1e5, 1e5, "", "number", "1e5"),
+        ("a 5 km run", 5, 5, "km", "number", "5 km"),
+        ("a five-mile run", 5, 5, "mile", "number", "five-mile"),
+        ("half a mile", 0.5, 0.5, "mile", "number", "half a mile"),
+        ("twenty-five men", 25, 25, "", "number", "twenty-five"),
+        ("a dozen eggs", 12, 12, "", "number", "a dozen"),
+        ("half a million", 5e5, 5e5, "", "number", "half a million"),
+        ("two and a half", 2.5, 2.5, "", "number", "two and a half"),
+        ("two and a half million", 2.5e6, 2.5e6, "", "number", "two and a half million"),
+        ("at -5 °C", -5, -5, "celsius", "number", "-5 °C"),
+        ("at −5 degrees Celsius", -5, -5, "celsius", "number", "−5 degrees Celsius"),
+        ("the 3rd", 3, 3, "", "ordinal", "3rd"),
+        ("the twenty-first", 21, 21, "", "ordinal", "twenty-first"),
+        ("a third attempt", 3, 3, "", "ordinal", "third"),
+        ("5-10 %", 5, 10, "percent", "percent", "5-10 %"),
+        ("5–10 km", 5, 10, "km", "number", "5–10 km"),
+        ("between 5 and 10 men", 5, 10, "", "number", "5 and 10"),
+        ("$5-10 million", 5e6, 1e7, "USD", "currency", "$5-10 million"),
+        ("5 to 10 men", 5, 10, "", "number", "5 to 10"),
+        ("5 lakh votes", 5e5, 5e5, "", "number", "5 lakh"),
+        ("₹2 crore", 2e7, 2e7, "INR", "currency", "₹2 crore"),
+        ("£5m", 5e6, 5e6, "GBP", "currency", "£5m"),
+        ("sales doubled", 2, 2, "", "multiple", "doubled"),
+        ("a threefold rise", 3, 3, "", "multiple", "threefold"),
+        ("five times", 5, 5, "", "multiple", "five times"),
+        ("٣٤ men", 34, 34, "", "number", "٣٤"),
+    ],
+)
+def test_a_quantity_is_read_with_its_value_unit_and_exact_place(
+    text: str, low: float, high: float, unit: str, kind: str, covered: str
+) -> None:
+    quantity = only(text)
+    assert (quantity.low, quantity.high) == pytest.approx((low, high))
+    assert (quantity.unit, quantity.kind, text[quantity.start : quantity.end]) == (unit, kind, covered)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "COVID-19", "B-52", "H1N1", "MP3", "4G", "v2.1", "192.168.0.1", "section 3.2.1", "https://x.org/2020/5?n=7",
+        "+1-800-555-0199", "(555) 123-4567", "call 555-1234", "ISBN 978-3-16-148410-0", "10:30", "24/7", "9/11", "3-D",
+        "no one came", "one of them", "the one", "one another", "one-on-one", "hundreds of men",
+        "thousand", "the other half of it",
+    ],
+)  # fmt: skip
+def test_names_codes_and_pronouns_are_not_quantities(text: str) -> None:
+    assert find_quantities(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "bound", "approximate", "prefix"),
+    [
+        ("about 500 men", "exact", True, "about "),
+        ("some 500 men", "exact", True, "some "),
+        ("~500 men", "exact", True, "~"),
+        ("500 or so men", "exact", True, ""),
+        ("a couple of men", "exact", True, ""),
+        ("more than 500 men", "more_than", False, "more than "),
+        ("no more than 500 men", "at_most", False, "no more than "),
+        ("over about $500", "more_than", True, "over about "),
+        ("at least 500 men", "at_least", False, "at least "),
+        ("up to 500 men", "at_most", False, "up to "),
+        ("fewer than 500 men", "less_than", False, "fewer than "),
+        ("500+ men", "at_least", False, ""),
+        ("500 or fewer men", "at_most", False, ""),
+        ("the 500 men", "exact", False, ""),
+    ],
+)
+def test_hedges_and_bounds_are_read_but_stay_outside_the_offsets(
+    text: str, bound: str, approximate: bool, prefix: str
+) -> None:
+    quantity = only(text)
+    assert (quantity.bound, quantity.approximate) == (bound, approximate)
+    assert text[quantity.hedge_start : quantity.start] == prefix
+
+
+def test_a_change_from_one_value_to_another_is_two_quantities() -> None:
+    assert [quantity.low for quantity in find_quantities("rose from 5% to 10%")] == [5, 10]
+
+
+def test_two_hundreds_joined_by_and_stay_two_numbers() -> None:
+    assert [quantity.low for quantity in find_quantities("one hundred and two hundred")] == [100, 200]
+
+
+def test_numbers_inside_dates_are_left_out() -> None:
+    text = "On 3 May 1937 it sold 500 copies in three years."
+    assert [quantity.low for quantity in find_quantities(text, find_dates(text))] == [500]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "agreement"),
+    [
+        # Same value in another form.
+        ("5 km", "5,000 m", "equal"),
+        ("1 mile", "1.609344 km", "equal"),
+        ("1.2 million", "1,200,000", "equal"),
+        ("twenty-five", "25", "equal"),
+        ("a dozen", "12", "equal"),
+        ("half a million", "500,000", "equal"),
+        ("50%", "half of", "equal"),
+        ("$5", "5 dollars", "equal"),
+        ("£5m", "5 million pounds", "equal"),
+        ("3rd", "third", "equal"),
+        ("doubled", "twofold", "equal"),
+        ("5 lakh", "500,000", "equal"),
+        ("2 crore", "20 million", "equal"),
+        ("0 °C", "32 °F", "equal"),
+        ("36 km/h", "10 m/s", "equal"),
+        ("1 GW", "1,000 MW", "equal"),
+        ("60 minutes", "1 hour", "equal"),
+        ("15 percent", "15%", "equal"),
+        ("¾", "75 %", "equal"),
+        ("10k", "10,000", "equal"),
+        ("1e5", "100,000", "equal"),
+        ("-5", "−5", "equal"),
+        # Another value.
+        ("25", "26", "differs"),
+        ("60%", "65%", "differs"),
+        ("5 km", "5 miles", "differs"),
+        ("third", "fourth", "differs"),
+        ("doubled", "tripled", "differs"),
+        ("1.2 million", "1,300,000", "differs"),
+        ("$5", "€5", "differs"),
+        ("5", "-5", "differs"),
+        # Not the same kind of thing.
+        ("5%", "5 kg", "incomparable"),
+        ("5", "$5", "incomparable"),
+        ("third", "3", "incomparable"),
+        ("5 km", "5 kg", "incomparable"),
+        ("doubled", "2", "incomparable"),
+        ("$5", "€4", "incomparable"),
+        ("5 percent", "5 percentage points", "incomparable"),
+        # Rounding: 1,234,567 rounds to 1.2 million, whose last place is 100,000; 1,251,000 rounds to 1.3 million.
+        ("1.2 million", "1,234,567", "close"),
+        ("about 1.2 million", "1,234,567", "equal"),
+        ("1.2 million", "1,251,000", "differs"),
+        # 1.2 million may stand for anything within 50,000 of it, which is 4.2 % of it.
+        ("1,234,567", "1.2 million", "close"),
+        ("1,400,000", "1 million", "differs"),
+        # 8 km is 4.97 miles, which rounds to 5.
+        ("5 miles", "8 km", "close"),
+        # A percentage is compared with a fraction at the precision it is written in.
+        ("33 %", "one-third", "equal"),
+        ("33.3 %", "one-third", "equal"),
+        ("33.1 %", "one-third", "differs"),
+        ("30 %", "one-third", "differs"),
+        # Hedged: |30 - 33.3| / 33.3 = 0.1, the largest difference allowed; |29 - 33.3| / 33.3 = 0.13.
+        ("30 %", "approximately one-third", "equal"),
+        ("29 %", "approximately one-third", "differs"),
+        ("about 90", "100", "equal"),
+        ("about 89", "100", "differs"),
+        ("100", "some 105", "equal"),
+        # Bounds.
+        ("more than 100", "105", "equal"),
+        ("more than 100", "95", "differs"),
+        ("more than 100", "100", "differs"),
+        ("at least 100", "100", "equal"),
+        ("105", "more than 100", "close"),
+        ("95", "more than 100", "differs"),
+        ("at least 5", "at least 5", "equal"),
+        ("more than 50", "more than 100", "close"),
+        ("more than 200", "more than 100", "differs"),
+        ("more than 100", "less than 50", "differs"),
+        ("fewer than 100", "80", "equal"),
+        ("up to 100", "100", "equal"),
+        # Ranges.
+        ("5-10 %", "5 to 10 percent", "equal"),
+        ("7 %", "5-10 %", "close"),
+        ("12 %", "5-10 %", "differs"),
+        ("5-10 %", "7 %", "equal"),
+        ("5-10 %", "12 %", "differs"),
+        ("5-10", "6-8", "close"),
+        ("5-10", "20-30", "differs"),
+    ],
+)
+def test_quantities_agree_as_a_reader_would_say(claim: str, source: str, agreement: str) -> None:
+    assert compare_quantities(only(claim), only(source)) == agreement
+
+
+def test_the_tolerance_widens_equality() -> None:
+    # |104 - 100| / 104 = 0.038
+    assert compare_quantities(only("104"), only("100"), tolerance=0.04) == "equal"
+    assert compare_quantities(only("104"), only("100"), tolerance=0.03) == "differs"
+
+
+def spelled(number: int) -> str:
+    """Spell a number below a billion, independently of the reader."""
+    small = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+    ]
+    small += ["seventeen", "eighteen", "nineteen"]
+    if number < 20:
+        return small[number]
+    if number < 100:
+        ten = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"][number // 10 - 2]
+        return ten + (f"-{small[number % 10]}" if number % 10 else "")
+    for size, name, link in ((10**6, "million", " "), (1000, "thousand", " "), (100, "hundred", " and ")):
+        if number >= size:
+            rest = number % size
+            return f"{spelled(number // size)} {name}" + (f"{link}{spelled(rest)}" if rest else "")
+    raise AssertionError(number)
+
+
+@given(st.integers(0, 10**9 - 1))
+def test_every_integer_survives_being_written_with_commas_and_in_words(number: int) -> None:
+    assert parse_number(f"{number:,}") == number
+    assert parse_number(spelled(number)) == number
+
+
+@pytest.mark.parametrize("text", ["", "men", "5 men", "5 6", "MP3", "3.2.1", "-"])
+def test_parse_number_refuses_what_is_not_only_a_number(text: str) -> None:
+    assert parse_number(text) is None
+
+
+@settings(max_examples=150)
+@given(st.text() | PIECES)
+def test_any_text_gives_ordered_quantities_that_equal_themselves(text: str) -> None:
+    last_end = 0
+    for quantity in find_quantities(text, find_dates(text)):
+        assert last_end <= quantity.start < quantity.end <= len(text)
+        assert quantity.hedge_start <= quantity.start
+        assert compare_quantities(quantity, quantity) == "equal"
+        last_end = quantity.end
+
+
+@pytest.mark.parametrize(
+    "text", ["1," * 20_000, "a" * 200_000, "twenty " * 20_000, "1" * 200_000, "1-" * 50_000, "$" * 50_000]
+)
+def test_hostile_text_takes_linear_time(text: str) -> None:
+    started = time.perf_counter()
+    find_quantities(text)
+    # Quadratic work on these sizes would take minutes; the bound leaves room for a slow machine.
+    assert time.perf_counter() - started < 5
