@@ -22,6 +22,8 @@ _ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "longer_than", "
 _CLAUSE_END = re.compile(
     r"[.;:!?()—–]|,\s+(?:but|and|which|who|while|although|though)\b|\b(?:but|although|though|however|because|whereas|while)\b"
 )
+_FARTHEST = 5
+"""Content words a cue reaches, at most."""
 _NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis")
 
 
@@ -54,6 +56,8 @@ def find_negations(text: str, words: Sequence[Word]) -> list[Negation]:
             continue
         stop = _CLAUSE_END.search(text, word.end)
         limit = stop.start() if stop else words[-1].end
+        reached = [w.end for w in words[position + 1 :] if w.is_content][:_FARTHEST]
+        limit = min(limit, reached[-1]) if reached else limit
         found.append(Negation(word.start, word.end, limit))
     return found
 

@@ -187,13 +187,17 @@ class Comparer:
         reading = self.index.read(self.home)
         ours = [p.value.text for p in self.parts if isinstance(p.value, Entity)]
         rivals = [e for e in reading.entities if not any(same_entity(e.text, name) for name in ours)]
+        if _is_defined_acronym(self.claim, value):
+            return None
         before = _word_before(self.claim, value.start)
         best: tuple[float, Entity] | None = None
         for rival in rivals:
             same_slot = before != "" and before == _word_before(reading, rival.start)
             same_form = (len(rival.key.split()) > 1) == (len(value.key.split()) > 1) and rival.kind == value.kind
             rank = 2.0 * same_slot + same_form + 0.5 * rival.certain
-            if (same_slot or same_form) and (best is None or rank > best[0]):
+            # Without a shared preposition, only the one name that is left over can be the counterpart.
+            fits = same_slot or (same_form and len(rivals) == 1 and self.topic >= SAME_STATEMENT)
+            if fits and (best is None or rank > best[0]):
                 best = rank, rival
         if best is None:
             return None
@@ -212,7 +216,8 @@ class Comparer:
             same = next((q for q in other.qualifiers if q.word == value.word), None)
             if same is not None:
                 return Comparison(part, "elsewhere", position, same.start, same.end, same.start, same.end)
-        if value.is_hedge:
+        denied = is_negated(value.start, self.claim.negations)
+        if value.is_hedge or denied or self.topic < SAME_TOPIC:
             return Comparison(part, "elsewhere")
         if relation == "stronger":
             weaker = same_scale[0]
@@ -264,7 +269,9 @@ class Comparer:
                 continue
             denied = is_negated(word.start, self.claim.negations)
             agreeing = [p for p in places if is_negated(reading.words[p].start, reading.negations) == denied]
-            flipped = not agreeing and sentence == self.home and self.topic >= SAME_TOPIC
+            # Where both sides deny something, which word is denied cannot be told without a parse.
+            one_sided = bool(self.claim.negations) != bool(reading.negations)
+            flipped = not agreeing and one_sided and sentence == self.home and self.topic >= SAME_TOPIC
             place = reading.words[(agreeing or places)[0]]
             if flipped:
                 return "negated", sentence, (place.start, place.end)
@@ -339,6 +346,15 @@ def _find_run(reading: Reading, stems: Sequence[str]) -> tuple[int, int] | None:
         if max(places) - min(places) <= len(stems) + 1:
             return reading.words[min(places)].start, reading.words[max(places)].end
     return None
+
+
+def _is_defined_acronym(reading: Reading, entity: Entity) -> bool:
+    """True for an acronym that the claim itself spells out ("cardiothoracic ratio (CTR)")."""
+    letters = [c for c in entity.text.lower() if c.isalpha()]
+    before = [w.lower for w in reading.words if w.end <= entity.start][-2 * len(letters) :]
+    return entity.kind == "acronym" and bool(letters) and any(word[0] == letters[0] for word in before) and (
+        entity.start > 0 and reading.text[entity.start - 1] == "("
+    )
 
 
 def _word_before(reading: Reading, offset: int) -> str:

@@ -42,30 +42,39 @@ def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
 
 
 def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]:
-    """Features of a claim, by name."""
-    rows = [_measure_segment(segment, index) for segment in segments]
+    """Features of a claim, by name: shares as the mean over its sentences (and the weakest), counts as totals."""
+    shares = [_shares(segment, index) for segment in segments]
     features: dict[str, float] = {}
-    for name in rows[0]:
-        values = [row[name] for row in rows]
+    for name in shares[0]:
+        values = [row[name] for row in shares]
         features[name] = sum(values) / len(values)
         if name in _WEAKEST:
             features[f"{name}_weakest"] = min(values)
+    words = {w.lower for segment in segments for w in segment.reading.words}
+    features["word_overlap"] = len(words & index.vocabulary) / max(1, len(words))
+    missing = [weight for segment in segments for weight in _missing(segment)]
+    features["missing_words"] = math.log1p(len(missing))
+    features["rarest_missing"] = max(missing, default=0.0)
+    comparisons = [c for segment in segments for c in segment.comparisons]
+    for kind in _KINDS:
+        for outcome in ("equal", "differs", "absent"):
+            count = sum(c.part.kind == kind and c.outcome == outcome for c in comparisons)
+            features[f"{kind}_{outcome}"] = math.log1p(count)
+    for outcome in ("elsewhere", "opposite", "negated", "overstated", "unhedged"):
+        features[outcome] = math.log1p(sum(c.outcome == outcome for c in comparisons))
     return features
 
 
-_WEAKEST = frozenset({"word_overlap", "coverage", "home_coverage", "resolved"})
+_WEAKEST = frozenset({"coverage", "home_coverage", "resolved"})
 _CREDIT = {"equal": 1.0, "elsewhere": 0.5, "unhedged": 0.5}
 _KINDS = ("quantity", "date", "entity")
 
 
-def _measure_segment(segment: Segment, index: SourceIndex) -> dict[str, float]:
-    focus, reading = segment.focus, segment.reading
-    home = focus.sentences[:1]
+def _shares(segment: Segment, index: SourceIndex) -> dict[str, float]:
+    """Features in [0, 1] of one sentence: how much of it the sources have."""
+    focus, home = segment.focus, segment.focus.sentences[:1]
     known = _known_values(segment)
-    words = {w.lower for w in reading.words}
-    missing = [w.weight for w in focus.lookups if not known.get(w.position) and not w.exact and not w.close]
-    features = {
-        "word_overlap": len(words & index.vocabulary) / max(1, len(words)),
+    return {
         "stem_coverage": sum(1.0 for w in focus.lookups if w.exact) / max(1, len(focus.lookups)),
         "coverage": _coverage_anywhere(focus, known),
         "home_coverage": focus.coverage(home, known),
@@ -74,16 +83,13 @@ def _measure_segment(segment: Segment, index: SourceIndex) -> dict[str, float]:
         "resolved": _resolved(segment),
         "pairs": _pairs_kept(segment, index),
         "order": _order_kept(segment, index),
-        "missing_words": math.log1p(len(missing)),
-        "rarest_missing": max(missing, default=0.0),
     }
-    for kind in _KINDS:
-        for outcome in ("equal", "differs", "absent"):
-            count = sum(c.part.kind == kind and c.outcome == outcome for c in segment.comparisons)
-            features[f"{kind}_{outcome}"] = math.log1p(count)
-    for outcome in ("elsewhere", "opposite", "negated", "overstated", "unhedged"):
-        features[outcome] = math.log1p(sum(c.outcome == outcome for c in segment.comparisons))
-    return features
+
+
+def _missing(segment: Segment) -> list[float]:
+    """Rarities of the words that occur nowhere in the sources."""
+    known = _known_values(segment)
+    return [w.weight for w in segment.focus.lookups if not known.get(w.position) and not w.exact and not w.close]
 
 
 def _coverage_anywhere(focus: Focus, known: Mapping[int, float]) -> float:
