@@ -4,7 +4,8 @@
 
 Overlap: share of the claim's distinct lower-case words that occur in the source. Intervals: 95 %, paired bootstrap over
 documents (rows that share a source are drawn together), 2,000 resamples, seed 0. Report only: nothing is chosen on these
-sets. RAGTruth: a response is one claim, Not Attributable if it has any hallucination span.
+sets. RAGTruth rows are whole
+responses (Not Attributable if they have any hallucination span): each is taken apart and scored by the mean of its claims.
 """
 
 from __future__ import annotations
@@ -50,12 +51,19 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def score(row: dict[str, Any], model: str) -> tuple[float, float, bool, bool]:
     """Score of the model, overlap, gold, and whether the label is right."""
-    verdict = vouching.check(row["claim"], row["source"], model=model)
-    if not isinstance(verdict, Verdict):
-        raise RuntimeError(f"{row['id']}: {verdict}")
+    if "response" in row:
+        report = vouching.check_response(row["response"], row["source"], model=model)
+        scores = [finding.score for finding in report.findings if isinstance(finding, Verdict)]
+        likely, label = (sum(scores) / len(scores), report.attributable) if scores else (0.0, False)
+    else:
+        verdict = vouching.check(row["claim"], row["source"], model=model)
+        if not isinstance(verdict, Verdict):
+            raise RuntimeError(f"{row['id']}: {verdict}")
+        likely, label = verdict.score, verdict.attributable
     words = set(_WORD.findall(row["claim"].lower()))
     overlap = len(words & set(_WORD.findall(row["source"].lower()))) / max(1, len(words))
-    return verdict.score, overlap, row["label"] == "Attributable", verdict.label == row["label"]
+    gold = row["label"] == "Attributable"
+    return likely, overlap, gold, label == gold
 
 
 def auroc(scores: NDArray[np.float64], gold: NDArray[np.bool_]) -> float:

@@ -47,7 +47,7 @@ _SAME = (
     "switzerland|swiss", "austria|austrian", "portugal|portuguese", "argentina|argentine|argentinian", "cuba|cuban",
     "ukraine|ukrainian", "czech republic|czech|czechia", "hungary|hungarian", "romania|romanian", "africa|african",
     "europe|european", "asia|asian", "philippines|filipino", "pakistan|pakistani", "nigeria|nigerian", "chile|chilean",
-    "covid|covid19|coronavirus disease 2019", "nba|national basketball association", "nfl|national football league",
+    "covid|covid 19|covid19|coronavirus|sars cov 2|2019 ncov|coronavirus disease 2019", "nba|national basketball association", "nfl|national football league",
     "world war ii|second world war|wwii|ww2|world war two", "world war i|first world war|wwi|ww1|world war one",
 )  # fmt: skip
 

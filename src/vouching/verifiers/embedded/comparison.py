@@ -174,11 +174,23 @@ class Comparer:
             if place is None:
                 alias = next((e for e in reading.entities if same_entity(value.text, e.text)), None)
                 place = (alias.start, alias.end) if alias else None
+            place = place or self._synonym_run(value, reading)
             if place is not None:
                 return Comparison(part, "equal", position, *place, *place)
         if all(self.index.postings.get(s) or s in self.index.title_stems for s in stems):
             return Comparison(part, "elsewhere")
         return self._replaced_entity(part, value) or Comparison(part, "absent")
+
+    def _synonym_run(self, value: Entity, reading: Reading) -> tuple[int, int] | None:
+        """Where synonyms of all words of a name stand ("coronavirus" for "COVID-19")."""
+        lookups = [self.lookups.get(p) for p in self.claim.content(value.start, value.end)]
+        places = [_occurrences(lookup, reading) for lookup in lookups if lookup]
+        if not places or any(not found for found in places):
+            return None
+        first, last = min(found[0] for found in places), max(found[0] for found in places)
+        if last - first > len(places) + 1:
+            return None
+        return reading.words[first].start, reading.words[last].end
 
     def _replaced_entity(self, part: Part, value: Entity) -> Comparison | None:
         """Another name of the home sentence in the slot of this one: after the same preposition, or alike in form."""

@@ -1,9 +1,9 @@
 """Differences that decide on their own, whatever the rest of the claim looks like.
 
-A sum of features lets a long, well-covered claim drown one wrong number. So each kind of difference below multiplies the
-score by a factor of at most one half, fitted so that the mean score of training claims with such a difference equals the
-share of them that were Attributable after all. People label an overstating qualifier either way; its factor follows
-SEVA's taxonomy, which counts an added intensifier as an error (Fig. 4, case F3).
+A sum of features lets a long, well-covered claim drown one wrong number. So each kind of difference below puts a ceiling
+on the score: the share of training claims with such a difference that were Attributable after all. People label an
+overstating qualifier either way; its ceiling follows SEVA's taxonomy instead, which counts an added intensifier as an
+error (Fig. 4, case F3).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vouching.verifiers.embedded.comparison import Comparison
 
 Decisive = Literal["quantity_differs", "date_differs", "entity_differs", "opposite", "negated", "overstated"]
 
-OVERSTATED_FACTOR = 0.5
+OVERSTATED_CEILING = 0.48
 """Set by the taxonomy, not fitted."""
 _INTENSIFIER_STRENGTH = 0.8
 _ABSOLUTES = ("all", "every", "everyone", "everybody", "always")

@@ -53,21 +53,22 @@ def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]
     words = {w.lower for segment in segments for w in segment.reading.words}
     features["word_overlap"] = len(words & index.vocabulary) / max(1, len(words))
     missing = [weight for segment in segments for weight in _missing(segment)]
+    features["found_words"] = math.log1p(sum(len(segment.focus.lookups) for segment in segments) - len(missing))
     features["missing_words"] = math.log1p(len(missing))
     features["rarest_missing"] = max(missing, default=0.0)
     comparisons = [c for segment in segments for c in segment.comparisons]
     for kind in _KINDS:
-        for outcome in ("equal", "differs", "absent"):
+        for outcome in ("equal", "differs", "absent") if kind != "predicate" else ("equal",):
             count = sum(c.part.kind == kind and c.outcome == outcome for c in comparisons)
             features[f"{kind}_{outcome}"] = math.log1p(count)
-    for outcome in ("elsewhere", "opposite", "negated", "overstated", "unhedged"):
+    for outcome in ("opposite", "negated", "overstated", "unhedged"):
         features[outcome] = math.log1p(sum(c.outcome == outcome for c in comparisons))
     return features
 
 
 _WEAKEST = frozenset({"coverage", "home_coverage", "resolved"})
 _CREDIT = {"equal": 1.0, "elsewhere": 0.5, "unhedged": 0.5}
-_KINDS = ("quantity", "date", "entity")
+_KINDS = ("quantity", "date", "entity", "predicate")
 
 
 def _shares(segment: Segment, index: SourceIndex) -> dict[str, float]:

@@ -20,6 +20,8 @@ from importlib.resources import files
 from vouching.errors import WeightsError
 
 WEIGHTS_FORMAT = 1
+ORDER_KEPT = 0.3
+"""Share of a ceiling that is left to the features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,8 @@ class ScoreModel:
     """Platt slope."""
     shift: float
     """Platt shift."""
-    factors: Mapping[str, float]
-    """What the probability is multiplied by for each kind of decisive difference, at most one half."""
+    ceilings: Mapping[str, float]
+    """Highest probability by kind of decisive difference, below one half."""
     digest: str
     """First 12 hexadecimal digits of the file's SHA-256."""
 
@@ -58,16 +60,18 @@ class ScoreModel:
         return self.intercept + sum(t.weight * (features[t.name] - t.mean) / t.scale for t in self.terms)
 
     def probability(self, features: Mapping[str, float], decisive: Iterable[str] = ()) -> float:
-        """Calibrated P(Attributable), in (0, 1), times the smallest factor of the ``decisive`` differences.
+        """Calibrated P(Attributable), in (0, 1), below the ceilings of the ``decisive`` differences.
 
         >>> model = ScoreModel(0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3}, digest="")
         >>> round(model.probability({"coverage": 0.75}), 4)  # z = 2, 1 / (1 + exp(-2))
         0.8808
-        >>> round(model.probability({"coverage": 0.75}, ["negated"]), 4)
-        0.2642
+        >>> round(model.probability({"coverage": 0.75}, ["negated"]), 4)  # 0.3 * (0.7 + 0.3 * 0.8808)
+        0.2893
         """
         free = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, self.slope * self.logit(features) + self.shift))))
-        return free * min((self.factors[kind] for kind in decisive), default=1.0)
+        ceiling = min((self.ceilings[kind] for kind in decisive), default=1.0)
+        # Below the ceiling the better covered claim still scores higher.
+        return min(free, ceiling * (1.0 - ORDER_KEPT + ORDER_KEPT * free)) if ceiling < 1.0 else free
 
 
 @cache
@@ -82,7 +86,7 @@ def load_score_model() -> ScoreModel:
         terms = tuple(Term(t["name"], t["weight"], t["mean"], t["scale"]) for t in record["terms"])
         platt = record["calibration"]
         return ScoreModel(
-            record["intercept"], terms, platt["slope"], platt["shift"], record["factors"], hashlib.sha256(raw).hexdigest()[:12]
+            record["intercept"], terms, platt["slope"], platt["shift"], record["ceilings"], hashlib.sha256(raw).hexdigest()[:12]
         )
     except (OSError, KeyError, ValueError, TypeError) as error:
         if isinstance(error, WeightsError):
