@@ -10,7 +10,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, get_args, overload
 
 from vouching.claims import decompose
 from vouching.errors import ConfigError, InputError
@@ -41,8 +41,8 @@ class Checker:
     """
 
     def __init__(self, model: str = "embedded", threshold: float = 0.5) -> None:
-        if not 0.0 <= threshold <= 1.0:
-            raise ConfigError(f"threshold must lie in [0, 1], got {threshold}")
+        if not isinstance(threshold, (int, float)) or not 0.0 <= threshold <= 1.0:
+            raise ConfigError(f"threshold must be a number in [0, 1], got {threshold!r}")
         if model not in MODELS:
             raise ConfigError(f"unknown model {model!r}; there are: {', '.join(MODELS)}")
         self._verifier: ClaimVerifier = EmbeddedVerifier(threshold)
@@ -53,7 +53,7 @@ class Checker:
     async def acheck(self, claim: Sequence[ClaimLike], sources: SourcesLike) -> list[Outcome]: ...
     async def acheck(self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike) -> Outcome | list[Outcome]:
         """Async twin of :meth:`check`."""
-        alone = isinstance(claim, (str, Claim))
+        alone = isinstance(claim, (str, bytes, Claim)) or not isinstance(claim, Iterable)
         claims = [as_claim(value, number) for number, value in enumerate([claim] if alone else claim, 1)]
         outcomes = await self._verifier.verify(claims, as_sources(sources))
         return outcomes[0] if alone else outcomes
@@ -72,6 +72,10 @@ class Checker:
         """Async twin of :meth:`check_response`."""
         if not check_text(response, "the response").strip():
             raise InputError("the response is empty: got no text, wanted an answer to take apart into claims")
+        if question is not None:
+            check_text(question, "the question")
+        if repair_rest not in (None, *get_args(Rest)):
+            raise InputError(f"repair_rest must be one of {', '.join(get_args(Rest))} or None, got {repair_rest!r}")
         evidence = as_sources(sources)
         report = await self._report(response, evidence, question)
         if repair_rest is not None:
@@ -114,18 +118,23 @@ class Checker:
         )
 
     async def _row(self, row: Mapping[str, Any], number: int, on_error: str) -> Outcome | Report:
+        name = f"row-{number}"
         try:
-            name = str(row.get("id", f"row-{number}"))
+            if not isinstance(row, Mapping):
+                raise InputError(f'it is of type {type(row).__name__}, wanted a mapping with "claim" and "sources"')
+            if row.get("id") is not None:
+                name = check_text(str(row["id"]), "the id")
             sources = row_sources(row)
             if row.get("response") is not None:
                 return await self.acheck_response(row["response"], sources, row.get("question"))
             if row.get("claim") is None:
-                raise InputError(f'row {number} has the keys {sorted(row)}, wanted "claim" or "response"')
+                raise InputError(f'the row has the keys {[*row]}, wanted "claim" or "response"')
             return await self.acheck(Claim(check_text(row["claim"], "the claim"), id=name), sources)
         except InputError as error:
+            message = f"row {number}: {error}"
             if on_error == "raise":
-                raise
-            return Unverified(Claim("", id=str(row.get("id", f"row-{number}"))), "input", f"row {number}: {error}")
+                raise InputError(message) from error
+            return Unverified(Claim("", id=name), "input", message)
 
 
 def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonClaim]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, cast
 
@@ -31,7 +31,9 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
     >>> as_claim("It opened in 1937.").id
     'claim-1'
     """
-    claim = value if isinstance(value, Claim) else Claim(check_text(value, "the claim"), id=f"claim-{number}")
+    claim = value if isinstance(value, Claim) else Claim(value, id=f"claim-{number}")
+    check_text(claim.text, "the claim")
+    check_text(claim.id, "the id of the claim")
     if not any(c.isalnum() for c in claim.text):
         raise InputError(f"the claim is empty: got {claim.text[:40]!r}, wanted a statement with at least one word or number")
     if len(claim.text) > LONGEST_CLAIM:
@@ -52,7 +54,8 @@ def as_sources(value: SourcesLike) -> tuple[Source, ...]:
     >>> [source.id for source in as_sources(["one", {"text": "two", "id": "wiki"}])]
     ['source-1', 'wiki']
     """
-    values = [value] if isinstance(value, (str, Source, Passage, Mapping)) else list(value)
+    alone = isinstance(value, (str, bytes, Source, Passage, Mapping)) or not isinstance(value, Iterable)
+    values: list[object] = [value] if alone else [*value]
     if not values:
         raise InputError("no source was given: pass at least one text to check against")
     sources: list[Source] = []
@@ -71,23 +74,27 @@ def _as_source(item: object, number: int) -> Source:
     name = f"source {number}"
     if isinstance(item, Source):
         check_text(item.text, name)
+        check_text(item.id, f"the id of {name}")
+        check_text(item.title, f"the title of {name}")
+        check_text(item.url, f"the url of {name}")
         return item
     if isinstance(item, Passage):
-        return Source(check_text(item.span.text, name), id=item.span.source_id or f"source-{number}")
+        return _as_source(Source(item.span.text, id=item.span.source_id or f"source-{number}"), number)
     if isinstance(item, str):
         return Source(check_text(item, name), id=f"source-{number}")
     if isinstance(item, Mapping):
         row = cast("Mapping[str, object]", item)
         key = next((k for k in _TEXT_KEYS if k in row), None)
         if key is None:
-            raise InputError(f'{name} has the keys {sorted(row)}, wanted "text" (and, if you like, "id", "title", "url")')
+            raise InputError(f'{name} has the keys {[*row]}, wanted "text" (and, if you like, "id", "title", "url")')
         title, url, given = row.get("title"), row.get("url"), row.get("id")
-        return Source(
+        source = Source(
             check_text(row[key], name),
             id=str(given) if given is not None else f"source-{number}",
             title=check_text(title, f"the title of {name}") if title is not None else "",
             url=str(url) if url is not None else "",
         )
+        return _as_source(source, number)
     raise InputError(f"{name} is of type {type(item).__name__}, wanted text, a Source, or a mapping with \"text\"")
 
 
@@ -109,4 +116,4 @@ def row_sources(row: Mapping[str, object]) -> SourcesLike:
     for key in SOURCE_KEYS:
         if row.get(key) is not None:
             return cast("SourcesLike", row[key])
-    raise InputError(f'the row has the keys {sorted(row)}, wanted "sources" (a text or a list of texts)')
+    raise InputError(f'the row has the keys {[*row]}, wanted "sources" (a text or a list of texts)')

@@ -5,17 +5,23 @@ Only fixes that passed a re-check are applied. Left out: rewriting with a langua
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from vouching.types import Finding, Report, Verdict
+from vouching.types import Claim, Finding, Report, Span, Unverified, Verdict
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
 """What to do with claims that cannot be mended."""
+Replacement: TypeAlias = tuple[int, int, str]
+"""Start, end and new text of a stretch of the response."""
 
 MARK = " [not supported by the sources]"
 """What "mark" puts behind an unsupported claim."""
+_JOINT = re.compile(r"\s*(?:[,;]\s*)?(?:(?:and|but)\s+)?", re.IGNORECASE)
+_CLOSING = re.compile(r"[.!?…。]*[\"'”’»)\]]*$")
 
 
 async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]], rest: Rest = "mark") -> Report:
@@ -27,42 +33,105 @@ async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]]
         rest: "mark" appends a note to each claim that stays Not Attributable, "remove" takes it out, "keep" leaves it.
 
     Returns:
-        ``report`` with ``revised_response`` and ``unrepaired`` filled in.
+        ``report`` with ``revised_response`` and ``unrepaired`` filled in. The spans of ``unrepaired`` lie in the
+        response with its fixes applied, before anything was marked or removed.
+
+    >>> import asyncio
+    >>> from vouching import Checker
+    >>> async def mended(response, source):
+    ...     checker = Checker()
+    ...     report = await checker.acheck_response(response, source)
+    ...     return await repair(report, lambda text: checker.acheck_response(text, source))
+    >>> asyncio.run(mended("It opened in 1937.", "The bridge opened in 1973.")).revised_response
+    'It opened in 1973.'
     """
     mended = _replace_spans(report.response, _fixes(report.findings))
     again = await check_again(mended)
     unrepaired = tuple(f for f in again.findings if isinstance(f, Verdict) and not f.attributable)
-    revised = _replace_spans(mended, _treat(unrepaired, rest))
+    revised = _replace_spans(mended, _treat(mended, again.findings, unrepaired, rest))
     return replace(report, revised_response=revised, unrepaired=unrepaired)
 
 
-def _fixes(findings: Sequence[Finding]) -> list[tuple[int, int, str]]:
+def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
     """Replacements of response spans by corrected claims."""
-    fixes: list[tuple[int, int, str]] = []
+    fixes: list[Replacement] = []
     for finding in findings:
         if not isinstance(finding, Verdict) or finding.revised_claim is None or finding.claim.span is None:
             continue
-        span = finding.claim.span
-        # A split sentence's second half was given its subject for checking; it has none in the response.
-        lead = finding.claim.text.removesuffix(span.text)
+        span, lead = finding.claim.span, _lead(finding.claim)
         if finding.revised_claim.startswith(lead):
-            fixes.append((span.start, span.end, finding.revised_claim[len(lead) :]))
+            fixes.append((span.start, span.end, _as_in(span, finding.revised_claim[len(lead) :])))
     return fixes
 
 
-def _treat(unrepaired: Sequence[Verdict], rest: Rest) -> list[tuple[int, int, str]]:
-    spans = [verdict.claim.span for verdict in unrepaired if verdict.claim.span is not None]
+def _lead(claim: Claim) -> str:
+    """The subject that a split sentence's second half was given for checking; it has none in the response."""
+    return claim.text.removesuffix(claim.span.text) if claim.span else ""
+
+
+def _as_in(span: Span, text: str) -> str:
+    """``text`` without the capital that its first word got when it moved to the front of the claim."""
+    first = re.match(r"\w*", text)
+    lowered = first.group().lower() if first else ""
+    moved = span.text[:1].islower() and re.search(rf"\b{re.escape(lowered)}\b", span.text) if lowered else None
+    return text[:1].lower() + text[1:] if moved else text
+
+
+def _treat(text: str, findings: Sequence[Finding], unrepaired: Sequence[Verdict], rest: Rest) -> list[Replacement]:
+    """What to replace in ``text`` for the claims that cannot be mended."""
     if rest == "keep":
         return []
-    if rest == "remove":
-        return [(span.start, span.end, "") for span in spans]
-    return [(span.end, span.end, MARK) for span in spans]
+    if rest == "mark":
+        return [(span.end, span.end, MARK) for verdict in unrepaired if (span := verdict.claim.span) is not None]
+    doomed = {verdict.claim.span for verdict in unrepaired}
+    claims = [f.claim for f in findings if isinstance(f, (Verdict, Unverified)) and f.claim.span is not None]
+    return [cut for sentence in _sentences(text, claims) for cut in _cuts(text, sentence, doomed)]
 
 
-def _replace_spans(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
+def _sentences(text: str, claims: Sequence[Claim]) -> Iterator[list[Claim]]:
+    """The claims, those that were split from one sentence together."""
+    sentence = [*claims[:1]]
+    for before, claim in pairwise(claims):
+        assert before.span is not None
+        assert claim.span is not None
+        gap = text[before.span.end : claim.span.start]
+        if not (gap.strip() and "\n" not in gap and _JOINT.fullmatch(gap)):
+            yield sentence
+            sentence = []
+        sentence.append(claim)
+    if sentence:
+        yield sentence
+
+
+def _cuts(text: str, sentence: Sequence[Claim], doomed: set[Span | None]) -> Iterator[Replacement]:
+    """Take the doomed clauses out of a sentence so that what remains is one: with its subject, a capital and a stop."""
+    spans = [claim.span for claim in sentence if claim.span is not None]
+    kept = [position for position, span in enumerate(spans) if span not in doomed]
+    if not kept:
+        yield spans[0].start, spans[-1].end, ""
+        return
+    first, last = kept[0], kept[-1]
+    if first:
+        opening = _lead(sentence[first]) or spans[first].text[:1].upper()
+        skipped = 0 if _lead(sentence[first]) else 1
+        yield spans[0].start, spans[first].start + skipped, opening
+    for before, after in pairwise(kept):
+        if after - before > 1:
+            yield spans[before].end, spans[after - 1].end, ""
+    closing = _CLOSING.search(text[spans[-1].start : spans[-1].end])
+    if last < len(spans) - 1:
+        yield spans[last].end, spans[-1].end, closing.group() if closing else ""
+
+
+def _replace_spans(text: str, replacements: Sequence[Replacement]) -> str:
+    """``text`` with the replacements made, back to front; one that overlaps a later one is passed over."""
+    untouched = len(text)
     for start, end, new in sorted(replacements, reverse=True):
-        if not new and start < end:
-            # With a removed sentence goes one of the blanks around it, but no line break.
+        if end > untouched:
+            continue
+        untouched = start
+        if not new and start < end and (start == 0 or text[start - 1].isspace()):
+            # With a removed sentence goes the blank after it, but no line break.
             end += len(text[end:]) - len(text[end:].lstrip(" "))
         text = text[:start] + new + text[end:]
     return text

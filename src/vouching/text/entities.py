@@ -7,6 +7,7 @@ types of entity (person, place), names written in lower case, and languages with
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +15,9 @@ from typing import Literal
 
 from vouching.text.words import FUNCTION_WORDS, Word, find_words, stem
 
-_CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-ĐŁŃŚŠŽ]"
-_NAME_WORD = rf"(?:{_CAPITAL}[\w’']*(?:\.(?=\w)\w*)*(?:-{_CAPITAL}?\w+)*\.?(?<!\s))"
+_CAPITAL = f"[{''.join(c for c in map(chr, range(ord('A'), 0x0590)) if c.isupper())}]"
+"""Capitals of the Latin, Greek, Cyrillic and Armenian alphabets."""
+_NAME_WORD = rf"(?:{_CAPITAL}[\w’']*(?:\.(?=\w)\w*)*(?:-\w+)*\.?)"
 _JOINER = r"(?:of|de|del|della|da|di|du|van|von|der|den|la|le|el|al|bin|ibn|y|&)"
 _RUN = re.compile(rf"{_NAME_WORD}(?:[ \t]+(?:(?:{_JOINER}[ \t]+){{1,2}}(?:the[ \t]+)?)?{_NAME_WORD})*")
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{2,80})[\"”»]|``([^`'\n]{2,80})''")
@@ -23,9 +25,13 @@ _INITIAL_STOP = re.compile(
     r"(?:^|[\s.(])(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon|Inc|Corp|Ltd|Co|U\.S|U\.K|U\.N)\.$"
 )
 
+_LONGER_WORD = re.compile(r"[^\W\d_]{4,}")
+_HEADLINE_WORDS, _HEADLINE_SHARE, _HEADLINE_READ = 5, 0.9, 400
+_LONGEST_ACRONYM = 6
+
 _TITLES = frozenset(
     """mr mrs ms dr prof professor president sir lord lady king queen prince princess saint st senator governor
-    general colonel captain pope emperor chancellor minister judge justice the jr sr ii iii iv inc corp ltd co llc
+    general colonel captain pope emperor chancellor minister judge justice the jr sr inc corp ltd co llc
     film novel album song band city state county river lake mount university""".split()
 )
 _CALENDAR = frozenset(
@@ -89,13 +95,22 @@ def find_entities(text: str, sentence_starts: Sequence[int] = (0,)) -> list[Enti
         for m in _QUOTED.finditer(text)
         if any(word[:1].isupper() for word in m.group(m.lastindex or 0).split())
     ]
-    covered = [(e.start, e.end) for e in found]
+    quoted = list(found)
+    is_headline = _is_headline(text)
     for match in _RUN.finditer(text):
         for entity in _split_run(text, match.start(), match.end(), starts):
-            if not any(s <= entity.start < e for s, e in covered):
+            hidden = is_headline and entity.kind != "acronym"
+            before = bisect_right(quoted, entity.start, key=lambda title: title.start) - 1
+            if not hidden and (before < 0 or quoted[before].end <= entity.start):
                 found.append(entity)
     found.sort(key=lambda entity: entity.start)
     return found
+
+
+def _is_headline(text: str) -> bool:
+    """True if nearly every longer word is capitalised, so that a capital says nothing about a word."""
+    words = _LONGER_WORD.findall(text, 0, _HEADLINE_READ)
+    return len(words) >= _HEADLINE_WORDS and sum(w[0].isupper() for w in words) >= _HEADLINE_SHARE * len(words)
 
 
 def _split_run(text: str, start: int, end: int, starts: set[int]) -> list[Entity]:
@@ -123,13 +138,11 @@ def _split_run(text: str, start: int, end: int, starts: set[int]) -> list[Entity
 
 def _trim(text: str, start: int, end: int, opens_sentence: bool) -> Entity | None:
     words = find_words(text, start, end)
-    while words and _is_no_name(text, words[0]):
-        words = words[1:]
-        opens_sentence = False
-    while words and _is_no_name(text, words[-1]):
-        words = words[:-1]
-    if not words:
+    named = [position for position, word in enumerate(words) if not _is_no_name(text, word)]
+    if not named:
         return None
+    opens_sentence = opens_sentence and named[0] == 0
+    words = words[named[0] : named[-1] + 1]
     first, last = words[0].start, words[-1].end
     name = text[first:last]
     if name.endswith(("'s", "’s")):
@@ -137,7 +150,7 @@ def _trim(text: str, start: int, end: int, opens_sentence: bool) -> Entity | Non
     if len(name) < 2:
         return None
     letters = [c for c in name if c.isalpha()]
-    is_acronym = len(words) == 1 and len(letters) > 1 and all(c.isupper() for c in letters)
+    is_acronym = len(words) == 1 and 1 < len(letters) <= _LONGEST_ACRONYM and all(c.isupper() for c in letters)
     certain = is_acronym or len(words) > 1 or not opens_sentence
     return Entity(first, last, name, "acronym" if is_acronym else "name", certain)
 
@@ -168,8 +181,8 @@ def _canonical() -> dict[str, int]:
 def same_entity(one: str, other: str) -> bool:
     """True if two names can mean the same thing: equal, a known alias, an acronym, or a shorter form of one name.
 
-    A shorter form must share the last word ("Fleming" for "Alexander Fleming") or open the name ("Rodrigo" stays apart
-    from "Rodrigo Diaz" only if another word precedes it).
+    Every word of a shorter form must occur in the longer one: "Fleming" for "Alexander Fleming", but also "Paris" for
+    "Paris Hilton".
 
     >>> same_entity("WHO", "World Health Organization"), same_entity("Fleming", "Alexander Fleming")
     (True, True)
@@ -180,8 +193,8 @@ def same_entity(one: str, other: str) -> bool:
     if key_one == key_other:
         return True
     canonical = _canonical()
-    if key_one in canonical and canonical[key_one] == canonical.get(key_other, -1):
-        return True
+    if key_one in canonical and key_other in canonical:
+        return canonical[key_one] == canonical[key_other]
     short, long = sorted((key_one.split(), key_other.split()), key=len)
     if not short:
         return False

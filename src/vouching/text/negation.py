@@ -7,20 +7,22 @@ cues that reach backwards.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouching.text.words import Word
 
 _CUES = frozenset(
-    """not no never none nobody nothing nowhere neither nor without cannot can't n't isn't aren't wasn't weren't don't
+    """not no never none nobody nothing nowhere neither nor without cannot can't isn't aren't wasn't weren't don't
     doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't lacks lacked lack lacking unable
-    fails failed fail failing refuses refused denies denied deny isnt wasnt didnt doesnt dont cant wont absence ruled_out""".split()
+    fails failed fail failing refuses refused denies denied deny isnt wasnt didnt doesnt dont cant wont absence""".split()
 )
 # "not only", "no doubt", "no less than" assert rather than deny.
-_ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "longer_than", "matter", "merely", "just", "later"})
+_ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "matter", "merely", "just", "later"})
+# Points, colons and dashes inside a number or an abbreviation ("3.5", "10:30", "1990–95", "U.S") end nothing.
 _CLAUSE_END = re.compile(
-    r"[.;:!?()—–]|,\s+(?:but|and|which|who|while|although|though)\b|\b(?:but|although|though|however|because|whereas|while)\b"
+    r"\.(?!\w)|[:–](?!\d)|[;!?()—]|,\s+(?:but|and|which|who|while|although|though)\b|\b(?:but|although|though|however|because|whereas|while)\b"
 )
 _FARTHEST = 5
 """Content words a cue reaches, at most."""
@@ -48,16 +50,19 @@ def find_negations(text: str, words: Sequence[Word]) -> list[Negation]:
     [('not', ' lower costs')]
     """
     found: list[Negation] = []
+    clause_ends = [match.start() for match in _CLAUSE_END.finditer(text)]
+    content = [position for position, word in enumerate(words) if word.is_content]
     for position, word in enumerate(words):
         if word.lower not in _CUES:
             continue
         following = words[position + 1].lower if position + 1 < len(words) else ""
         if following in _ASSERTING_AFTER and word.lower in ("not", "no"):
             continue
-        stop = _CLAUSE_END.search(text, word.end)
-        limit = stop.start() if stop else words[-1].end
-        reached = [w.end for w in words[position + 1 :] if w.is_content][:_FARTHEST]
-        limit = min(limit, reached[-1]) if reached else limit
+        stop = bisect_left(clause_ends, word.end)
+        limit = clause_ends[stop] if stop < len(clause_ends) else words[-1].end
+        first = bisect_right(content, position)
+        reached = content[first : first + _FARTHEST]
+        limit = min(limit, words[reached[-1]].end) if reached else limit
         found.append(Negation(word.start, word.end, limit))
     return found
 

@@ -16,7 +16,7 @@ Scale = Literal["quantity", "frequency", "certainty", "degree", "exclusivity"]
 
 _LEXICON: dict[Scale, dict[float, str]] = {
     "quantity": {
-        1.0: "all every everyone everybody everything entire whole each always_all",
+        1.0: "all every everyone everybody everything entire whole each",
         0.8: "most majority mostly mainly largely predominantly primarily",
         0.6: "many numerous countless",
         0.4: "some several various certain partly partially",
@@ -51,6 +51,7 @@ QUALIFIERS: dict[str, tuple[Scale, float]] = {
     for word in words.split()
 }
 """Every qualifier with its scale and strength in (0, 1]."""
+_BEFORE_MONTH = frozenset("in on of by since until till during early mid late last next".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,18 @@ def find_qualifiers(words: Sequence[Word]) -> list[Qualifier]:
     [('all', 'quantity', 1.0), ('significantly', 'degree', 0.8)]
     """
     found: list[Qualifier] = []
-    for word in words:
+    for position, word in enumerate(words):
         entry = QUALIFIERS.get(word.lower)
-        if entry is not None:
+        if entry is not None and not (word.lower == "may" and _is_month(words, position)):
             found.append(Qualifier(word.start, word.end, word.lower, *entry))
     return found
+
+
+def _is_month(words: Sequence[Word], position: int) -> bool:
+    """Whether the "may" at ``position`` is the month: it stands beside a number, or after a word that no verb follows."""
+    before = words[position - 1].lower if position else ""
+    after = words[position + 1].lower if position + 1 < len(words) else ""
+    return before in _BEFORE_MONTH or before[:1].isdigit() or after[:1].isdigit()
 
 
 def compare_qualifiers(

@@ -24,12 +24,13 @@ FUNCTION_WORDS = frozenset(
     might must of in on at by for from to into onto with within without about as than then so such and or but nor not no
     if while although though because since until unless after before during over under between among through across against
     per via also too very just own same other another any some each both either neither more most less least up down out off
-    again further once only even still yet ever upon near toward towards along around like s t d ll ve re m don didn doesn
-    isn wasn weren hasn haven hadn won wouldn couldn shouldn cannot however thus therefore hence called named known
+    again further once only even still yet ever upon near toward towards along around like s t d ll ve re m didn doesn
+    isn wasn weren hasn haven hadn wouldn couldn shouldn cannot can't won't shan't ain't however thus therefore hence called named known
     including according based e.g i.e etc vs""".split()
 )
 """Words that carry grammar rather than content."""
 
+_CONTRACTION = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m))$")
 _IRREGULAR = {
     "won": "win", "wins": "win", "wrote": "write", "written": "write", "began": "begin", "begun": "begin", "made": "make",
     "led": "lead", "left": "leave", "held": "hold", "became": "become", "took": "take", "taken": "take", "gave": "give",
@@ -69,7 +70,7 @@ class Word:
         >>> [w.lower for w in find_words("It was founded in Paris") if w.is_content]
         ['founded', 'paris']
         """
-        return self.lower not in FUNCTION_WORDS
+        return self.lower not in FUNCTION_WORDS and _CONTRACTION.sub("", self.lower) not in FUNCTION_WORDS
 
 
 def find_words(text: str, start: int = 0, end: int | None = None) -> list[Word]:
@@ -111,6 +112,8 @@ def stem(word: str) -> str:
     elif word.endswith("'"):
         word = word[:-1]
     known = _IRREGULAR.get(word)
+    if known == word:
+        return word
     if known is not None:
         word = known
     if "." in word:

@@ -39,7 +39,15 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of each claim of a response."""
+    """What became of each claim of a response.
+
+    >>> from vouching import check_response
+    >>> report = check_response("It opened in 1937. It has two towers.", "It opened in 1973. It has two towers.")
+    >>> [finding.label for finding in report.findings], report.attributable
+    (['Not Attributable', 'Attributable'], False)
+    >>> report.totals.by_error_type
+    (('temporal_shift', 1),)
+    """
 
     response: str
     """The text that was checked, untouched."""

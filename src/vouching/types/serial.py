@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from vouching import types
 from vouching.errors import InputError
 from vouching.types.report import Report
 from vouching.types.verdict import Unverified, Verdict
@@ -61,13 +66,34 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
         ) from None
 
 
+def _describe(schema: dict[str, Any], record: type[Any]) -> None:
+    """Add the docstrings of a record and of its fields to its schema, in place."""
+    [body] = [
+        node.body
+        for node in ast.parse(inspect.getsource(sys.modules[record.__module__])).body
+        if isinstance(node, ast.ClassDef) and node.name == record.__name__
+    ]
+    schema["description"] = inspect.cleandoc(record.__doc__ or "").partition("\n\n")[0]
+    for field, docstring in pairwise(body):
+        match field, docstring:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                schema["properties"][name]["description"] = " ".join(text.split())
+            case _:
+                pass
+
+
 def json_schema(name: str = "verdict") -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified" or "report".
 
     >>> json_schema("verdict")["title"]
     'Verdict'
+    >>> json_schema("verdict")["properties"]["usage"]["description"]
+    'What it cost.'
     """
     if name not in SCHEMAS:
         raise InputError(f"no schema named {name!r}; there are: {', '.join(SCHEMAS)}")
     schema = _adapter(SCHEMAS[name]).json_schema(mode="serialization")
+    _describe(schema, SCHEMAS[name])
+    for title, definition in schema.get("$defs", {}).items():
+        _describe(definition, getattr(types, title))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -9,7 +9,16 @@ from vouching.types.labels import ErrorType, Label
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text and its place in the untouched string it was taken from."""
+    """A stretch of text and its place in the untouched string it was taken from.
+
+    Raises:
+        ValueError: offsets that do not satisfy ``0 <= start <= end``.
+
+    >>> source = "The bridge opened in 1973."
+    >>> year = Span("1973", 21, 25, source_id="source-1")
+    >>> source[year.start : year.end] == year.text
+    True
+    """
 
     text: str
     """The characters themselves: ``string[start:end]``."""
@@ -27,7 +36,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement to verify."""
+    """One statement to verify.
+
+    >>> Claim("The bridge opened in 1973.").id
+    'claim-1'
+    """
 
     text: str
     """The statement, as written."""
@@ -41,7 +54,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document that a claim may rest on."""
+    """A document that a claim may rest on.
+
+    >>> Source("The bridge opened in 1973.", id="bridge.txt", title="The bridge").id
+    'bridge.txt'
+    """
 
     text: str
     """The document's text, untouched."""

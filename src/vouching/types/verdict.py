@@ -90,6 +90,16 @@ class Verdict:
     """One claim judged against its sources (SEVA section 2.2: alignment, chain, label, confidence, error, fix).
 
     "Attributable" says that the given sources support the claim, not that the claim is true.
+
+    Raises:
+        ValueError: a probability outside [0, 1], or a label that does not follow from score and threshold.
+
+    >>> from vouching import check
+    >>> verdict = check("The bridge opened in 1937.", "The bridge opened in 1973.")
+    >>> verdict.label, verdict.error_type, verdict.revised_claim
+    ('Not Attributable', 'temporal_shift', 'The bridge opened in 1973.')
+    >>> [(entry.claim_span.text, entry.status) for entry in verdict.evidence_alignment]
+    [('bridge', 'match'), ('opened in 1937', 'mismatch')]
     """
 
     claim: Claim
@@ -99,8 +109,8 @@ class Verdict:
     score: float
     """Calibrated probability that the claim is Attributable, in [0, 1]."""
     confidence: float
-    """Calibrated probability that ``label`` is right: ``score`` or ``1 - score``. It does not depend on the
-    threshold, so with a threshold away from .5 it can fall below .5, and then says so."""
+    """Calibrated probability that ``label`` is right, in [0, 1]: ``score`` for Attributable, else ``1 - score``. The
+    threshold chooses the label and leaves the probability as it is; with one away from .5 it can fall below .5."""
     threshold: float
     """Score from which the claim counts as Attributable."""
     relation: Relation
@@ -135,6 +145,8 @@ class Verdict:
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
                 raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
+        if self.stated_confidence is not None and not 0.0 <= self.stated_confidence <= 1.0:
+            raise ValueError(f"stated_confidence must be None or lie in [0, 1], got {self.stated_confidence!r}")
         if (self.label == "Attributable") != (self.score >= self.threshold):
             raise ValueError(
                 f"label must be Attributable exactly when score >= threshold, got {self.label!r} "
@@ -161,7 +173,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """The judge failed on this claim. It is not a label, not a 0 and not a reward."""
+    """The judge failed on this claim. It is not a label, not a 0 and not a reward.
+
+    >>> from vouching import check_many
+    >>> [outcome] = check_many([{"claim": "It opened in 1973."}])
+    >>> outcome.kind, outcome.reason
+    ('unverified', 'input')
+    """
 
     claim: Claim
     """What could not be checked."""

@@ -134,7 +134,12 @@ class Comparer:
                 rank = coverage + 0.5 * shared + (0.6 if agrees else 0.0) + 0.1 * (relation == "equal")
                 if best is None or rank > best[0]:
                     best = rank, Comparison(part, outcome, position, rival.start, end, rival.start, rival.end)
-        return best[1] if best else Comparison(part, "absent")
+        return best[1] if best else self._anywhere(part)
+
+    def _anywhere(self, part: Part) -> Comparison:
+        """elsewhere if every word of the value occurs somewhere in the sources, else absent."""
+        words = [self.lookups[p] for p in self.claim.content(part.value_start, part.value_end) if p in self.lookups]
+        return Comparison(part, "elsewhere" if words and all(word.exact for word in words) else "absent")
 
     def _share_meaning(self, claim_words: Sequence[int], reading: Reading, words: Sequence[int]) -> bool:
         """Whether the words around two values mean the same; true if the claim's value stands alone."""
@@ -165,7 +170,7 @@ class Comparer:
                 if best is None or rank > best[0]:
                     start = reading.words[_content_before(reading, rival.start)[0]].start if near and part.words else rival.start
                     best = rank, Comparison(part, outcome, position, start, rival.end, rival.start, rival.end)
-        return best[1] if best else Comparison(part, "absent")
+        return best[1] if best else self._anywhere(part)
 
     def _entity(self, part: Part, value: Entity) -> Comparison:
         stems = [stem(word) for word in value.key.split()]

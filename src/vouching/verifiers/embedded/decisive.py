@@ -1,6 +1,6 @@
 """Differences that decide on their own, whatever the rest of the claim looks like.
 
-A sum of features lets a long, well-covered claim drown one wrong number. So each kind of difference below puts a ceiling
+A sum of features lets a long, well-covered claim drown one wrong number, or a name that the sources do not have. So each kind of difference below puts a ceiling
 on the score: the share of training claims with such a difference that were Attributable after all. People label an
 overstating qualifier either way; its ceiling follows SEVA's taxonomy instead, which counts an added intensifier as an
 error (Fig. 4, case F3).
@@ -14,7 +14,20 @@ from typing import Literal
 from vouching.text.qualifiers import Qualifier
 from vouching.verifiers.embedded.comparison import Comparison
 
-Decisive = Literal["quantity_differs", "date_differs", "entity_differs", "opposite", "negated", "overstated"]
+Decisive = Literal[
+    "quantity_differs", "quantity_absent", "date_differs", "date_absent", "entity_differs", "entity_absent",
+    "opposite", "negated", "overstated",
+]  # fmt: skip
+_FITTED: dict[tuple[str, str], Decisive] = {
+    ("quantity", "differs"): "quantity_differs",
+    ("quantity", "absent"): "quantity_absent",
+    ("date", "differs"): "date_differs",
+    ("date", "absent"): "date_absent",
+    ("entity", "differs"): "entity_differs",
+    ("entity", "absent"): "entity_absent",
+}
+FITTED_KINDS: tuple[Decisive, ...] = (*_FITTED.values(), "opposite", "negated")
+"""Kinds whose ceiling is fitted."""
 
 OVERSTATED_CEILING = 0.48
 """Set by the taxonomy, not fitted."""
@@ -25,21 +38,13 @@ _ABSOLUTES = ("all", "every", "everyone", "everybody", "always")
 def decisive(comparisons: Sequence[Comparison]) -> Iterator[Decisive]:
     """Kinds of decisive difference among ``comparisons``."""
     for comparison in comparisons:
-        match comparison.outcome:
-            case "differs" if comparison.part.kind == "quantity":
-                yield "quantity_differs"
-            case "differs" if comparison.part.kind == "date":
-                yield "date_differs"
-            case "differs" if comparison.part.kind == "entity":
-                yield "entity_differs"
-            case "opposite":
-                yield "opposite"
-            case "negated":
-                yield "negated"
-            case "overstated" if _is_intensifier(comparison):
-                yield "overstated"
-            case _:
-                pass
+        kind = _FITTED.get((comparison.part.kind, comparison.outcome))
+        if kind is not None:
+            yield kind
+        elif comparison.outcome == "opposite" or comparison.outcome == "negated":
+            yield comparison.outcome
+        elif comparison.outcome == "overstated" and _is_intensifier(comparison):
+            yield "overstated"
 
 
 def _is_intensifier(comparison: Comparison) -> bool:

@@ -1,0 +1,120 @@
+"""Write the measured figures into docs/figures.md, between its ``<!-- figures -->`` marks.
+
+    python benchmarks/render.py
+
+Reads benchmarks/results/*.json and measures nothing. Left out: figures of other tools.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks/results"
+PAGE = ROOT / "docs/figures.md"
+START, END = "<!-- figures -->", "<!-- /figures -->"
+Figures = dict[str, Any]
+
+
+def speed_lines(record: Figures) -> Iterator[str]:
+    """The section on speed."""
+    imports, claims = record["import"], record["short_claims"]
+    yield from ("## Speed", "", origin(record), "", "| what | measured |", "|---|---|")
+    yield (
+        f"| `import vouching` | {1000 * imports['vouching_seconds']:.0f} ms, "
+        f"{imports['vouching_to_pydantic']:.2f} times `import pydantic` ({1000 * imports['pydantic_seconds']:.0f} ms) |"
+    )
+    yield (
+        f"| with `vouching.check` loaded | {1000 * imports['vouching_check_seconds']:.0f} ms, "
+        f"{imports['vouching_check_to_pydantic']:.2f} times |"
+    )
+    yield f"| a whole `vouch check`, from start to exit | {record['cold_command']['seconds']:.2f} s |"
+    yield (
+        f"| short claims, one core | {claims['claims_per_second']} a second "
+        f"({claims['words_per_claim']:.0f} words each, against {claims['words_per_source']:.0f}) |"
+    )
+    for name, source in record["long_sources"].items():
+        yield (
+            f"| a source of {name} | {source['cold_seconds']:.2f} s, the next claim {1000 * source['warm_seconds']:.1f} ms; "
+            f"at most {source['peak_megabytes']:,} MB of memory |"
+        )
+    yield from (
+        "",
+        f"Short claims are {claims['claims']} claims of one sentence, each with the first three sentences of its source, from "
+        f"`{record['texts']}`; every",
+        f"source is read anew, and a fix is looked for in the {claims['not_attributable']} claims that are Not Attributable "
+        f"({claims['fixed']} get one). Imports are medians of",
+        "15 runs, commands of 7. A long source is one process that checks one claim twice; the 50 MB repeat shorter texts.",
+    )
+
+
+def public_lines(record: Figures) -> Iterator[str]:
+    """The section on the public test sets."""
+    drawn = record["bootstrap"]
+    yield from ("## Public test sets", "", origin(record), "")
+    yield "| set | rows | Vouch | word overlap | difference, 95 % interval | | balanced accuracy |"
+    yield "|---|--:|--:|--:|---|---|--:|"
+    for name, found in record["sets"].items():
+        low, high = found["difference_95"]
+        mark = " *" if "remark" in found else ""
+        yield (
+            f"| {name}{mark} | {found['rows']} | {found['auroc']:.3f} | {found['overlap']:.3f} | "
+            f"{found['difference']:+.3f} [{low:+.3f}, {high:+.3f}] | {found['verdict']} | {found['balanced_accuracy']:.3f} |"
+        )
+    remarks = [f"{name}: {found['remark']}" for name, found in record["sets"].items() if "remark" in found]
+    yield from (
+        "",
+        "AUROC: the chance that a supported claim scores above an unsupported one; 0.5 is guessing. Word overlap is the share of the "
+        "claim's words",
+        f"that occur in the source. Intervals: paired bootstrap, {drawn['resamples']:,} resamples by {drawn['unit']}, seed {drawn['seed']}. "
+        "Balanced accuracy: the mean",
+        "share of right labels among supported and among unsupported claims, at threshold 0.5.",
+        *(f"\\* {remark}." for remark in remarks),
+    )
+
+
+def fit_lines(fitted: Figures, ceilings: Figures) -> Iterator[str]:
+    """The section on the data that the score model was fitted on."""
+    yield from ("## Fit of the score model", "")
+    yield (
+        f"`recipes/embedded/fit_rules.py`, seed {fitted['seed']}, {fitted['folds']} folds by document; "
+        f"{fitted['date']}, {fitted['machine']}."
+    )
+    yield from ("", "| training set | rows | AUROC, held-out documents | share in the fit |", "|---|--:|--:|--:|")
+    for name, found in fitted["sets"].items():
+        yield f"| {name} | {found['rows']} | {found['auroc_held_out']:.3f} | {found['share']:g} |"
+    listed = ", ".join(f"{kind} {value:g}" for kind, value in ceilings.items())
+    yield from ("", f"Brier score on held-out documents: {fitted['brier_held_out']:.3f}. Ceilings: {listed}.")
+
+
+def origin(record: Figures) -> str:
+    """Command, date and machine of a result."""
+    return f"`{record['command']}`, {record['model']}, vouching {record['version']}; {record['date']}, {record['machine']}."
+
+
+def read_json(path: Path) -> Figures:
+    """A result file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def main() -> None:
+    """Replace what stands between the marks."""
+    weights = read_json(ROOT / "src/vouching/verifiers/embedded/weights/rules.json")
+    sections = [
+        speed_lines(read_json(RESULTS / "speed.json")),
+        public_lines(read_json(RESULTS / "public_sets.json")),
+        fit_lines(weights["fitted"], weights["ceilings"]),
+    ]
+    body = "\n\n".join("\n".join(section) for section in sections)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"{PAGE} has no {START} ... {END}")
+    PAGE.write_text(f"{before}{START}\n{body}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
