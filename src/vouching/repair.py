@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from vouching.text.sentences import LIST_MARKER
 from vouching.types import Claim, Finding, Report, Span, Unverified, Verdict
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
@@ -129,9 +130,24 @@ def _replace_spans(text: str, replacements: Sequence[Replacement]) -> str:
     for start, end, new in sorted(replacements, reverse=True):
         if end > untouched:
             continue
-        untouched = start
-        if not new and start < end and (start == 0 or text[start - 1].isspace()):
-            # With a removed sentence goes the blank after it, but no line break.
-            end += len(text[end:]) - len(text[end:].lstrip(" "))
+        if not new and (start == 0 or text[start - 1].isspace()):
+            start, end = _with_blanks(text, start, end)
         text = text[:start] + new + text[end:]
+        untouched = start
     return text
+
+
+def _with_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    """A removed sentence with the blanks that set it off; where nothing else stands in its line, the line goes too."""
+    while text[end : end + 1] in (" ", "\t"):
+        end += 1
+    if end < len(text) and text[end] not in "\r\n":
+        return start, end
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    indent = len(text[line:start]) - len(text[line:start].lstrip(" \t"))
+    marker = LIST_MARKER.match(text, line + indent)
+    if marker and marker.end() == start:
+        return line, end + (text[end : end + 1] != "") + (text[end : end + 2] == "\r\n")
+    while start > line and text[start - 1] in " \t":
+        start -= 1
+    return start, end

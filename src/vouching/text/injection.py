@@ -28,7 +28,9 @@ _ALL_RULES = RULES + FOREIGN_RULES
 _TELLTALE = re.compile(r"attribut|support|verdict|verif|ignor|disregard|instruct|prompt|claim|overrid|statement")
 _POINTS_AHEAD = re.compile(r"\b(?:following|below|next|siguiente|folgende\w*|suivante)\b|:\W{0,4}$", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"\b(?:above|preceding|foregoing|previous|aforementioned)\b", re.IGNORECASE)
-_PRESENTS = re.compile(r"^\W{0,8}(?:the )?(?:claim|statement|hypothesis|assertion)\b[^.]{0,40}?:", re.IGNORECASE)
+_PRESENTS = re.compile(
+    r"(?:^\W{0,8}(?:the )?|\s(?-i:(?=[A-Z])))(?:claim|statement|hypothesis|assertion)\b[^.]{0,40}?:", re.IGNORECASE
+)
 _ENCLOSURE = re.compile(r"<!--.{0,4000}?-->|\{[^{}]{0,4000}\}|```[^`]{0,4000}```", re.DOTALL)
 _QUOTES = re.compile("[\"“”«»]|['\u2019`*]\\W{0,2}$")
 _SPACED_RULE = Rule(SPACED, "Nobody spells evidence so.", (), _TELLTALE)
@@ -94,17 +96,35 @@ def addresses_verdict(sentence: str) -> str | None:
 
 
 def _matching_rule(sentence: str) -> Rule | None:
-    """The first rule that matches a reading of the sentence."""
+    """The first rule that matches a reading of the sentence, or a piece of it that could have been put in."""
     if any(_TELLTALE.search(word) for word in spaced_words(sentence)):
         return _SPACED_RULE
     for reading in readings(sentence):
-        lowered = reading.lower()
-        places = {place for match in _IN_SENTENCE.finditer(lowered) for place in _PLACES[match[match.lastindex or 0]]}
-        stated = HEDGED.sub(" ", lowered) if places else lowered
-        for rule in (_ALL_RULES[place] for place in sorted(places)):
-            if rule.pattern.search(reading if rule.cased else stated):
-                return rule
+        places = {p for match in _IN_SENTENCE.finditer(reading.lower()) for p in _PLACES[match[match.lastindex or 0]]}
+        rules = [_ALL_RULES[place] for place in sorted(places)]
+        for piece in _pieces(reading) if rules else ():
+            stated = HEDGED.sub(" ", piece.lower())
+            for rule in rules:
+                if rule.pattern.search(piece if rule.cased else stated):
+                    return rule
     return None
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """The sentence; then what starts inside it like a sentence, to its end and to the next such start.
+
+    A text pasted into the middle of a sentence leaves its first word capitalised, or opens with a bracket or a quote.
+    """
+    yield sentence
+    starts = [match.end() for match in _INNER_START.finditer(sentence)][:_MOST_PIECES]
+    for number, start in enumerate(starts):
+        yield sentence[start:]
+        # One or two words alone ("Supported Living") are too little to be an instruction.
+        yield from (sentence[start:end].rstrip() for end in starts[number + 1 :] if sentence.count(" ", start, end) > 2)
+    # The head alone only where it has the form of a field ("Verdict: supported ..."); "Mark Supported Living ..." has not.
+    for end in {*starts[:1], *starts[-1:]}:
+        if _FIELD.search(sentence, 0, end):
+            yield sentence[:end].rstrip()
 
 
 def _any_of(stems: list[str]) -> str:
@@ -117,6 +137,10 @@ def _any_of(stems: list[str]) -> str:
         tails[stem[0]].append(re.escape(stem[1:]))
     return "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in tails.items())
 
+
+_INNER_START = re.compile(r"\s+(?=[A-Z\"“‘'<\[{#*(])|(?<=[.!?>\])\"”])\s+|\s{2,}")
+_FIELD = re.compile(r"[:=→]|->")
+_MOST_PIECES = 6
 
 _STEMS = {stem for rule in _ALL_RULES for stem in rule.stems}
 _PLACES = {  # The shortest stem stands for all that begin with it.

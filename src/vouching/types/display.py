@@ -10,20 +10,31 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vouching.types.report import Report
+    from vouching.types.report import Finding, Report
     from vouching.types.spans import Span
     from vouching.types.verdict import Unverified, Verdict
 
 SYMBOLS = {"match": "✓", "mismatch": "✗", "not_found": "∅"}
 """One sign per alignment status, so that nothing depends on colour."""
 
-_STYLE = (
-    "<style>.vouch{font:14px/1.5 system-ui,sans-serif;max-width:60em}.vouch mark{padding:0 .15em;border-radius:.2em;"
-    "color:inherit;background:#8883}.vouch mark.match{background:#2a7f4733;border-bottom:2px solid #2a7f47}"
-    ".vouch mark.mismatch{background:#c0392b33;border-bottom:2px solid #c0392b}"
-    ".vouch mark.not_found{background:#b9770e33;border-bottom:2px dashed #b9770e}"
-    ".vouch td{text-align:left;vertical-align:top;padding:.15em .8em .15em 0}.vouch .head{font-weight:600}</style>"
-)
+# Colours are translucent and the text keeps the page's own, so that light and dark notebooks both stay readable.
+_STYLE = """<style>
+.vouch{font:14px/1.5 system-ui,sans-serif;color:inherit;max-width:64em;margin:.4em 0}
+.vouch .head{font-weight:600}
+.vouch .finding{margin-top:.6em;padding-left:.8em;border-left:3px solid #8886}
+.vouch .finding.supported{border-color:#2a9d5c}
+.vouch .finding.unsupported{border-color:#d9534f}
+.vouch .claim{margin:.2em 0}
+.vouch mark{color:inherit;padding:0 .15em;border-radius:.2em;background:#8883}
+.vouch mark.match{background:#2a9d5c40;border-bottom:2px solid #2a9d5c}
+.vouch mark.mismatch{background:#d9534f40;border-bottom:2px solid #d9534f}
+.vouch mark.not_found{background:#d08a1e40;border-bottom:2px dashed #d08a1e}
+.vouch table{border-collapse:collapse;margin:.3em 0;font-size:.93em;color:inherit}
+.vouch th,.vouch td{text-align:left;vertical-align:top;padding:.15em 1em .15em 0;border:0;background:none}
+.vouch th{font-weight:400;opacity:.65}
+.vouch .note{opacity:.8}
+.vouch pre{white-space:pre-wrap;font:inherit;margin:.2em 0}
+</style>"""
 
 
 def percent(share: float) -> str:
@@ -36,7 +47,12 @@ def percent(share: float) -> str:
 
 
 def headline(verdict: Verdict) -> str:
-    """Label, confidence and error type in one line."""
+    """Label, confidence and error type in one line.
+
+    >>> from vouching.types import Claim, Verdict
+    >>> headline(Verdict(Claim("It opened in 1973."), "Attributable", 0.97, 0.97, 0.5, "supported"))
+    '✓ Attributable (97 % sure)'
+    """
     sign = "✓" if verdict.attributable else "✗"
     kind = f" · {verdict.error_type.replace('_', ' ')}" if verdict.error_type else ""
     return f"{sign} {verdict.label} ({percent(verdict.confidence)} sure){kind}"
@@ -56,19 +72,29 @@ def verdict_text(verdict: Verdict) -> str:
 
 def verdict_html(verdict: Verdict) -> str:
     """A verdict for a notebook: the claim with its parts marked, and the reasons in a table."""
+    return _framed(_verdict_body(verdict))
+
+
+def _framed(body: str) -> str:
+    return f"{_STYLE}<div class='vouch'>{body}</div>"
+
+
+def _verdict_body(verdict: Verdict) -> str:
     spans = [(entry.claim_span, entry.status) for entry in verdict.evidence_alignment]
     rows = "".join(
-        f"<tr><td>{escape(step.claim_part)}</td><td>{escape(step.source_evidence)}</td>"
+        f"<tr><td>{escape(step.claim_part)}</td><td>{escape(step.source_evidence.replace('NOT_FOUND', '–'))}</td>"
         f"<td>{escape(step.judgment.replace('_', ' '))}</td><td>{escape(step.explanation)}</td></tr>"
         for step in verdict.reasoning_chain
     )
+    table = f"<table><tr><th>Claim</th><th>Source</th><th>So it is</th><th>Because</th></tr>{rows}</table>" if rows else ""
     fix = ""
     if verdict.fix_suggestion:
         fix = f"<div>Fix: {escape(verdict.fix_suggestion)} → <em>{escape(verdict.revised_claim or '')}</em></div>"
-    notes = "".join(f"<div>! {escape(warning.message)}</div>" for warning in verdict.warnings)
+    notes = "".join(f"<div class='note'>! {escape(warning.message)}</div>" for warning in verdict.warnings)
     return (
-        f"{_STYLE}<div class='vouch'><div class='head'>{escape(headline(verdict))}</div>"
-        f"<div>{marked(verdict.claim.text, spans)}</div><table>{rows}</table>{fix}{notes}</div>"
+        f"<div class='finding {'supported' if verdict.attributable else 'unsupported'}'>"
+        f"<div class='head'>{escape(headline(verdict))}</div>"
+        f"<div class='claim'>{marked(verdict.claim.text, spans)}</div>{table}{fix}{notes}</div>"
     )
 
 
@@ -92,7 +118,13 @@ def marked(text: str, spans: Iterable[tuple[Span, str]]) -> str:
 
 def unverified_html(outcome: Unverified) -> str:
     """A failure of the judge for a notebook."""
-    return f"{_STYLE}<div class='vouch'><div class='head'>{escape(str(outcome))}</div><div>{escape(outcome.claim.text)}</div></div>"
+    return _framed(_plain_body(outcome))
+
+
+def _plain_body(finding: Finding) -> str:
+    """A finding without parts to mark: its lines, the first in bold."""
+    first, _, rest = str(finding).partition("\n")
+    return f"<div class='finding'><div class='head'>{escape(first)}</div><pre>{escape(rest)}</pre></div>"
 
 
 def totals_line(report: Report) -> str:
@@ -101,7 +133,8 @@ def totals_line(report: Report) -> str:
     parts = [f"{totals.attributable} attributable", f"{totals.not_attributable} not attributable"]
     if totals.unverified:
         parts.append(f"{totals.unverified} unverified")
-    return f"{len(report.findings)} claims: " + ", ".join(parts)
+    count = len(report.findings)
+    return f"{count} claim{'' if count == 1 else 's'}: {', '.join(parts)}" if count else "No claims to check"
 
 
 def report_text(report: Report) -> str:
@@ -116,13 +149,12 @@ def report_text(report: Report) -> str:
 
 def report_html(report: Report) -> str:
     """A report for a notebook."""
-    body = "".join(_finding_html(finding) for finding in report.findings)
-    return f"<div class='vouch head'>{escape(totals_line(report))}</div>{body}"
-
-
-def _finding_html(finding: object) -> str:
-    html = getattr(finding, "_repr_html_", None)
-    return html() if html else f"<pre>{escape(str(finding))}</pre>"
+    bodies = (_verdict_body(f) if f.kind == "verdict" else _plain_body(f) for f in report.findings)
+    notes = "".join(f"<div class='note'>! {escape(warning.message)}</div>" for warning in report.warnings)
+    repaired = ""
+    if report.revised_response is not None:
+        repaired = f"<div class='finding'><div class='head'>Repaired response</div><pre>{escape(report.revised_response)}</pre></div>"
+    return _framed(f"<div class='head'>{escape(totals_line(report))}</div>{notes}{''.join(bodies)}{repaired}")
 
 
 def shorten(text: str, width: int) -> str:

@@ -195,7 +195,7 @@ class Unverified:
     """Version of this record."""
 
     def __str__(self) -> str:
-        return f"? Unverified ({self.reason}): {self.message}"
+        return f"? Unverified ({self.reason}): {self.message}" + (f"\n  {self.claim.text}" if self.claim.text else "")
 
     def _repr_html_(self) -> str:
         from vouching.types.display import unverified_html

@@ -22,7 +22,7 @@ UNSUPPORTED = [
     ("Marie Curie discovered penicillin.", "Penicillin was discovered by Alexander Fleming in 1928. He worked in London."),
     ("The drug did not lower blood pressure.", "The drug lowered blood pressure. It was well tolerated."),
     ("The company employs 900 people in Oslo.", "The weather was mild. A ferry runs every hour."),
-    ("Tigers are the largest cats in Africa.", "Lions live in Africa. Tigers live in Asia. They are large cats."),
+    ("Tigers are the largest cats in Africa.", "Lions are cats. The largest of them weighed 250 kg."),
 ]
 VERIFIER = EmbeddedVerifier()
 
