@@ -28,9 +28,10 @@ check: $(VENV)/.dev ## lint, formatting, types
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --warnings
 
-bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA)
+bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA), write docs/figures.md
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/public_sets.py
+	$(BIN)/python benchmarks/render.py
 
 docs: $(VENV)/.dev ## run every example of README.md and docs/
 	$(BIN)/python -m pytest -q tests/house/test_documents_run.py tests/house/test_command_tree.py

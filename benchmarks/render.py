@@ -1,4 +1,4 @@
-"""Write the measured figures into docs/figures.md, between its ``<!-- figures -->`` marks.
+"""Write the measured figures into README.md and docs/figures.md, between their ``<!-- figures -->`` marks.
 
     python benchmarks/render.py
 
@@ -14,9 +14,26 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results"
-PAGE = ROOT / "docs/figures.md"
 START, END = "<!-- figures -->", "<!-- /figures -->"
 Figures = dict[str, Any]
+
+
+def short_lines(speed: Figures, public: Figures) -> Iterator[str]:
+    """The few figures of README.md."""
+    sets = [found for found in public["sets"].values() if "remark" not in found]
+    better = sum(found["verdict"] == "better" for found in sets)
+    worse = sum(found["verdict"] == "worse" for found in sets)
+    long = speed["long_sources"]["20,000 words"]
+    yield (
+        f"- {speed['short_claims']['claims_per_second']} short claims a second on one core; "
+        f"a whole `vouch check` takes {speed['cold_command']['seconds']:.2f} s."
+    )
+    yield f"- A source of 20,000 words takes {long['cold_seconds']:.2f} s, each further claim on it {1000 * long['warm_seconds']:.0f} ms."
+    yield (
+        f"- On {len(sets)} public test sets, ranking of supported above unsupported claims is better than word overlap on {better}, "
+        f"worse on {worse},\n  and no different on the rest (paired bootstrap, 95 %)."
+    )
+    yield f"- Measured {speed['date']} on {speed['machine']}. All figures: [docs/figures.md](docs/figures.md)."
 
 
 def speed_lines(record: Figures) -> Iterator[str]:
@@ -100,20 +117,22 @@ def read_json(path: Path) -> Figures:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def main() -> None:
-    """Replace what stands between the marks."""
-    weights = read_json(ROOT / "src/vouching/verifiers/embedded/weights/rules.json")
-    sections = [
-        speed_lines(read_json(RESULTS / "speed.json")),
-        public_lines(read_json(RESULTS / "public_sets.json")),
-        fit_lines(weights["fitted"], weights["ceilings"]),
-    ]
-    body = "\n\n".join("\n".join(section) for section in sections)
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+def rewrite(page: Path, body: str) -> None:
+    """Replace what stands between the marks of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(START)
     _, mark, after = rest.partition(END)
     if not mark:
-        raise SystemExit(f"{PAGE} has no {START} ... {END}")
-    PAGE.write_text(f"{before}{START}\n{body}\n{END}{after}", encoding="utf-8")
+        raise SystemExit(f"{page.name} has no {START} ... {END}")
+    page.write_text(f"{before}{START}\n{body}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    """Rewrite both pages."""
+    speed, public = read_json(RESULTS / "speed.json"), read_json(RESULTS / "public_sets.json")
+    weights = read_json(ROOT / "src/vouching/verifiers/embedded/weights/rules.json")
+    sections = speed_lines(speed), public_lines(public), fit_lines(weights["fitted"], weights["ceilings"])
+    rewrite(ROOT / "README.md", "\n".join(short_lines(speed, public)))
+    rewrite(ROOT / "docs/figures.md", "\n\n".join("\n".join(section) for section in sections))
 
 
 if __name__ == "__main__":

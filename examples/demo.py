@@ -27,7 +27,11 @@ def main(folder: str = "demo-out") -> None:
     check_claims(claims, out / "claims.jsonl")
     for number, row in enumerate(_rows("answers.jsonl"), 1):
         check_answer(row, out / f"answer-{number}")
-    print(f"\nReports: {out.resolve()} (answer-*.md to read, *.json for programs, claims.jsonl with every verdict)")
+    print(f"""
+Reports are in {out.resolve()}:
+  answer-1.md to answer-3.md   to read
+  answer-1.json to ...         the same for programs
+  claims.jsonl                 every verdict on the 24 claims""")
 
 
 def show_verdict(row: dict[str, Any]) -> None:
@@ -53,12 +57,12 @@ def check_answer(row: dict[str, Any], path: Path) -> None:
     path.with_suffix(".md").write_text(report_markdown(report), encoding="utf-8")
     path.with_suffix(".json").write_text(to_json(report, indent=2), encoding="utf-8")
     flagged = flagged_spans(report)
-    places = [row["response"].index(error["span"]) for error in row["known_errors"]]
-    found = sum(any(start <= place < end for start, end in flagged) for place in places)
-    print(
-        f"{path.name}: {len(report.findings)} claims, {len(flagged)} not supported; "
-        f"{found} of {len(places)} known errors found"
-    )
+    spans = [error["span"] for error in row["known_errors"]]
+    places = {span: row["response"].index(span) for span in spans}
+    missed = [span for span in spans if not any(start <= places[span] < end for start, end in flagged)]
+    print(f"{path.name}: {len(report.findings)} claims, {len(flagged)} not supported")
+    print(f"  {len(spans) - len(missed)} of {len(spans)} known errors found", end="")
+    print(f"; missed: {', '.join(repr(span) for span in missed)}" if missed else "")
 
 
 def flagged_spans(report: Report) -> list[tuple[int, int]]:

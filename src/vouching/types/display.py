@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -82,11 +83,11 @@ def _framed(body: str) -> str:
 def _verdict_body(verdict: Verdict) -> str:
     spans = [(entry.claim_span, entry.status) for entry in verdict.evidence_alignment]
     rows = "".join(
-        f"<tr><td>{escape(step.claim_part)}</td><td>{escape(step.source_evidence.replace('NOT_FOUND', '–'))}</td>"
+        f"<tr><td>{escape(step.claim_part)}</td><td>{'–' if step.source_evidence == 'NOT_FOUND' else escape(step.source_evidence)}</td>"
         f"<td>{escape(step.judgment.replace('_', ' '))}</td><td>{escape(step.explanation)}</td></tr>"
         for step in verdict.reasoning_chain
     )
-    table = f"<table><tr><th>Claim</th><th>Source</th><th>So it is</th><th>Because</th></tr>{rows}</table>" if rows else ""
+    table = f"<table><tr><th>Claim</th><th>Source</th><th>Judgment</th><th>Why</th></tr>{rows}</table>" if rows else ""
     fix = ""
     if verdict.fix_suggestion:
         fix = f"<div>Fix: {escape(verdict.fix_suggestion)} → <em>{escape(verdict.revised_claim or '')}</em></div>"
@@ -124,7 +125,7 @@ def unverified_html(outcome: Unverified) -> str:
 def _plain_body(finding: Finding) -> str:
     """A finding without parts to mark: its lines, the first in bold."""
     first, _, rest = str(finding).partition("\n")
-    return f"<div class='finding'><div class='head'>{escape(first)}</div><pre>{escape(rest)}</pre></div>"
+    return f"<div class='finding'><div class='head'>{escape(first)}</div><pre>{escape(dedent(rest))}</pre></div>"
 
 
 def totals_line(report: Report) -> str:

@@ -146,11 +146,11 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
         injections.extend((number, found) for found in flagged)
         titles.update(stem(word) for word in lower_words(source.title))
         for start, end in spans:
-            if (start, end) in excluded:
+            words = set(lower_words(source.text, start, end))
+            if (start, end) in excluded or not words:
                 continue
             position = len(sentences)
             sentences.append(Sentence(number, start, end))
-            words = set(lower_words(source.text, start, end))
             vocabulary |= words
             for word_stem in {stem(word) for word in words - FUNCTION_WORDS}:
                 postings.setdefault(word_stem, []).append(position)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from tests.text.hostile import ANY_TEXT, growth
+from vouching.text.negation import Negation, find_negations, is_negated, is_negative_form
+from vouching.text.words import find_words
+
+
+def negations(text: str) -> list[Negation]:
+    return find_negations(text, find_words(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "cue", "scope"),
+    [
+        ("It did not lower costs.", "not", " lower costs"),
+        ("It didn’t lower costs", "didn’t", " lower costs"),
+        ("It cannot work; it is old", "cannot", " work"),
+        ("without any effect (so far)", "without", " any effect "),
+        ("Never, but maybe", "Never", ""),
+        ("not safe but cheap", "not", " safe "),
+        ("not safe, which matters", "not", " safe"),
+        # A point inside a number or an abbreviation ends no clause.
+        ("It did not reach 3.5 million people.", "not", " reach 3.5 million people"),
+        ("not before 10:30 today", "not", " before 10:30 today"),
+        ("not in the U.S.A. today", "not", " in the U.S.A"),
+        # Five content words at most.
+        ("not big red old wet cold dry", "not", " big red old wet cold"),
+        ("he failed", "failed", ""),
+    ],
+)
+def test_a_cue_reaches_to_the_end_of_its_clause(text: str, cue: str, scope: str) -> None:
+    found = negations(text)
+    assert [(text[n.start : n.end], text[n.end : n.scope_end]) for n in found] == [(cue, scope)]
+
+
+@pytest.mark.parametrize(
+    "text", ["It grew.", "not only fast", "no doubt it grew", "no less than 5", "knot", "notable", "no matter what"]
+)
+def test_what_only_looks_like_a_negation_is_none(text: str) -> None:
+    assert negations(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "negated"),
+    [
+        ("It did not lower costs", "lower", True),
+        ("It did not lower costs", "It", False),
+        ("It did not fail to win", "win", False),  # "not" and "fail" cancel
+        ("He never denied that nobody came", "came", True),  # three cues
+        ("It was not cheap, but it helped", "helped", False),
+    ],
+)
+def test_a_word_is_negated_by_an_odd_number_of_cues(text: str, word: str, negated: bool) -> None:
+    assert is_negated(text.index(word), negations(text)) is negated
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "related"),
+    [("unsafe", "safe", True), ("like", "dislike", True), ("safe", "safe", False), ("invent", "vent", True),
+     ("under", "der", False), ("", "un", False)],
+)  # fmt: skip
+def test_a_negative_prefix_is_seen_whichever_form_comes_first(one: str, other: str, related: bool) -> None:
+    assert is_negative_form(one, other) is is_negative_form(other, one) is related
+
+
+@given(ANY_TEXT)
+def test_scopes_start_at_their_cue_and_stay_in_the_text(text: str) -> None:
+    for found in negations(text):
+        assert 0 <= found.start < found.end <= found.scope_end <= len(text)
+
+
+@given(ANY_TEXT)
+def test_no_cue_negates_itself(text: str) -> None:
+    assert not any(is_negated(found.start, [found]) for found in negations(text))
+
+
+@pytest.mark.parametrize("piece", ["not ", "not a ", "not safe ", "no, but ", "never. "])
+def test_finding_negations_takes_time_linear_in_the_text(piece: str) -> None:
+    assert growth(negations, piece) < 10
