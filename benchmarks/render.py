@@ -20,51 +20,49 @@ Figures = dict[str, Any]
 
 def short_lines(speed: Figures, public: Figures) -> Iterator[str]:
     """The few figures of README.md."""
-    sets = [found for found in public["sets"].values() if "remark" not in found]
-    better = sum(found["verdict"] == "better" for found in sets)
-    worse = sum(found["verdict"] == "worse" for found in sets)
+    verdicts = [found["verdict"] for found in public["sets"].values() if "remark" not in found]
+    claims, command = speed["short_claims"]["claims_per_second"], speed["cold_command"]["seconds"]
     long = speed["long_sources"]["20,000 words"]
+    yield f"- {claims} short claims a second on one core; a whole `vouch check` takes {command:.2f} s."
     yield (
-        f"- {speed['short_claims']['claims_per_second']} short claims a second on one core; "
-        f"a whole `vouch check` takes {speed['cold_command']['seconds']:.2f} s."
+        f"- A source of 20,000 words takes {long['cold_seconds']:.2f} s, "
+        f"each further claim on it {1000 * long['warm_seconds']:.0f} ms."
     )
-    yield f"- A source of 20,000 words takes {long['cold_seconds']:.2f} s, each further claim on it {1000 * long['warm_seconds']:.0f} ms."
-    yield (
-        f"- On {len(sets)} public test sets, ranking of supported above unsupported claims is better than word overlap on {better}, "
-        f"worse on {worse},\n  and no different on the rest (paired bootstrap, 95 %)."
-    )
+    yield f"- On {len(verdicts)} public test sets it tells supported from unsupported claims better than word overlap on"
+    yield f"  {verdicts.count('better')}, worse on {verdicts.count('worse')}; on the rest no difference is shown."
     yield f"- Measured {speed['date']} on {speed['machine']}. All figures: [docs/figures.md](docs/figures.md)."
 
 
 def speed_lines(record: Figures) -> Iterator[str]:
     """The section on speed."""
     imports, claims = record["import"], record["short_claims"]
-    yield from ("## Speed", "", origin(record), "", "| what | measured |", "|---|---|")
-    yield (
-        f"| `import vouching` | {1000 * imports['vouching_seconds']:.0f} ms, "
-        f"{imports['vouching_to_pydantic']:.2f} times `import pydantic` ({1000 * imports['pydantic_seconds']:.0f} ms) |"
-    )
-    yield (
-        f"| with `vouching.check` loaded | {1000 * imports['vouching_check_seconds']:.0f} ms, "
-        f"{imports['vouching_check_to_pydantic']:.2f} times |"
-    )
-    yield f"| a whole `vouch check`, from start to exit | {record['cold_command']['seconds']:.2f} s |"
-    yield (
-        f"| short claims, one core | {claims['claims_per_second']} a second "
-        f"({claims['words_per_claim']:.0f} words each, against {claims['words_per_source']:.0f}) |"
-    )
+    milliseconds = {name: 1000 * imports[f"{name}_seconds"] for name in ("vouching", "vouching_check", "pydantic")}
+    times = "times `import pydantic`"
+    rows = {
+        "`import vouching`": f"{milliseconds['vouching']:.0f} ms, {imports['vouching_to_pydantic']:.2f} {times}",
+        "the same with `vouching.check` loaded": (
+            f"{milliseconds['vouching_check']:.0f} ms, {imports['vouching_check_to_pydantic']:.2f} {times}"
+        ),
+        "`import pydantic`, for comparison": f"{milliseconds['pydantic']:.0f} ms",
+        "a whole `vouch check`, from start to exit": f"{record['cold_command']['seconds']:.2f} s",
+        "short claims, one core": f"{claims['claims_per_second']} a second",
+    }
     for name, source in record["long_sources"].items():
-        yield (
-            f"| a source of {name} | {source['cold_seconds']:.2f} s, the next claim {1000 * source['warm_seconds']:.1f} ms; "
-            f"at most {source['peak_megabytes']:,} MB of memory |"
+        rows[f"a source of {name}"] = (
+            f"{source['cold_seconds']:.2f} s, the next claim {1000 * source['warm_seconds']:.0f} ms; "
+            f"{source['peak_megabytes']:,} MB of memory at the peak"
         )
+    yield from ("## Speed", "", origin(record), "", "| what | measured |", "|---|---|")
+    yield from (f"| {name} | {figure} |" for name, figure in rows.items())
     yield from (
         "",
-        f"Short claims are {claims['claims']} claims of one sentence, each with the first three sentences of its source, from "
-        f"`{record['texts']}`; every",
-        f"source is read anew, and a fix is looked for in the {claims['not_attributable']} claims that are Not Attributable "
-        f"({claims['fixed']} get one). Imports are medians of",
-        "15 runs, commands of 7. A long source is one process that checks one claim twice; the 50 MB repeat shorter texts.",
+        f"Short claims: {claims['claims']:,} claims of one sentence, {claims['words_per_claim']:.0f} words on average, each "
+        "with the first three sentences of its",
+        f"source, {claims['words_per_source']:.0f} words, from `{record['texts']}`; every source is read anew, and a fix is "
+        f"looked for in the {claims['not_attributable']} claims",
+        f"judged Not Attributable ({claims['fixed']} get one). Imports are medians of 15 runs, commands of 7. A long "
+        "source is one process that checks",
+        "one claim twice; shorter texts are repeated to make it.",
     )
 
 
@@ -78,19 +76,21 @@ def public_lines(record: Figures) -> Iterator[str]:
         low, high = found["difference_95"]
         mark = " *" if "remark" in found else ""
         yield (
-            f"| {name}{mark} | {found['rows']} | {found['auroc']:.3f} | {found['overlap']:.3f} | "
-            f"{found['difference']:+.3f} [{low:+.3f}, {high:+.3f}] | {found['verdict']} | {found['balanced_accuracy']:.3f} |"
+            f"| {name}{mark} | {found['rows']} | {found['auroc']:.3f} | {found['overlap']:.3f} "
+            f"| {found['difference']:+.3f} [{low:+.3f}, {high:+.3f}] | {found['verdict']} "
+            f"| {found['balanced_accuracy']:.3f} |"
         )
-    remarks = [f"{name}: {found['remark']}" for name, found in record["sets"].items() if "remark" in found]
     yield from (
         "",
-        "AUROC: the chance that a supported claim scores above an unsupported one; 0.5 is guessing. Word overlap is the share of the "
-        "claim's words",
-        f"that occur in the source. Intervals: paired bootstrap, {drawn['resamples']:,} resamples by {drawn['unit']}, seed {drawn['seed']}. "
-        "Balanced accuracy: the mean",
-        "share of right labels among supported and among unsupported claims, at threshold 0.5.",
-        *(f"\\* {remark}." for remark in remarks),
+        "Vouch and word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is guessing.",
+        "Word overlap is the share of the claim's words that occur in the source. Intervals: paired bootstrap,",
+        f"{drawn['resamples']:,} resamples by {drawn['unit']}, seed {drawn['seed']}. Balanced accuracy: the mean share of "
+        "right labels among",
+        "supported and among unsupported claims, at threshold 0.5.",
     )
+    for name, found in record["sets"].items():
+        if "remark" in found:
+            yield from ("", f"\\* {name}: {found['remark']}.")
 
 
 def fit_lines(fitted: Figures, ceilings: Figures) -> Iterator[str]:
@@ -103,13 +103,15 @@ def fit_lines(fitted: Figures, ceilings: Figures) -> Iterator[str]:
     yield from ("", "| training set | rows | AUROC, held-out documents | share in the fit |", "|---|--:|--:|--:|")
     for name, found in fitted["sets"].items():
         yield f"| {name} | {found['rows']} | {found['auroc_held_out']:.3f} | {found['share']:g} |"
-    listed = ", ".join(f"{kind} {value:g}" for kind, value in ceilings.items())
-    yield from ("", f"Brier score on held-out documents: {fitted['brier_held_out']:.3f}. Ceilings: {listed}.")
+    yield from ("", f"Brier score on held-out documents: {fitted['brier_held_out']:.3f}.")
+    yield from ("", "| decisive difference | ceiling |", "|---|--:|")
+    yield from (f"| {kind.replace('_', ' ')} | {value:.3f} |" for kind, value in ceilings.items())
 
 
 def origin(record: Figures) -> str:
     """Command, date and machine of a result."""
-    return f"`{record['command']}`, {record['model']}, vouching {record['version']}; {record['date']}, {record['machine']}."
+    made_by = f"`{record['command']}`, {record['model']}, vouching {record['version']}"
+    return f"{made_by}; {record['date']}, {record['machine']}."
 
 
 def read_json(path: Path) -> Figures:

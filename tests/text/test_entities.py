@@ -106,10 +106,12 @@ def test_sameness_is_reflexive_and_symmetric(one: str, other: str) -> None:
     assert same_entity(one, other) == same_entity(other, one)
 
 
-@given(ANY_TEXT)
-def test_the_key_of_a_key_is_the_key_unless_titles_are_all_it_has(name: str) -> None:
-    key = name_key(name)
-    assert name_key(key) == key or key == ""
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("The U.S.", "us"), ("Dr. Anna Lee's", "anna lee"), ("The President", "the president"), ("?", ""), ("", "")],
+)
+def test_the_key_of_a_name_leaves_out_titles_unless_they_are_all_it_has(name: str, key: str) -> None:
+    assert name_key(name) == key
 
 
 @pytest.mark.parametrize("piece", ['"Ab" Cd ', "Ab ", "A.", "A-", "A-bA-B", "A of ", '"', "A'", "``", "Ab of the "])

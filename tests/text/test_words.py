@@ -73,7 +73,7 @@ def test_words_that_mean_something_carry_content(word: str) -> None:
 
 def test_a_phrase_shares_its_concepts_with_a_single_word() -> None:
     phrase, single = find_words("the death rate fell"), find_words("mortality fell")
-    assert set(concepts(phrase, 1)) & set(concepts(single, 0))
+    assert set(concepts(phrase)[1]) & set(concepts(single)[0])
 
 
 def test_a_word_has_each_of_its_synonym_groups_once() -> None:

@@ -7,7 +7,7 @@ table. Left out: part-of-speech tags and a full morphology; stems are keys for c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -174,7 +174,8 @@ def synonym_groups() -> Mapping[str, tuple[int, ...]]:
     for number, line in enumerate(_lexicon_lines("synonyms.txt")):
         for entry in line.split():
             key = "_".join(stem(part) for part in entry.split("_"))
-            groups[key] = (*groups.get(key, ()), number)
+            if number not in groups.get(key, ()):
+                groups[key] = (*groups.get(key, ()), number)
     return groups
 
 
@@ -200,18 +201,27 @@ def _lexicon_lines(name: str) -> Iterator[str]:
     return (line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def concepts(words: list[Word], index: int) -> tuple[int, ...]:
-    """Synonym groups of the word at ``index``, alone and as part of a phrase of two or three words.
+@cache
+def _phrase_starts() -> frozenset[str]:
+    """First stems of the phrases of the synonym table."""
+    return frozenset(key.split("_")[0] for key in synonym_groups() if "_" in key)
 
-    >>> words = find_words("death rates fell")
-    >>> bool(set(concepts(words, 0)) & set(concepts(find_words("mortality"), 0)))
+
+def concepts(words: Sequence[Word]) -> list[tuple[int, ...]]:
+    """Synonym groups of each word, alone and as part of a phrase of two or three words.
+
+    >>> fell, died = concepts(find_words("death rates fell")), concepts(find_words("mortality"))
+    >>> bool(set(fell[0]) & set(died[0]))
     True
     """
-    groups = synonym_groups()
-    found = groups.get(words[index].stem, ())
-    for length in (2, 3):
-        for first in range(max(0, index - length + 1), min(index + 1, len(words) - length + 1)):
+    groups, starts = synonym_groups(), _phrase_starts()
+    found = [groups.get(word.stem, ()) for word in words]
+    for first, word in enumerate(words):
+        if word.stem not in starts:
+            continue
+        for length in (2, 3):
             phrase = groups.get("_".join(w.stem for w in words[first : first + length]))
-            if phrase:
-                found = (*found, *phrase)
+            if phrase and first + length <= len(words):
+                for position in range(first, first + length):
+                    found[position] = (*found[position], *phrase)
     return found

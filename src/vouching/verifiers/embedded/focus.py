@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vouching.text.words import concepts
 from vouching.verifiers.embedded.evidence import CLOSE_SENTENCES, SYNONYM_WEIGHT, SourceIndex, rarity
 from vouching.verifiers.embedded.reading import Reading
 
@@ -66,7 +65,7 @@ def focus_on(claim: Reading, index: SourceIndex, within: tuple[int, int] | None 
     scores: dict[int, float] = {}
     for position in claim.content(start, end):
         word = claim.words[position]
-        groups = concepts(claim.words, position)
+        groups = claim.meanings[position]
         exact, close = index.having(word.stem, groups)
         lookup = Lookup(position, word.stem, groups, rarity(word.stem), frozenset(exact), frozenset(close))
         lookups.append(lookup)

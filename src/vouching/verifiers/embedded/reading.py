@@ -33,6 +33,8 @@ class Reading:
     """Its negation cues with their scopes."""
     qualifiers: list[Qualifier]
     """Its qualifiers."""
+    meanings: list[tuple[int, ...]]
+    """Synonym groups of each word."""
     positions: Mapping[str, list[int]]
     """Word positions by stem."""
     groups: Mapping[int, list[int]]
@@ -59,9 +61,10 @@ def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> R
     dates = find_dates(text)
     positions: dict[str, list[int]] = {}
     groups: dict[int, list[int]] = {}
+    meanings = concepts(words)
     for index, word in enumerate(words):
         positions.setdefault(word.stem, []).append(index)
-        for group in concepts(words, index):
+        for group in meanings[index]:
             groups.setdefault(group, []).append(index)
     return Reading(
         text=text,
@@ -72,6 +75,7 @@ def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> R
         entities=find_entities(text, list(sentence_starts)),
         negations=find_negations(text, words),
         qualifiers=find_qualifiers(words),
+        meanings=meanings,
         positions=positions,
         groups=groups,
     )
