@@ -16,6 +16,16 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results"
 START, END = "<!-- figures -->", "<!-- /figures -->"
 Figures = dict[str, Any]
+SPEED_NOTE = """
+Short claims: {claims:,} claims of one sentence from `{texts}`, {words_per_claim:.0f} words on average, each with the
+first three sentences of its source, {words_per_source:.0f} words. Every source is read anew, and a fix is looked for in
+the {not_attributable} claims judged Not Attributable; {fixed} get one. Imports are medians of 15 runs, commands of 7. A
+long source is one process that checks one claim twice; shorter texts are repeated to make it."""
+SETS_NOTE = """
+Vouch and word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is guessing. Word
+overlap is the share of the claim's words that occur in the source. Intervals: paired bootstrap, {resamples:,} resamples
+by {unit}, seed {seed}. Balanced accuracy: the mean of the shares of right labels among supported and among unsupported
+claims, at threshold 0.5."""
 
 
 def short_lines(speed: Figures, public: Figures) -> Iterator[str]:
@@ -28,8 +38,8 @@ def short_lines(speed: Figures, public: Figures) -> Iterator[str]:
         f"- A source of 20,000 words takes {long['cold_seconds']:.2f} s, "
         f"each further claim on it {1000 * long['warm_seconds']:.0f} ms."
     )
-    yield f"- On {len(verdicts)} public test sets it tells supported from unsupported claims better than word overlap on"
-    yield f"  {verdicts.count('better')}, worse on {verdicts.count('worse')}; on the rest no difference is shown."
+    yield f"- On {len(verdicts)} public test sets it tells supported from unsupported claims better than word overlap"
+    yield f"  on {verdicts.count('better')}, worse on {verdicts.count('worse')}; on the rest no difference is shown."
     yield f"- Measured {speed['date']} on {speed['machine']}. All figures: [docs/figures.md](docs/figures.md)."
 
 
@@ -54,21 +64,11 @@ def speed_lines(record: Figures) -> Iterator[str]:
         )
     yield from ("## Speed", "", origin(record), "", "| what | measured |", "|---|---|")
     yield from (f"| {name} | {figure} |" for name, figure in rows.items())
-    yield from (
-        "",
-        f"Short claims: {claims['claims']:,} claims of one sentence, {claims['words_per_claim']:.0f} words on average, each "
-        "with the first three sentences of its",
-        f"source, {claims['words_per_source']:.0f} words, from `{record['texts']}`; every source is read anew, and a fix is "
-        f"looked for in the {claims['not_attributable']} claims",
-        f"judged Not Attributable ({claims['fixed']} get one). Imports are medians of 15 runs, commands of 7. A long "
-        "source is one process that checks",
-        "one claim twice; shorter texts are repeated to make it.",
-    )
+    yield SPEED_NOTE.format(**claims, texts=record["texts"])
 
 
 def public_lines(record: Figures) -> Iterator[str]:
     """The section on the public test sets."""
-    drawn = record["bootstrap"]
     yield from ("## Public test sets", "", origin(record), "")
     yield "| set | rows | Vouch | word overlap | difference, 95 % interval | | balanced accuracy |"
     yield "|---|--:|--:|--:|---|---|--:|"
@@ -80,14 +80,7 @@ def public_lines(record: Figures) -> Iterator[str]:
             f"| {found['difference']:+.3f} [{low:+.3f}, {high:+.3f}] | {found['verdict']} "
             f"| {found['balanced_accuracy']:.3f} |"
         )
-    yield from (
-        "",
-        "Vouch and word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is guessing.",
-        "Word overlap is the share of the claim's words that occur in the source. Intervals: paired bootstrap,",
-        f"{drawn['resamples']:,} resamples by {drawn['unit']}, seed {drawn['seed']}. Balanced accuracy: the mean share of "
-        "right labels among",
-        "supported and among unsupported claims, at threshold 0.5.",
-    )
+    yield SETS_NOTE.format(**record["bootstrap"])
     for name, found in record["sets"].items():
         if "remark" in found:
             yield from ("", f"\\* {name}: {found['remark']}.")

@@ -36,9 +36,9 @@ Reports are in {out.resolve()}:
 
 def show_verdict(row: dict[str, Any]) -> None:
     """Check one claim with the real command."""
-    vouch = Path(sys.executable).with_name("vouch")
     print(f'$ vouch check "{row["claim"]}" --source-text ...\n', flush=True)
-    subprocess.run([vouch, "check", row["claim"], "--source-text", row["source"]], check=True)
+    vouch = [sys.executable, "-m", "vouching.cli"]
+    subprocess.run([*vouch, "check", row["claim"], "--source-text", row["source"]], check=True)
 
 
 def check_claims(rows: list[dict[str, Any]], path: Path) -> None:

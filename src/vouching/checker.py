@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar, get_args, overload
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar, cast, get_args, overload
 
 from vouching.claims import decompose
 from vouching.errors import ConfigError, InputError
-from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, row_sources
+from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.repair import Rest, repair
 from vouching.types import Claim, Finding, NonClaim, Report, Source, Totals, Unverified, Usage, Verdict, VerdictWarning
 from vouching.verifiers.base import ClaimVerifier, Outcome
@@ -41,8 +41,8 @@ class Checker:
     """
 
     def __init__(self, model: str = "embedded", threshold: float = 0.5) -> None:
-        if not isinstance(threshold, (int, float)) or not 0.0 <= threshold <= 1.0:
-            raise ConfigError(f"threshold must be a number in [0, 1], got {threshold!r}")
+        if not _is_share(threshold):
+            raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
         if model not in MODELS:
             raise ConfigError(f"unknown model {model!r}; there are: {', '.join(MODELS)}")
         self._verifier: ClaimVerifier = EmbeddedVerifier(threshold)
@@ -53,10 +53,9 @@ class Checker:
     async def acheck(self, claim: Sequence[ClaimLike], sources: SourcesLike) -> list[Outcome]: ...
     async def acheck(self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike) -> Outcome | list[Outcome]:
         """Async twin of :meth:`check`."""
-        alone = isinstance(claim, (str, bytes, Claim)) or not isinstance(claim, Iterable)
-        claims = [as_claim(value, number) for number, value in enumerate([claim] if alone else claim, 1)]
+        claims = [as_claim(value, number) for number, value in enumerate(each_of(claim), 1)]
         outcomes = await self._verifier.verify(claims, as_sources(sources))
-        return outcomes[0] if alone else outcomes
+        return outcomes[0] if isinstance(claim, (str, Claim)) else outcomes
 
     @overload
     def check(self, claim: ClaimLike, sources: SourcesLike) -> Outcome: ...
@@ -117,11 +116,12 @@ class Checker:
             usage=_sum_usage(outcomes),
         )
 
-    async def _row(self, row: Mapping[str, Any], number: int, on_error: str) -> Outcome | Report:
+    async def _row(self, given: object, number: int, on_error: str) -> Outcome | Report:
         name = f"row-{number}"
         try:
-            if not isinstance(row, Mapping):
-                raise InputError(f'it is of type {type(row).__name__}, wanted a mapping with "claim" and "sources"')
+            if not isinstance(given, Mapping):
+                raise InputError(f'it is of type {type(given).__name__}, wanted a mapping with "claim" and "sources"')
+            row = cast("Mapping[str, Any]", given)
             if row.get("id") is not None:
                 name = check_text(str(row["id"]), "the id")
             sources = row_sources(row)
@@ -135,6 +135,10 @@ class Checker:
             if on_error == "raise":
                 raise InputError(message) from error
             return Unverified(Claim("", id=name), "input", message)
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
 
 
 def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonClaim]) -> float:

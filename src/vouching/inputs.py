@@ -1,11 +1,11 @@
-"""What callers pass, made into claims and sources, with errors that say what was got, what was wanted and what to do."""
+"""What callers pass, made into claims and sources; errors say what was got, what was wanted and what to do."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
 from vouching.types import Claim, Passage, Source
@@ -35,7 +35,9 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
     check_text(claim.text, "the claim")
     check_text(claim.id, "the id of the claim")
     if not any(c.isalnum() for c in claim.text):
-        raise InputError(f"the claim is empty: got {claim.text[:40]!r}, wanted a statement with at least one word or number")
+        raise InputError(
+            f"the claim is empty: got {claim.text[:40]!r}, wanted a statement with at least one word or number"
+        )
     if len(claim.text) > LONGEST_CLAIM:
         raise InputError(
             f"the claim has {len(claim.text):,} characters, at most {LONGEST_CLAIM:,} are one claim: "
@@ -54,8 +56,7 @@ def as_sources(value: SourcesLike) -> tuple[Source, ...]:
     >>> [source.id for source in as_sources(["one", {"text": "two", "id": "wiki"}])]
     ['source-1', 'wiki']
     """
-    alone = isinstance(value, (str, bytes, Source, Passage, Mapping)) or not isinstance(value, Iterable)
-    values: list[object] = [value] if alone else [*value]
+    values = each_of(value)
     if not values:
         raise InputError("no source was given: pass at least one text to check against")
     sources: list[Source] = []
@@ -95,7 +96,18 @@ def _as_source(item: object, number: int) -> Source:
             url=str(url) if url is not None else "",
         )
         return _as_source(source, number)
-    raise InputError(f"{name} is of type {type(item).__name__}, wanted text, a Source, or a mapping with \"text\"")
+    raise InputError(f'{name} is of type {type(item).__name__}, wanted text, a Source, or a mapping with "text"')
+
+
+def each_of(value: object) -> list[Any]:
+    """``value`` alone if it is one thing (a text, a record, a mapping), else its members.
+
+    >>> each_of("one"), each_of(("one", "two"))
+    (['one'], ['one', 'two'])
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        return [value]
+    return [*cast("Iterable[object]", value)]
 
 
 def check_text(value: object, name: str) -> str:
@@ -105,8 +117,8 @@ def check_text(value: object, name: str) -> str:
     broken = _SURROGATE.search(value)
     if broken:
         raise InputError(
-            f"{name} has a lone surrogate U+{ord(broken.group()):04X} at offset {broken.start()}, which is no character: "
-            "decode the text again, e.g. raw.decode('utf-8', errors='replace')"
+            f"{name} has a lone surrogate U+{ord(broken.group()):04X} at offset {broken.start()}, which is no "
+            "character: decode the text again, e.g. raw.decode('utf-8', errors='replace')"
         )
     return value
 

@@ -1,4 +1,4 @@
-"""The functions most callers need: check a claim, a response, or many rows, with the default checker or a named model."""
+"""What most callers need: check a claim, a response, or many rows, with the default checker or a named model."""
 
 from __future__ import annotations
 

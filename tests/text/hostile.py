@@ -11,8 +11,8 @@ ANY_TEXT = st.one_of(
     st.text(st.characters(codec=None), max_size=80),
     st.lists(
         st.sampled_from(
-            [*" .,'’-\"“”&\n\t", "\0", "\ud800", "\u202e", "İ", "ß", "👩‍🔬", "שלום", "东京", "한국", "Ann", "the", "The", "of",
-             "U.S.", "not", "never", "may", "May", "all", "5", "3.5", "WHO", "``", "''", "—", "n't", "'s"]
+            [*" .,'’-\"“”&\n\t", "\0", "\ud800", "\u202e", "İ", "ß", "👩‍🔬", "שלום", "东京", "한국", "Ann", "the",
+             "The", "of", "U.S.", "not", "never", "may", "May", "all", "5", "3.5", "WHO", "``", "''", "—", "n't", "'s"]
         ),
         max_size=40,
     ).map("".join),
@@ -20,7 +20,7 @@ ANY_TEXT = st.one_of(
 """Any string at all, lone surrogates included, and strings of the pieces that rules look at."""
 
 
-def growth(work: Callable[[str], object], piece: str, times: int = 4_000) -> float:
+def growth(work: Callable[[str], object], piece: str, times: int = 2_000) -> float:
     """How many times longer ``work`` takes on four times the text: about 4 if it is linear, 16 if quadratic."""
 
     def seconds(text: str) -> float:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 
@@ -36,7 +38,10 @@ def test_names_are_found_as_written(text: str, found: list[str]) -> None:
 
 
 def test_a_single_capitalised_word_that_opens_a_sentence_is_uncertain() -> None:
-    assert [(e.text, e.certain) for e in find_entities("Penicillin saved Anna")] == [("Penicillin", False), ("Anna", True)]
+    assert [(e.text, e.certain) for e in find_entities("Penicillin saved Anna")] == [
+        ("Penicillin", False),
+        ("Anna", True),
+    ]
 
 
 def test_the_sentence_starts_are_the_callers_to_give() -> None:
@@ -46,7 +51,8 @@ def test_the_sentence_starts_are_the_callers_to_give() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("the WHO", "acronym"), ("an Anna", "name"), ("a “Great Day”", "title"), ("``Great Day''", "title")]
+    ("name", "kind"),
+    [("the WHO", "acronym"), ("an Anna", "name"), ("a “Great Day”", "title"), ("``Great Day''", "title")],
 )
 def test_a_name_has_a_kind(name: str, kind: str) -> None:
     assert [e.kind for e in find_entities(name)] == [kind]
@@ -97,7 +103,7 @@ def test_names_of_different_things_differ_both_ways(one: str, other: str) -> Non
 def test_every_name_lies_where_it_says_in_order_without_overlap(text: str) -> None:
     found = find_entities(text)
     assert all(e.text == text[e.start : e.end] and e.text for e in found)
-    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(found))
 
 
 @given(ANY_TEXT, ANY_TEXT)

@@ -26,7 +26,9 @@ def test_qualifiers_are_found_with_their_scale(text: str, found: list[tuple[str,
     assert [(q.word, q.scale) for q in qualifiers(text)] == found
 
 
-@pytest.mark.parametrize("text", ["in May sales fell", "May 2004", "on 5 May", "by May", "May 5th", "late May", "since may"])
+@pytest.mark.parametrize(
+    "text", ["in May sales fell", "May 2004", "on 5 May", "by May", "May 5th", "late May", "since may"]
+)
 def test_the_month_of_may_is_no_hedge(text: str) -> None:
     assert qualifiers(text) == []
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 
@@ -90,7 +92,7 @@ def test_opposites_are_opposites_both_ways_and_no_word_is_its_own() -> None:
 def test_every_word_lies_where_it_says_and_words_do_not_overlap(text: str) -> None:
     words = find_words(text)
     assert [text[w.start : w.end].lower().replace("’", "'") for w in words] == [w.lower for w in words]
-    assert all(a.end <= b.start for a, b in zip(words, words[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(words))
     assert lower_words(text) == [w.lower for w in words]
 
 

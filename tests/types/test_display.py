@@ -56,7 +56,10 @@ def test_a_verdict_prints_as_a_few_lines_that_need_no_colour() -> None:
 
 
 def test_a_failure_prints_its_reason_and_the_claim_it_is_about() -> None:
-    assert str(Unverified(Claim("It rains."), "backend", "No answer.")) == "? Unverified (backend): No answer.\n  It rains."
+    assert (
+        str(Unverified(Claim("It rains."), "backend", "No answer."))
+        == "? Unverified (backend): No answer.\n  It rains."
+    )
     assert str(Unverified(Claim(""), "input", "row 3: no claim.")) == "? Unverified (input): row 3: no claim."
 
 

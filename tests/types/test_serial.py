@@ -76,9 +76,8 @@ def test_what_is_no_record_is_refused_as_input(text: str | bytes) -> None:
 
 def test_a_record_with_a_lone_surrogate_is_refused_as_input() -> None:
     broken = Verdict(Claim("\ud800"), "Attributable", 0.8, 0.8, 0.5, "supported")
-    for write in (to_json, to_python):
-        with pytest.raises(InputError, match="surrogate"):
-            write(broken)
+    with pytest.raises(InputError, match="surrogate"):
+        to_json(broken)
 
 
 def test_a_field_of_a_later_version_is_passed_over() -> None:

@@ -203,6 +203,8 @@ def _second_subject(left: str, right: str, joint: re.Match[str]) -> str | None:
         return None
     if _own_subject(following, bool(joint["comma"] or joint["semicolon"])):
         return ""
+    if _lower(tokens[-1]).endswith("ed") and _lower(following[0]).endswith("ed"):
+        return None  # "directed and produced by ...": two verbs with one object
     if not _verb_opens(following, [_lower(token) for token in tokens[verb:]]):
         return None
     subject = subject_of(left)

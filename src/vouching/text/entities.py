@@ -30,30 +30,31 @@ _HEADLINE_WORDS, _HEADLINE_SHARE, _HEADLINE_READ = 5, 0.9, 400
 _LONGEST_ACRONYM = 6
 
 _TITLES = frozenset(
-    """mr mrs ms dr prof professor president sir lord lady king queen prince princess saint st senator governor
-    general colonel captain pope emperor chancellor minister judge justice the jr sr inc corp ltd co llc
-    film novel album song band city state county river lake mount university""".split()
+    str.split("""mr mrs ms dr prof professor president sir lord lady king queen prince princess saint st senator
+        governor general colonel captain pope emperor chancellor minister judge justice the jr sr inc corp ltd
+        co llc film novel album song band city state county river lake mount university""")
 )
 _CALENDAR = frozenset(
-    """january february march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec""".split()
+    str.split("""january february march april may june july august september october november december monday
+        tuesday wednesday thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec""")
 )
 # Forms that do not follow from spelling. Each row names one thing.
 _SAME = (
     "us|usa|united states|united states of america|america|american|americans",
-    "uk|united kingdom|britain|great britain|british",
-    "eu|european union", "un|united nations", "ussr|soviet union|soviet", "uae|united arab emirates",
-    "nyc|new york city", "la|los angeles", "dc|washington dc|district of columbia",
-    "france|french", "germany|german|germans", "italy|italian|italians", "spain|spanish|spaniard", "england|english",
-    "japan|japanese", "china|chinese", "russia|russian|russians", "india|indian|indians", "canada|canadian|canadians",
-    "australia|australian|australians", "mexico|mexican", "brazil|brazilian", "ireland|irish", "scotland|scottish",
-    "wales|welsh", "sweden|swedish", "norway|norwegian", "denmark|danish|dane", "finland|finnish", "poland|polish",
-    "greece|greek", "turkey|turkish", "egypt|egyptian", "israel|israeli", "iran|iranian", "iraq|iraqi",
-    "korea|korean", "vietnam|vietnamese", "thailand|thai", "netherlands|dutch|holland", "belgium|belgian",
-    "switzerland|swiss", "austria|austrian", "portugal|portuguese", "argentina|argentine|argentinian", "cuba|cuban",
-    "ukraine|ukrainian", "czech republic|czech|czechia", "hungary|hungarian", "romania|romanian", "africa|african",
-    "europe|european", "asia|asian", "philippines|filipino", "pakistan|pakistani", "nigeria|nigerian", "chile|chilean",
-    "covid|covid 19|covid19|coronavirus|sars cov 2|2019 ncov|coronavirus disease 2019", "nba|national basketball association", "nfl|national football league",
+    "uk|united kingdom|britain|great britain|british", "eu|european union", "un|united nations",
+    "ussr|soviet union|soviet", "uae|united arab emirates", "nyc|new york city", "la|los angeles",
+    "dc|washington dc|district of columbia", "france|french", "germany|german|germans", "italy|italian|italians",
+    "spain|spanish|spaniard", "england|english", "japan|japanese", "china|chinese", "russia|russian|russians",
+    "india|indian|indians", "canada|canadian|canadians", "australia|australian|australians", "mexico|mexican",
+    "brazil|brazilian", "ireland|irish", "scotland|scottish", "wales|welsh", "sweden|swedish", "norway|norwegian",
+    "denmark|danish|dane", "finland|finnish", "poland|polish", "greece|greek", "turkey|turkish", "egypt|egyptian",
+    "israel|israeli", "iran|iranian", "iraq|iraqi", "korea|korean", "vietnam|vietnamese", "thailand|thai",
+    "netherlands|dutch|holland", "belgium|belgian", "switzerland|swiss", "austria|austrian", "portugal|portuguese",
+    "argentina|argentine|argentinian", "cuba|cuban", "ukraine|ukrainian", "czech republic|czech|czechia",
+    "hungary|hungarian", "romania|romanian", "africa|african", "europe|european", "asia|asian",
+    "philippines|filipino", "pakistan|pakistani", "nigeria|nigerian", "chile|chilean",
+    "covid|covid 19|covid19|coronavirus|sars cov 2|2019 ncov|coronavirus disease 2019",
+    "nba|national basketball association", "nfl|national football league",
     "world war ii|second world war|wwii|ww2|world war two", "world war i|first world war|wwi|ww1|world war one",
 )  # fmt: skip
 

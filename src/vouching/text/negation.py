@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from vouching.text.words import Word
 
 _CUES = frozenset(
-    """not no never none nobody nothing nowhere neither nor without cannot can't isn't aren't wasn't weren't don't
-    doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't lacks lacked lack lacking unable
-    fails failed fail failing refuses refused denies denied deny isnt wasnt didnt doesnt dont cant wont absence""".split()
+    str.split("""not no never none nobody nothing nowhere neither nor without cannot can't isn't aren't wasn't
+        weren't don't doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't lacks
+        lacked lack lacking unable fails failed fail failing refuses refused denies denied deny isnt wasnt didnt
+        doesnt dont cant wont absence""")
 )
 # "not only", "no doubt", "no less than" assert rather than deny.
 _ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "matter", "merely", "just", "later"})
@@ -24,7 +25,7 @@ _ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "matter", "merel
 _CLAUSE_END = re.compile(
     r"\.(?!\w)|[:–](?!\d)|[;!?()—]|,\s+(?:but|and|which|who|while|although|though)\b|\b(?:but|although|though|however|because|whereas|while)\b"
 )
-_FARTHEST = 5
+_FARTHEST = 3
 """Content words a cue reaches, at most."""
 _NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis")
 

@@ -1,7 +1,7 @@
 """Qualifiers: the small words that make a statement stronger or weaker.
 
-Each stands on a scale with a strength; a claim inflates its source when it stands higher on the scale than the source does,
-or when it drops a hedge that the source has. Left out: comparative and superlative forms, which are content words.
+Each stands on a scale with a strength; a claim inflates its source when it stands higher on it than the source
+does, or when it drops a hedge that the source has. Left out: comparatives and superlatives, which are content words.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ QUALIFIERS: dict[str, tuple[Scale, float]] = {
     for word in words.split()
 }
 """Every qualifier with its scale and strength in (0, 1]."""
-_BEFORE_MONTH = frozenset("in on of by since until till during early mid late last next".split())
+_BEFORE_MONTH = frozenset(str.split("in on of by since until till during early mid late last next"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def find_qualifiers(words: Sequence[Word]) -> list[Qualifier]:
 
 
 def _is_month(words: Sequence[Word], position: int) -> bool:
-    """Whether the "may" at ``position`` is the month: it stands beside a number, or after a word that no verb follows."""
+    """Whether the "may" at ``position`` is the month: beside a number, or after a word that no verb follows."""
     before = words[position - 1].lower if position else ""
     after = words[position + 1].lower if position + 1 < len(words) else ""
     return before in _BEFORE_MONTH or before[:1].isdigit() or after[:1].isdigit()
@@ -107,8 +107,8 @@ def compare_qualifiers(
 ) -> Literal["equal", "weaker", "stronger", "absent"]:
     """How a claim's qualifier stands to those of the source's sentence.
 
-    Returns "equal" or "weaker" (both harmless) if the source has one at least as strong on the same scale, "stronger" if
-    the source has only weaker ones, "absent" if it has none on that scale.
+    Returns "equal" or "weaker" (both harmless) if the source has one at least as strong on the same scale, "stronger"
+    if the source has only weaker ones, "absent" if it has none on that scale.
 
     >>> from vouching.text.words import find_words
     >>> read = lambda text: find_qualifiers(find_words(text))

@@ -18,34 +18,38 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’.,](?=[^\W_])[^\W_{_CJK}]+)*")
 
 FUNCTION_WORDS = frozenset(
-    """a an the this that these those there here it its it's he she they them their theirs his her hers him himself herself
-    itself themselves i me my mine we us our ours you your yours who whom whose which what when where why how
-    is are was were be been being am 's do does did done doing has have had having will would shall should can could may
-    might must of in on at by for from to into onto with within without about as than then so such and or but nor not no
-    if while although though because since until unless after before during over under between among through across against
-    per via also too very just own same other another any some each both either neither more most less least up down out off
-    again further once only even still yet ever upon near toward towards along around like s t d ll ve re m didn doesn
-    isn wasn weren hasn haven hadn wouldn couldn shouldn cannot can't won't shan't ain't however thus therefore hence called named known
-    including according based e.g i.e etc vs""".split()
+    str.split("""a an the this that these those there here it its it's he she they them their theirs his her
+        hers him himself herself itself themselves i me my mine we us our ours you your yours who whom whose
+        which what when where why how is are was were be been being am 's do does did done doing has have had
+        having will would shall should can could may might must of in on at by for from to into onto with within
+        without about as than then so such and or but nor not no if while although though because since until
+        unless after before during over under between among through across against per via also too very just
+        own same other another any some each both either neither more most less least up down out off again
+        further once only even still yet ever upon near toward towards along around like s t d ll ve re m didn
+        doesn isn wasn weren hasn haven hadn wouldn couldn shouldn cannot can't won't shan't ain't however thus
+        therefore hence called named known including according based e.g i.e etc vs""")
 )
 """Words that carry grammar rather than content."""
 
 _CONTRACTION = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m))$")
 _IRREGULAR = {
-    "won": "win", "wins": "win", "wrote": "write", "written": "write", "began": "begin", "begun": "begin", "made": "make",
-    "led": "lead", "left": "leave", "held": "hold", "became": "become", "took": "take", "taken": "take", "gave": "give",
-    "given": "give", "grew": "grow", "grown": "grow", "growth": "grow", "fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise", "sold": "sell",
-    "bought": "buy", "built": "build", "found": "find", "lost": "lose", "died": "die", "death": "die", "dead": "die",
-    "deaths": "die", "married": "marry", "marriage": "marry", "birth": "born", "births": "born", "sang": "sing", "sung": "sing",
-    "spoke": "speak", "spoken": "speak", "said": "say", "told": "tell", "went": "go", "gone": "go", "came": "come", "ran": "run",
-    "saw": "see", "seen": "see", "met": "meet", "sent": "send", "spent": "spend", "paid": "pay", "payment": "pay",
-    "brought": "bring", "caught": "catch", "taught": "teach", "thought": "think", "fought": "fight", "chose": "choose", "chosen": "choose", "choice": "choose",
-    "drew": "draw", "drawn": "draw", "drove": "drive", "driven": "drive", "knew": "know", "shown": "show", "wore": "wear",
-    "men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person", "feet": "foot", "mice": "mouse",
-    "wives": "wife", "lives": "life", "leaves": "leave", "species": "species", "series": "series", "news": "news", "better": "good", "best": "good", "worse": "bad",
-    "worst": "bad", "further": "far", "analyses": "analysis", "crises": "crisis", "criteria": "criterion", "data": "data",
-    "bacteria": "bacterium", "production": "produce", "reduction": "reduce", "introduction": "introduce", "description": "describe",
-    "organization": "organise", "organisation": "organise", "organizations": "organise", "arrival": "arrive", "approval": "approve",
+    "won": "win", "wins": "win", "wrote": "write", "written": "write", "began": "begin", "begun": "begin",
+    "made": "make", "led": "lead", "left": "leave", "held": "hold", "became": "become", "took": "take",
+    "taken": "take", "gave": "give", "given": "give", "grew": "grow", "grown": "grow", "growth": "grow",
+    "fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise", "sold": "sell", "bought": "buy",
+    "built": "build", "found": "find", "lost": "lose", "died": "die", "death": "die", "dead": "die",
+    "deaths": "die", "married": "marry", "marriage": "marry", "birth": "born", "births": "born", "sang": "sing",
+    "sung": "sing", "spoke": "speak", "spoken": "speak", "said": "say", "told": "tell", "went": "go", "gone": "go",
+    "came": "come", "ran": "run", "saw": "see", "seen": "see", "met": "meet", "sent": "send", "spent": "spend",
+    "paid": "pay", "payment": "pay", "brought": "bring", "caught": "catch", "taught": "teach", "thought": "think",
+    "fought": "fight", "chose": "choose", "chosen": "choose", "choice": "choose", "drew": "draw", "drawn": "draw",
+    "drove": "drive", "driven": "drive", "knew": "know", "shown": "show", "wore": "wear", "men": "man",
+    "women": "woman", "children": "child", "people": "person", "persons": "person", "feet": "foot", "mice": "mouse",
+    "wives": "wife", "lives": "life", "leaves": "leave", "species": "species", "series": "series", "news": "news",
+    "better": "good", "best": "good", "worse": "bad", "worst": "bad", "further": "far", "analyses": "analysis",
+    "crises": "crisis", "criteria": "criterion", "data": "data", "bacteria": "bacterium", "production": "produce",
+    "reduction": "reduce", "introduction": "introduce", "description": "describe", "organization": "organise",
+    "organisation": "organise", "organizations": "organise", "arrival": "arrive", "approval": "approve",
     "dying": "die", "lying": "lie", "using": "use", "used": "use", "french": "france", "british": "britain",
 }  # fmt: skip
 
@@ -92,9 +96,7 @@ def lower_words(text: str, start: int = 0, end: int | None = None) -> list[str]:
     >>> lower_words("He improved the results")
     ['he', 'improved', 'the', 'results']
     """
-    return [
-        word.lower().replace("’", "'") for word in _WORD.findall(text, start, len(text) if end is None else end)
-    ]
+    return [word.lower().replace("’", "'") for word in _WORD.findall(text, start, len(text) if end is None else end)]
 
 
 @lru_cache(maxsize=200_000)
@@ -136,9 +138,10 @@ def _strip_plural(word: str) -> str:
 
 # Longest first; each with the least number of letters that must remain.
 _ENDINGS = (
-    ("isation", 3), ("ization", 3), ("ational", 4), ("ation", 4), ("ition", 4), ("ement", 4), ("ment", 4), ("iness", 3), ("ness", 4),
-    ("ising", 3), ("izing", 3), ("ating", 3), ("ised", 3), ("ized", 3), ("iser", 3), ("izer", 3), ("ated", 3), ("ator", 4), ("ise", 4), ("ize", 4),
-    ("ate", 4), ("ing", 3), ("ied", 2), ("ed", 3), ("ance", 4), ("ence", 4), ("ally", 4), ("ly", 4), ("er", 4), ("or", 5), ("ion", 4), ("y", 6),
+    ("isation", 3), ("ization", 3), ("ational", 4), ("ation", 4), ("ition", 4), ("ement", 4), ("ment", 4),
+    ("iness", 3), ("ness", 4), ("ising", 3), ("izing", 3), ("ating", 3), ("ised", 3), ("ized", 3), ("iser", 3),
+    ("izer", 3), ("ated", 3), ("ator", 4), ("ise", 4), ("ize", 4), ("ate", 4), ("ing", 3), ("ied", 2), ("ed", 3),
+    ("ance", 4), ("ence", 4), ("ally", 4), ("ly", 4), ("er", 4), ("or", 5), ("ion", 4), ("y", 6),
 )  # fmt: skip
 
 

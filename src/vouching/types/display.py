@@ -83,7 +83,8 @@ def _framed(body: str) -> str:
 def _verdict_body(verdict: Verdict) -> str:
     spans = [(entry.claim_span, entry.status) for entry in verdict.evidence_alignment]
     rows = "".join(
-        f"<tr><td>{escape(step.claim_part)}</td><td>{'–' if step.source_evidence == 'NOT_FOUND' else escape(step.source_evidence)}</td>"
+        f"<tr><td>{escape(step.claim_part)}</td>"
+        f"<td>{'–' if step.source_evidence == 'NOT_FOUND' else escape(step.source_evidence)}</td>"
         f"<td>{escape(step.judgment.replace('_', ' '))}</td><td>{escape(step.explanation)}</td></tr>"
         for step in verdict.reasoning_chain
     )
@@ -154,7 +155,8 @@ def report_html(report: Report) -> str:
     notes = "".join(f"<div class='note'>! {escape(warning.message)}</div>" for warning in report.warnings)
     repaired = ""
     if report.revised_response is not None:
-        repaired = f"<div class='finding'><div class='head'>Repaired response</div><pre>{escape(report.revised_response)}</pre></div>"
+        text = escape(report.revised_response)
+        repaired = f"<div class='finding'><div class='head'>Repaired response</div><pre>{text}</pre></div>"
     return _framed(f"<div class='head'>{escape(totals_line(report))}</div>{notes}{''.join(bodies)}{repaired}")
 
 
@@ -171,6 +173,6 @@ def shorten(text: str, width: int) -> str:
 
 
 __all__: Sequence[str] = [
-    "SYMBOLS", "headline", "marked", "percent", "report_html", "report_text", "shorten", "totals_line", "unverified_html",
-    "verdict_html", "verdict_text",
+    "SYMBOLS", "headline", "marked", "percent", "report_html", "report_text", "shorten", "totals_line",
+    "unverified_html", "verdict_html", "verdict_text",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from vouching.types.assurance import UnitResult
@@ -69,7 +69,7 @@ class Report:
     """Findings that repair could not mend."""
     warnings: tuple[VerdictWarning, ...] = ()
     """Warnings about the response or the sources as a whole."""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     """Sum over the findings."""
     kind: Literal["report"] = "report"
     """Tells records apart in JSON."""

@@ -30,14 +30,21 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def to_json(record: Verdict | Unverified | Report, indent: int | None = None) -> str:
-    """A record as JSON text, one line unless ``indent`` is given.
+    """A record as JSON text, one line unless ``indent`` is given. Raises InputError for a text with a lone surrogate.
 
     >>> from vouching.types import Claim, Verdict
     >>> verdict = Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported")
     >>> from_json(Verdict, to_json(verdict)) == verdict
     True
     """
-    return _adapter(type(record)).dump_json(record, indent=indent).decode("utf-8", "surrogatepass")
+    from pydantic_core import PydanticSerializationError
+
+    try:
+        return _adapter(type(record)).dump_json(record, indent=indent).decode()
+    except PydanticSerializationError as error:
+        raise InputError(
+            f"the {record.kind} cannot be written as JSON, wanted text without surrogates: {error}"
+        ) from None
 
 
 def to_python(record: Verdict | Unverified | Report) -> dict[str, Any]:

@@ -11,9 +11,7 @@ from vouching.types.spans import Claim, Span
 VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
-WarningKind = Literal[
-    "injection", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding"
-]
+WarningKind = Literal["injection", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding"]
 UnverifiedReason = Literal["backend", "unparsable", "truncated", "ungrounded", "refused", "input"]
 
 

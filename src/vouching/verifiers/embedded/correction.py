@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from vouching.text.dates import DateMention
 from vouching.types import ERROR_TYPES
-from vouching.verifiers.embedded.comparison import Comparison
+from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.diagnosis import error_of
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.features import Segment

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from vouching.text.qualifiers import Qualifier
-from vouching.verifiers.embedded.comparison import Comparison
+from vouching.verifiers.embedded.scene import Comparison
 
 Decisive = Literal[
     "quantity_differs", "quantity_absent", "date_differs", "date_absent", "entity_differs", "entity_absent",

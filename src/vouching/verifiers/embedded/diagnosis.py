@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vouching.types import ERROR_TYPES, ErrorType, Relation
-from vouching.verifiers.embedded.comparison import Comparison
+from vouching.verifiers.embedded.scene import Comparison
 
 _DIFFERENT = frozenset({"differs", "opposite", "negated", "replaced"})
 

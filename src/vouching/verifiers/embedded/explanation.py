@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vouching.types import Alignment, Judgment, ReasoningStep, Span
-from vouching.verifiers.embedded.comparison import Comparison
+from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.features import Segment
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from rapidfuzz.distance import LCSseq
 
 from vouching.text.sentences import sentence_spans
-from vouching.verifiers.embedded.comparison import Comparer, Comparison
+from vouching.verifiers.embedded.comparison import compare_parts
 from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, SourceIndex
 from vouching.verifiers.embedded.focus import Focus, focus_on
 from vouching.verifiers.embedded.reading import Reading, read
+from vouching.verifiers.embedded.scene import Comparison, Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
     for start, end in sentence_spans(text):
         reading = read(text[start:end], start)
         focus = focus_on(reading, index)
-        segments.append(Segment(reading, focus, tuple(Comparer(reading, index, focus).compare())))
+        segments.append(Segment(reading, focus, tuple(compare_parts(Scene(reading, index, focus)))))
     return segments
 
 

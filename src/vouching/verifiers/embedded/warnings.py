@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vouching.types import Span, VerdictWarning
-from vouching.verifiers.embedded.comparison import Comparison
+from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.diagnosis import error_of
 from vouching.verifiers.embedded.evidence import SourceIndex
 

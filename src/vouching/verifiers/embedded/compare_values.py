@@ -1,0 +1,92 @@
+"""Quantities and dates of a claim held against those of the sources.
+
+A value agrees or differs only with its counterpart: the value that stands with the same words. Left out: arithmetic over
+several values.
+"""
+
+from __future__ import annotations
+
+from vouching.text.dates import DateMention, compare_dates
+from vouching.text.quantities import Quantity, compare_quantities
+from vouching.verifiers.embedded.parts import Part, counted_words
+from vouching.verifiers.embedded.reading import Reading
+from vouching.verifiers.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene
+
+_AGREES, _SAME_PLACE, _SAME_NOUN = 0.6, 0.7, 0.5
+"""What speaks for a counterpart, beside the coverage of its sentence."""
+
+
+def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
+    """The best counterpart of a quantity and how it compares."""
+    best: tuple[float, Comparison] | None = None
+    for position, reading, coverage in scene.readings():
+        for rival in reading.quantities:
+            relation = compare_quantities(value, rival)
+            if relation == "incomparable":
+                continue
+            agrees = relation in ("equal", "close")
+            end, words = counted_words(reading, rival.end, set())
+            # Two bare numbers count the same thing; so do two numbers with one noun.
+            same_noun = scene.same_meaning(part.words, reading, words) if part.words else not words
+            same_place = scene.same_meaning(_after(scene.claim, part.value_end), reading, _after(reading, rival.end))
+            related = same_noun or same_place or bool(value.unit)
+            if not agrees and not (position == scene.home and scene.topic >= SAME_TOPIC and related):
+                continue
+            rank = coverage + _SAME_NOUN * same_noun + _SAME_PLACE * same_place + _AGREES * agrees
+            if best is None or rank > best[0]:
+                outcome = _outcome(scene, agrees, coverage)
+                best = rank, Comparison(part, outcome, position, rival.start, end, rival.start, rival.end)
+    return best[1] if best else scene.anywhere(part)
+
+
+def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
+    """The best counterpart of a date or duration and how it compares."""
+    best: tuple[float, Comparison] | None = None
+    for position, reading, coverage in scene.readings():
+        for rival in reading.dates:
+            relation = compare_dates(value, rival)
+            if relation == "incomparable":
+                continue
+            agrees = relation in ("equal", "compatible")
+            same_place = scene.same_meaning(
+                _before(scene.claim, part.value_start), reading, _before(reading, rival.start)
+            )
+            twin = _nearly_the_same(value, rival)
+            on_topic = position == scene.home and (scene.topic >= SAME_TOPIC or twin)
+            if not agrees and not on_topic:
+                continue
+            rank = coverage + _SAME_PLACE * (same_place or twin) + _AGREES * agrees
+            if best is None or rank > best[0]:
+                outcome = "absent" if relation == "more_specific" else _outcome(scene, agrees, coverage)
+                start = _with_word_before(reading, rival.start) if same_place and part.words else rival.start
+                best = rank, Comparison(part, outcome, position, start, rival.end, rival.start, rival.end)
+    return best[1] if best else scene.anywhere(part)
+
+
+def _outcome(scene: Scene, agrees: bool, coverage: float) -> Outcome:
+    if not agrees:
+        return "differs"
+    return "elsewhere" if coverage < 0.5 * scene.home_coverage else "equal"
+
+
+def _before(reading: Reading, offset: int) -> list[int]:
+    """The nearest content word among the three words before ``offset``, as a list."""
+    earlier = [i for i, w in enumerate(reading.words) if w.end <= offset][-3:]
+    return next(([i] for i in reversed(earlier) if reading.words[i].is_content), [])
+
+
+def _after(reading: Reading, offset: int) -> list[int]:
+    """The nearest content word among the two words after ``offset``, as a list."""
+    later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
+    return next(([i] for i in later if reading.words[i].is_content), [])
+
+
+def _with_word_before(reading: Reading, offset: int) -> int:
+    before = _before(reading, offset)
+    return reading.words[before[0]].start if before else offset
+
+
+def _nearly_the_same(one: DateMention, other: DateMention) -> bool:
+    """True for dates that share two of year, month and day: one of them is the other with a slip."""
+    fields = ((one.year, other.year), (one.month, other.month), (one.day, other.day))
+    return sum(a is not None and a == b for a, b in fields) >= 2

@@ -1,0 +1,111 @@
+"""What the comparators share: the claim, the sentences it is focused on, and the outcome they report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from vouching.types import Status
+from vouching.verifiers.embedded.evidence import SourceIndex
+from vouching.verifiers.embedded.focus import Focus, Lookup
+from vouching.verifiers.embedded.parts import Part, split_claim
+from vouching.verifiers.embedded.reading import Reading
+
+Outcome = Literal["equal", "elsewhere", "differs", "opposite", "negated", "replaced", "overstated", "unhedged", "absent"]
+"""equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. differs: another
+value or name stands in its place. opposite: an antonym does. negated: the same words with the opposite polarity. replaced:
+another word fills the same slot. overstated: the source has a weaker qualifier, or none. unhedged: the source hedges what
+the claim asserts. absent: nothing corresponds."""
+
+_STATUS: dict[Outcome, Status] = {
+    "equal": "match", "elsewhere": "match", "differs": "mismatch", "opposite": "mismatch", "negated": "mismatch",
+    "replaced": "mismatch", "overstated": "not_found", "unhedged": "mismatch", "absent": "not_found",
+}  # fmt: skip
+
+SAME_TOPIC = 0.5
+"""Share of the claim's words (values and names aside) that a sentence must cover before a difference in it counts."""
+SAME_STATEMENT = 0.6
+"""Share it must cover before another word in the same slot counts as a replacement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What became of one part of the claim."""
+
+    part: Part
+    """The part; predicates may be cut further, so that each piece has one outcome."""
+    outcome: Outcome
+    """How it compares."""
+    sentence: int | None = None
+    """The sentence it was held against; None if nothing corresponds."""
+    start: int = 0
+    """Where its counterpart starts in that sentence, with the words it belongs to."""
+    end: int = 0
+    """Where its counterpart ends."""
+    value_start: int = 0
+    """Where the counterpart of the value itself starts."""
+    value_end: int = 0
+    """Where the counterpart of the value itself ends."""
+
+    @property
+    def status(self) -> Status:
+        """SEVA's word for the outcome."""
+        if self.outcome == "overstated" and self.value_end:
+            return "mismatch"
+        return _STATUS[self.outcome]
+
+
+class Scene:
+    """One claim, one set of sources, and where they meet."""
+
+    def __init__(self, claim: Reading, index: SourceIndex, focus: Focus) -> None:
+        self.claim = claim
+        self.index = index
+        self.focus = focus
+        self.parts = split_claim(claim)
+        self.lookups = {word.position: word for word in focus.lookups}
+        self.home = focus.sentences[0] if focus.sentences else None
+
+    @cached_property
+    def topic(self) -> float:
+        """Share of the claim's words outside values and names that its home sentence covers; in [0, 1]."""
+        values = [(p.value_start, p.value_end) for p in self.parts if p.kind in ("quantity", "date", "entity")]
+        words = [
+            word
+            for word in self.focus.lookups
+            if not any(start <= self.claim.words[word.position].start < end for start, end in values)
+        ]
+        if not words:
+            return self.focus.coverage(self.focus.sentences[:1])
+        found = sum(word.weight * word.found_in(self.focus.sentences[:1]) for word in words)
+        return found / sum(word.weight for word in words)
+
+    @cached_property
+    def home_coverage(self) -> float:
+        """Share of all the claim's content that its home sentence covers; in [0, 1]."""
+        return self.focus.coverage(self.focus.sentences[:1])
+
+    def readings(self) -> Iterator[tuple[int, Reading, float]]:
+        """The focused sentences with their readings and coverage, best first."""
+        for position in self.focus.sentences:
+            yield position, self.index.read(position), self.focus.coverage([position])
+
+    def same_meaning(self, claim_words: Sequence[int], reading: Reading, words: Sequence[int]) -> bool:
+        """Whether one of the claim's words means the same as one of a sentence's words (positions in both)."""
+        lookups = (self.lookups.get(position) for position in claim_words)
+        return any(lookup and any(p in words for p in occurrences(lookup, reading)) for lookup in lookups)
+
+    def anywhere(self, part: Part) -> Comparison:
+        """elsewhere if every word of the value occurs somewhere in the sources, else absent."""
+        words = [self.lookups[p] for p in self.claim.content(part.value_start, part.value_end) if p in self.lookups]
+        return Comparison(part, "elsewhere" if words and all(word.exact for word in words) else "absent")
+
+
+def occurrences(lookup: Lookup, reading: Reading) -> list[int]:
+    """Word positions of a reading that have the claim's word or, failing that, a synonym of it."""
+    exact = reading.positions.get(lookup.stem)
+    if exact:
+        return exact
+    return [place for group in lookup.groups for place in reading.groups.get(group, ())]

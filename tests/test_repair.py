@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from vouching.claims import decompose
+from vouching.repair import MARK, Rest, repair
+from vouching.types import Claim, Finding, Report, Verdict
+
+
+def judged(response: str, wrong: dict[str, str | None]) -> Report:
+    """A report in which the claims of ``wrong`` are Not Attributable, each with its revised claim or None."""
+
+    def verdict(claim: Claim) -> Finding:
+        if claim.text in wrong:
+            return Verdict(
+                claim, "Not Attributable", 0.1, 0.9, 0.5, "not_found",
+                fix_suggestion="An edit." if wrong[claim.text] else None, revised_claim=wrong[claim.text],
+            )  # fmt: skip
+        return Verdict(claim, "Attributable", 0.9, 0.9, 0.5, "supported")
+
+    return Report(response, (), tuple(verdict(claim) for claim in decompose(response).claims))
+
+
+def judge(wrong: dict[str, str | None]) -> Callable[[str], Awaitable[Report]]:
+    async def check_again(response: str) -> Report:
+        return judged(response, wrong)
+
+    return check_again
+
+
+def repaired(response: str, wrong: dict[str, str | None], rest: Rest = "mark") -> Report:
+    return asyncio.run(repair(judged(response, wrong), judge(wrong), rest))
+
+
+def test_several_fixes_of_other_lengths_all_land_in_their_places() -> None:
+    wrong = {"It has 3 arms.": "It has three hundred arms.", "It is in Rome, Italy.": "It is in Oslo."}
+    report = repaired("Sure!\n\nIt has 3 arms. It is red. It is in Rome, Italy. It is old.", wrong)
+    assert report.revised_response == "Sure!\n\nIt has three hundred arms. It is red. It is in Oslo. It is old."
+    assert report.unrepaired == ()
+
+
+def test_the_response_itself_stays_as_it_was() -> None:
+    report = repaired("It is red.", {"It is red.": "It is blue."})
+    assert (report.response, report.revised_response) == ("It is red.", "It is blue.")
+
+
+def test_a_subject_put_in_front_for_checking_does_not_enter_the_response() -> None:
+    wrong = {"Ann Lee moved to Paris in 1930.": "Ann Lee moved to Paris in 1931."}
+    report = repaired("Ann Lee was born in 1912 and moved to Paris in 1930.", wrong)
+    assert report.revised_response == "Ann Lee was born in 1912 and moved to Paris in 1931."
+
+
+def test_a_fix_that_changes_the_subject_put_in_front_is_not_applied() -> None:
+    wrong = {"Ann Lee moved to Paris in 1930.": "Bob Ray moved to Paris in 1930."}
+    report = repaired("Ann Lee was born in 1912 and moved to Paris in 1930.", wrong, "keep")
+    assert report.revised_response == "Ann Lee was born in 1912 and moved to Paris in 1930."
+    assert [finding.claim.text for finding in report.unrepaired if isinstance(finding, Verdict)] == [*wrong]
+
+
+def test_a_fix_in_the_middle_of_a_sentence_brings_no_capital() -> None:
+    wrong = {"the red towers were built in 1980.": "Towers were built in 1980."}
+    report = repaired("The bridge opened in 1973, and the red towers were built in 1980.", wrong)
+    assert report.revised_response == "The bridge opened in 1973, and towers were built in 1980."
+
+
+def test_a_name_put_in_the_middle_of_a_sentence_keeps_its_capital() -> None:
+    wrong = {"he was born in Rome.": "Bob was born in Rome."}
+    report = repaired("Ann was born in Oslo and he was born in Rome.", wrong)
+    assert report.revised_response == "Ann was born in Oslo and Bob was born in Rome."
+
+
+def test_of_two_fixes_for_overlapping_claims_only_one_is_applied() -> None:
+    report = judged("It is red. It is old.", {"It is red.": "It is blue.", "It is old.": "It is new."})
+    first = report.findings[0]
+    assert isinstance(first, Verdict)
+    wide = replace(first, claim=Claim(report.response, span=replace(first.claim.span, end=21, text=report.response)))  # type: ignore[type-var]
+    overlapping = replace(report, findings=(wide, report.findings[1]))
+    assert asyncio.run(repair(overlapping, judge({}))).revised_response == "It is red. It is new."
+
+
+@pytest.mark.parametrize(
+    ("rest", "revised"),
+    [
+        ("mark", f"It is red.{MARK} It is old."),
+        ("remove", "It is old."),
+        ("keep", "It is red. It is old."),
+    ],
+)
+def test_a_claim_without_a_fix_is_marked_removed_or_kept(rest: Rest, revised: str) -> None:
+    report = repaired("It is red. It is old.", {"It is red.": None}, rest)
+    assert report.revised_response == revised
+    assert len(report.unrepaired) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "revised"),
+    [
+        (["Ann Lee moved to Paris in 1930."], "Ann Lee was born in 1912. It rained."),
+        (["Ann Lee was born in 1912"], "Ann Lee moved to Paris in 1930. It rained."),
+        (["Ann Lee was born in 1912", "Ann Lee moved to Paris in 1930."], "It rained."),
+        (["It rained."], "Ann Lee was born in 1912 and moved to Paris in 1930."),
+    ],
+)
+def test_a_sentence_that_loses_a_clause_is_still_a_sentence(wrong: list[str], revised: str) -> None:
+    response = "Ann Lee was born in 1912 and moved to Paris in 1930. It rained."
+    assert repaired(response, dict.fromkeys(wrong), "remove").revised_response == revised
+
+
+def test_a_clause_with_a_subject_of_its_own_gets_a_capital_when_it_becomes_the_sentence() -> None:
+    response = "The bridge opened in 1973, and the red towers were built in 1980."
+    report = repaired(response, {"The bridge opened in 1973": None}, "remove")
+    assert report.revised_response == "The red towers were built in 1980."
+
+
+@pytest.mark.parametrize(
+    ("response", "revised"),
+    [
+        ("Facts:\n- It is red.\n- It is old.\n", "Facts:\n- It is old.\n"),
+        ("Facts:\n- It is old.\n- It is red.", "Facts:\n- It is old.\n"),
+        ("  1. It is red.\r\n  2. It is old.", "  2. It is old."),
+        ("It is old. It is red.\nIt rained.", "It is old.\nIt rained."),
+        ("It is red.", ""),
+    ],
+)
+def test_a_removed_claim_leaves_no_blanks_and_no_empty_list_item(response: str, revised: str) -> None:
+    assert repaired(response, {"It is red.": None}, "remove").revised_response == revised
+
+
+def test_a_fix_that_fails_in_its_new_surroundings_is_listed_and_marked() -> None:
+    report = repaired("It is red.", {"It is red.": "It is blue.", "It is blue.": None})
+    assert report.revised_response == f"It is blue.{MARK}"
+    assert [finding.claim.text for finding in report.unrepaired if isinstance(finding, Verdict)] == ["It is blue."]
