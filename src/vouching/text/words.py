@@ -74,7 +74,12 @@ class Word:
         >>> [w.lower for w in find_words("It was founded in Paris") if w.is_content]
         ['founded', 'paris']
         """
-        return self.lower not in FUNCTION_WORDS and _CONTRACTION.sub("", self.lower) not in FUNCTION_WORDS
+        return _is_content(self.lower)
+
+
+@lru_cache(maxsize=200_000)
+def _is_content(lower: str) -> bool:
+    return lower not in FUNCTION_WORDS and _CONTRACTION.sub("", lower) not in FUNCTION_WORDS
 
 
 def find_words(text: str, start: int = 0, end: int | None = None) -> list[Word]:

@@ -28,9 +28,9 @@ class Lookup:
 
     def found_in(self, sentences: Sequence[int]) -> float:
         """1 if one of ``sentences`` has the word, less if only a synonym, 0 if none has either."""
-        if any(s in self.exact for s in sentences):
+        if not self.exact.isdisjoint(sentences):
             return 1.0
-        return SYNONYM_WEIGHT if any(s in self.close for s in sentences) else 0.0
+        return 0.0 if self.close.isdisjoint(sentences) else SYNONYM_WEIGHT
 
 
 @dataclass(frozen=True, slots=True)
