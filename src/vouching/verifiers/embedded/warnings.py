@@ -45,11 +45,13 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
 
 
 def _looks_english(text: str) -> bool:
-    """False for other scripts, and where more small words of other languages than of English occur."""
+    """False for other scripts, and where small words of other languages outnumber those of English."""
     letters = _LETTERS.findall(text)
     if not letters:
         return True
     if len(_LATIN.findall(text)) < 0.7 * len(letters):
         return False
-    words = [word.strip(".,;:!?\"'()") for word in text.lower().split()]
-    return sum(word in _FOREIGN for word in words) <= sum(word in _ENGLISH for word in words)
+    words = [word.strip(".,;:!?\"'()") for word in text.split()]
+    # Names have foreign words too ("La La Land", "Dean de Leon"): one alone, or in capitals inside, says nothing.
+    foreign = {word.lower() for i, word in enumerate(words) if word.lower() in _FOREIGN and (i == 0 or word.islower())}
+    return len(foreign) < 2 or len(foreign) <= sum(word.lower() in _ENGLISH for word in words)
