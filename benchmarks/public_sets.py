@@ -2,10 +2,10 @@
 
     VOUCH_DATA=... python benchmarks/public_sets.py [--jobs 2] [--most N] [--output benchmarks/results/public_sets.json]
 
-Overlap: share of the claim's distinct lower-case words that occur in the source. Intervals: 95 %, paired bootstrap over
-documents (rows that share a source are drawn together), 2,000 resamples, seed 0. Report only: nothing is chosen on these
-sets. RAGTruth rows are whole
-responses (Not Attributable if they have any hallucination span): each is taken apart and scored by the mean of its claims.
+Overlap: share of the claim's distinct lower-case words that occur in the source. Intervals: 95 %, paired bootstrap
+over documents (rows that share a source are drawn together), 2,000 resamples, seed 0. Report only: nothing is chosen
+on these sets. RAGTruth rows are whole responses (Not Attributable if they have any hallucination span): each is taken
+apart and scored by the mean of its claims.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     VOUCH_DATA=... python recipes/embedded/fit_rules.py [--jobs 2]
 
-Reads ``attribution/train`` only. Weights: logistic regression with an intercept per data set (so that it cannot learn how
-positive a data set is) and with the sign of every weight fixed beforehand (so that it cannot learn what is odd about one).
-Calibration and ceilings: from folds whose documents the weights had not seen, every set and both labels counting equally.
+Reads ``attribution/train`` only. Weights: logistic regression with an intercept per data set (so that it cannot learn
+how positive a data set is) and with the sign of every weight fixed beforehand (so that it cannot learn what is odd
+about one). Calibration and ceilings: from folds whose documents the weights had not seen, every set and both labels
+counting equally.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ def fit(x: Array, y: Array, weights: Array, sets: NDArray[np.int64], signs: Sequ
         return float(value), design.T @ (weights * slope) + ridge * beta
 
     bounds = [(0, None) if sign > 0 else (None, 0) for sign in signs] + [(None, None)] * (design.shape[1] - width)
-    result = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 1000})
+    result = minimize(
+        loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 1000}
+    )
     return result.x[:width]
 
 
@@ -129,8 +132,8 @@ def platt(z: Array, y: Array, weights: Array) -> tuple[float, float]:
 def ceiling(p: Array, y: Array, weights: Array) -> float:
     """Share of Attributable rows among those with one kind of decisive difference, at most ``MOST_CEILING``.
 
-    It matters only where the features alone would say Attributable (p > .5); as such rows are few, the share among them is
-    drawn towards the share among all by ``PRIOR_ROWS``.
+    It matters only where the features alone would say Attributable (p > .5); as such rows are few, the share among
+    them is drawn towards the share among all by ``PRIOR_ROWS``.
     """
     likely = p > 0.5
     overall = (weights * y).sum() / weights.sum()

@@ -35,6 +35,7 @@ def shown_tree() -> str:
 def real_tree() -> str:
     """The tree of the program itself."""
     from typer.main import get_command
+
     from vouching.cli import app
 
     return "\n".join(lines_of(get_command(app), "vouch"))

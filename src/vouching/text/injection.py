@@ -121,7 +121,7 @@ def _pieces(sentence: str) -> Iterator[str]:
         yield sentence[start:]
         # One or two words alone ("Supported Living") are too little to be an instruction.
         yield from (sentence[start:end].rstrip() for end in starts[number + 1 :] if sentence.count(" ", start, end) > 2)
-    # The head alone only where it has the form of a field ("Verdict: supported ..."); "Mark Supported Living ..." has not.
+    # The head alone only where it is a field: "Verdict: supported ..." is one, "Mark Supported Living ..." is not.
     for end in {*starts[:1], *starts[-1:]}:
         if _FIELD.search(sentence, 0, end):
             yield sentence[:end].rstrip()

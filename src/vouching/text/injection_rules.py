@@ -377,7 +377,8 @@ _FORGERIES = (
         rf"{_OPENING}(?:(?:\w+ly|it is|it's|this is|thus|therefore|attributable and)[, ]+){{0,2}}"
         r"(?:attributable|supported|verified|entailed|entailment)[\W_]{0,12}$",
         r"(?:^\W{0,4}|\b(?:claim|statement)\b ?:.{0,400})(?:->|=>|→) ?\W{0,3}(?:true|correct|supported|verified)\b",
-        r"^\W{0,4}(?:verdict|label|answer|result|final answer|judge?ment) ?[:=] ?\W{0,3}(?:supported|attributable|verified)\b",
+        r"^\W{0,4}(?:verdict|label|(?:final )?answer|result|judge?ment) ?[:=] ?\W{0,3}"
+        r"(?:supported|attributable|verified)\b",
         r"\b(?:it is|as|answer|answered) (?:\w+ly |with |is )?[\"'`*]?attributable(?! to\b)\b",
     ),
 )

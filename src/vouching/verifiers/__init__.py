@@ -1,0 +1,1 @@
+"""Verifiers: claims and sources in, verdicts or honest failures out."""

@@ -19,7 +19,10 @@ INJECTIONS = [
 UNSUPPORTED = [
     ("The bridge opened in 1937.", "The bridge opened in 1973."),
     ("60% of participants significantly improved", "60% of subjects showed improvement"),
-    ("Marie Curie discovered penicillin.", "Penicillin was discovered by Alexander Fleming in 1928. He worked in London."),
+    (
+        "Marie Curie discovered penicillin.",
+        "Penicillin was discovered by Alexander Fleming in 1928. He worked in London.",
+    ),
     ("The drug did not lower blood pressure.", "The drug lowered blood pressure. It was well tolerated."),
     ("The company employs 900 people in Oslo.", "The weather was mild. A ferry runs every hour."),
     ("Tigers are the largest cats in Africa.", "Lions are cats. The largest of them weighed 250 kg."),
@@ -83,7 +86,9 @@ def test_any_text_gets_a_verdict_whose_quotes_stand_where_it_says(claim: str, so
             assert entry.status != "not_found"
 
 
-words = st.lists(st.sampled_from("the bridge opened in 1937 not Paris 12 countries significantly by Marie Curie".split()))
+words = st.lists(
+    st.sampled_from("the bridge opened in 1937 not Paris 12 countries significantly by Marie Curie".split())
+)
 
 
 @settings(max_examples=150)
@@ -102,7 +107,9 @@ def test_an_unrelated_sentence_changes_no_label(extra: str) -> None:
 
 
 def test_a_claim_copied_from_its_source_is_attributable() -> None:
-    source = "The bridge opened in 1973. It carries 12,000 cars a day. Marie Curie was born in Warsaw on 7 November 1867."
+    source = (
+        "The bridge opened in 1973. It carries 12,000 cars a day. Marie Curie was born in Warsaw on 7 November 1867."
+    )
     for sentence in ("The bridge opened in 1973.", "It carries 12,000 cars a day."):
         assert VERIFIER.judge(Claim(sentence), [Source(source)]).attributable
     assert VERIFIER.judge(Claim("Marie Curie was born in Warsaw on 7 November 1867."), [Source(source)]).attributable
@@ -117,4 +124,8 @@ def test_an_empty_source_supports_nothing(source: str) -> None:
 def test_the_same_input_gives_the_same_verdict_twice() -> None:
     claim, source = Claim("The bridge opened in 1937."), [Source("The bridge opened in 1973.")]
     one, other = EmbeddedVerifier().judge(claim, source), EmbeddedVerifier().judge(claim, source)
-    assert (one.score, one.evidence_alignment, one.reasoning_chain) == (other.score, other.evidence_alignment, other.reasoning_chain)
+    assert (one.score, one.evidence_alignment, one.reasoning_chain) == (
+        other.score,
+        other.evidence_alignment,
+        other.reasoning_chain,
+    )

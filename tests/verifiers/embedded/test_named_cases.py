@@ -1,4 +1,4 @@
-"""The cases SEVA names, with the paper's gold. Those the rules cannot reach are in ``UNREACHED`` and in docs/embedded.md."""
+"""The cases SEVA names, with the paper's gold; those the rules cannot reach are in ``UNREACHED`` and the docs."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The verifier that ships: exact comparators and a small calibrated model, offline."""

@@ -1,7 +1,7 @@
 """Quantities and dates of a claim held against those of the sources.
 
-A value agrees or differs only with its counterpart: the value that stands with the same words. Left out: arithmetic over
-several values.
+A value agrees or differs only with its counterpart: the value that stands with the same words. Left out: arithmetic
+over several values.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ def _outcome(scene: Scene, agrees: bool, coverage: float) -> Outcome:
 def _before(reading: Reading, offset: int) -> list[int]:
     """The nearest content word among the three words before ``offset``, as a list."""
     earlier = [i for i, w in enumerate(reading.words) if w.end <= offset][-3:]
-    return next(([i] for i in reversed(earlier) if reading.words[i].is_content), [])
+    return [i for i in earlier if reading.words[i].is_content][-1:]
 
 
 def _after(reading: Reading, offset: int) -> list[int]:
     """The nearest content word among the two words after ``offset``, as a list."""
     later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
-    return next(([i] for i in later if reading.words[i].is_content), [])
+    return [i for i in later if reading.words[i].is_content][:1]
 
 
 def _with_word_before(reading: Reading, offset: int) -> int:

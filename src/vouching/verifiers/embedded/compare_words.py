@@ -1,4 +1,4 @@
-"""The other words of a claim and its qualifiers held against the sources: found, negated, opposite, replaced, overstated."""
+"""A claim's other words and its qualifiers held against the sources: found, negated, opposite, replaced, overstated."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Each part of a claim held against the sources, by the comparator of its kind.
 
-The comparison is made in the sentences that speak of the claim; the one that covers most of it is its home. A difference
-counts only if the home sentence speaks of the same thing. Left out: coreference beyond a name occurring anywhere in the
-sources, and inference over several sentences.
+The comparison is made in the sentences that speak of the claim; the one that covers most of it is its home. A
+difference counts only if the home sentence speaks of the same thing. Left out: coreference beyond a name occurring
+anywhere in the sources, and inference over several sentences.
 """
 
 from __future__ import annotations

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 
 from vouching.text.dates import DateMention
 from vouching.types import ERROR_TYPES
-from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.diagnosis import error_of
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.features import Segment
 from vouching.verifiers.embedded.reading import Reading
+from vouching.verifiers.embedded.scene import Comparison
 
 _MOST_SINGLE_EDITS = 4
 _TAIL_STARTS = re.compile(r"[,;]\s+|\s+(?=(?:and|but|in|on|at|by|with|for|from|which|who|to|of|during|after|before)\b)")
-_AUXILIARY = frozenset("do does did is are was were has have had will would can could should may might must be been".split())
+_AUXILIARY = frozenset(
+    "do does did is are was were has have had will would can could should may might must be been".split()
+)
 
 
 @dataclass(frozen=True, slots=True)

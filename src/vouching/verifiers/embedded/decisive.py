@@ -1,9 +1,9 @@
 """Differences that decide on their own, whatever the rest of the claim looks like.
 
-A sum of features lets a long, well-covered claim drown one wrong number, or a name that the sources do not have. So each kind of difference below puts a ceiling
-on the score: the share of training claims with such a difference that were Attributable after all. People label an
-overstating qualifier either way; its ceiling follows SEVA's taxonomy instead, which counts an added intensifier as an
-error (Fig. 4, case F3).
+A sum of features lets a long, well-covered claim drown one wrong number, or a name that the sources do not have. So
+each kind of difference below puts a ceiling on the score: the share of training claims with such a difference that
+were Attributable after all. People label an overstating qualifier either way; its ceiling follows SEVA's taxonomy
+instead, which counts an added intensifier as an error (Fig. 4, case F3).
 """
 
 from __future__ import annotations

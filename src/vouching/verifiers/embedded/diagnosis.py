@@ -12,26 +12,25 @@ from collections.abc import Sequence
 from vouching.types import ERROR_TYPES, ErrorType, Relation
 from vouching.verifiers.embedded.scene import Comparison
 
+_OF_DIFFERENT: dict[str, ErrorType] = {"quantity": "numerical_exaggeration", "date": "temporal_shift"}
 _DIFFERENT = frozenset({"differs", "opposite", "negated", "replaced"})
 
 
 def error_of(comparison: Comparison) -> ErrorType | None:
     """Error type of one comparison; None where the part is supported."""
     match comparison.outcome:
-        case "equal" | "elsewhere":
-            return None
+        case "differs":
+            return _OF_DIFFERENT.get(comparison.part.kind, "entity_substitution")
         case "opposite" | "negated":
             return "negation_flip"
-        case "overstated" | "unhedged":
-            return "scope_inflation"
         case "replaced":
             return "entity_substitution"
-        case "differs":
-            if comparison.part.kind == "quantity":
-                return "numerical_exaggeration"
-            return "temporal_shift" if comparison.part.kind == "date" else "entity_substitution"
+        case "overstated" | "unhedged":
+            return "scope_inflation"
         case "absent":
             return "fabrication"
+        case "equal" | "elsewhere":
+            return None
 
 
 def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:

@@ -155,4 +155,3 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
             for word_stem in {stem(word) for word in words - FUNCTION_WORDS}:
                 postings.setdefault(word_stem, []).append(position)
     return SourceIndex(sources, sentences, postings, injections, frozenset(vocabulary), frozenset(titles))
-

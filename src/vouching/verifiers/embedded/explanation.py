@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vouching.types import Alignment, Judgment, ReasoningStep, Span
-from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.features import Segment
+from vouching.verifiers.embedded.scene import Comparison
 
 NOT_FOUND = "NOT_FOUND"
 """What SEVA writes where nothing in the source corresponds."""
@@ -60,13 +60,19 @@ def _argue(
         case "elsewhere" if part.kind == "qualifier":
             return "supported", f'"{value}" adds no strength that the source lacks.'
         case "elsewhere":
-            return "partially_supported", f'"{claimed}" occurs, but not where the source speaks of the rest of the claim.'
+            return (
+                "partially_supported",
+                f'"{claimed}" occurs, but not where the source speaks of the rest of the claim.',
+            )
         case "differs":
             return "not_supported", f"The claim says {value}, the source says {found}."
         case "opposite":
             return "not_supported", f'"{value}" is the opposite of "{found}".'
         case "negated":
-            return "not_supported", f'The claim and the source disagree on whether "{found}" holds: one of them denies it.'
+            return (
+                "not_supported",
+                f'The claim and the source disagree on whether "{found}" holds: one of them denies it.',
+            )
         case "replaced":
             return "not_supported", f'Where the claim has "{value}", the source has "{found}".'
         case "overstated" if found:

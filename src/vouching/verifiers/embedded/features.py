@@ -1,7 +1,7 @@
 """Numbers that say how a claim stands to its sources. The model's score is a weighted sum of them and of nothing else.
 
-A claim of several sentences is measured sentence by sentence; the weakest sentence counts beside the mean. Left out: anything
-that looks at the label, the data set or the length of the source alone.
+A claim of several sentences is measured sentence by sentence; the weakest sentence counts beside the mean. Left out:
+anything that looks at the label, the data set or the length of the source alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A claim cut into the parts that are compared one by one.
 
-Values, names and qualifiers each make a part together with the words they belong to ("12 countries", "founded in 2004");
-the content words left over make predicate parts. Every content word lies in exactly one part. Left out: a parse; which
-words belong together is decided from order, function words and punctuation.
+Values, names and qualifiers each make a part together with the words they belong to ("12 countries", "founded in
+2004"); the content words left over make predicate parts. Every content word lies in exactly one part. Left out: a
+parse; which words belong together is decided from order, function words and punctuation.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def _holds_number(reading: Reading, entity: Entity) -> bool:
 
 def counted_words(reading: Reading, after: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
     """The noun that a quantity counts: "of" and up to two content words, ending at the first plural."""
-    words, end = [], after
+    words: list[int] = []
+    end = after
     through_of = False
     for position, word in enumerate(reading.words):
         if word.start < after:

@@ -13,11 +13,13 @@ from vouching.verifiers.embedded.focus import Focus, Lookup
 from vouching.verifiers.embedded.parts import Part, split_claim
 from vouching.verifiers.embedded.reading import Reading
 
-Outcome = Literal["equal", "elsewhere", "differs", "opposite", "negated", "replaced", "overstated", "unhedged", "absent"]
-"""equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. differs: another
-value or name stands in its place. opposite: an antonym does. negated: the same words with the opposite polarity. replaced:
-another word fills the same slot. overstated: the source has a weaker qualifier, or none. unhedged: the source hedges what
-the claim asserts. absent: nothing corresponds."""
+Outcome = Literal[
+    "equal", "elsewhere", "differs", "opposite", "negated", "replaced", "overstated", "unhedged", "absent"
+]
+"""equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. differs:
+another value or name stands in its place. opposite: an antonym does. negated: the same words with the opposite
+polarity. replaced: another word fills the same slot. overstated: the source has a weaker qualifier, or none. unhedged:
+the source hedges what the claim asserts. absent: nothing corresponds."""
 
 _STATUS: dict[Outcome, Status] = {
     "equal": "match", "elsewhere": "match", "differs": "mismatch", "opposite": "mismatch", "negated": "mismatch",
@@ -98,7 +100,7 @@ class Scene:
         return any(lookup and any(p in words for p in occurrences(lookup, reading)) for lookup in lookups)
 
     def anywhere(self, part: Part) -> Comparison:
-        """elsewhere if every word of the value occurs somewhere in the sources, else absent."""
+        """Elsewhere if every word of the value occurs somewhere in the sources, else absent."""
         words = [self.lookups[p] for p in self.claim.content(part.value_start, part.value_end) if p in self.lookups]
         return Comparison(part, "elsewhere" if words and all(word.exact for word in words) else "absent")
 

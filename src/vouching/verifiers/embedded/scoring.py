@@ -56,7 +56,7 @@ class ScoreModel:
     """First 12 hexadecimal digits of the file's SHA-256."""
 
     def logit(self, features: Mapping[str, float]) -> float:
-        """z of the features, before calibration."""
+        """Z of the features, before calibration."""
         return self.intercept + sum(t.weight * (features[t.name] - t.mean) / t.scale for t in self.terms)
 
     def probability(self, features: Mapping[str, float], decisive: Iterable[str] = ()) -> float:
@@ -86,7 +86,12 @@ def load_score_model() -> ScoreModel:
         terms = tuple(Term(t["name"], t["weight"], t["mean"], t["scale"]) for t in record["terms"])
         platt = record["calibration"]
         return ScoreModel(
-            record["intercept"], terms, platt["slope"], platt["shift"], record["ceilings"], hashlib.sha256(raw).hexdigest()[:12]
+            record["intercept"],
+            terms,
+            platt["slope"],
+            platt["shift"],
+            record["ceilings"],
+            hashlib.sha256(raw).hexdigest()[:12],
         )
     except (OSError, KeyError, ValueError, TypeError) as error:
         if isinstance(error, WeightsError):

@@ -1,8 +1,9 @@
 """The embedded verifier: offline, deterministic, no model download, every quote taken from the text.
 
-``embedded:rules`` cuts the claim into parts, compares each with the sources by exact comparators (numbers with units, dates,
-names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. Left out: paraphrase beyond
-the shipped synonym table, inference over several sentences, languages other than English (warned about).
+``embedded:rules`` cuts the claim into parts, compares each with the sources by exact comparators (numbers with units,
+dates, names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. Left out:
+paraphrase beyond the shipped synonym table, inference over several sentences, languages other than English (warned
+about).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from vouching.text.sentences import sentence_spans
-from vouching.types import Claim, Provenance, ReasoningStep, Source, Usage, Verdict, VerdictWarning
+from vouching.types import Claim, Provenance, ReasoningStep, Source, Usage, Verdict
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.embedded.correction import propose
 from vouching.verifiers.embedded.decisive import decisive
@@ -60,9 +61,7 @@ class EmbeddedVerifier:
         comparisons = [c for segment in segments for c in segment.comparisons]
         chain = [step for segment in segments for step in explain(segment, index)]
         error = fix = revised = None
-        if attributable:
-            error = None
-        else:
+        if not attributable:
             error = diagnose(comparisons)
             fix, revised = self._correct(claim.text, segments, index)
             if all(error_of(c) is None for c in comparisons):

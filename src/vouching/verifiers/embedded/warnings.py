@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vouching.types import Span, VerdictWarning
-from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.diagnosis import error_of
 from vouching.verifiers.embedded.evidence import SourceIndex
+from vouching.verifiers.embedded.scene import Comparison
 
 _LETTERS = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _ENGLISH = frozenset("the of and to a is was for on with as by at that from an are were it he she in".split())
 _FOREIGN = frozenset(
-    """der die das und ist wurde nicht ein eine mit von im den le la les des est une dans et du el los las una que es en il
-    lo gli di che per della o os uma em não het een van niet och att som är en de""".split()
+    """der die das und ist wurde nicht ein eine mit von im den le la les des est une dans et du el los las una que es
+    en il lo gli di che per della o os uma em não het een van niet och att som är de""".split()
 )
 
 
@@ -24,7 +24,9 @@ def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
     for number, found in index.injections:
         source = index.sources[number]
         span = Span(source.text[found.start : found.end], found.start, found.end, source.id)
-        yield VerdictWarning("injection", f"A sentence of {source.id} addresses the verdict; it was not used as evidence.", span)
+        yield VerdictWarning(
+            "injection", f"A sentence of {source.id} addresses the verdict; it was not used as evidence.", span
+        )
     for source in index.sources:
         if not source.text.strip():
             yield VerdictWarning("unread", f"{source.id} is empty: there is nothing to attribute to.")
@@ -33,14 +35,18 @@ def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
 def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Comparison]) -> Iterator[VerdictWarning]:
     """Language, questions, and verdicts that disagree with one of their own steps."""
     if not _looks_english(claim):
-        yield VerdictWarning("language", "The claim does not look English; only numbers, dates and equal words were compared.")
+        yield VerdictWarning(
+            "language", "The claim does not look English; only numbers, dates and equal words were compared."
+        )
     if claim.rstrip().endswith(("?", "？", "؟")):
-        yield VerdictWarning("question", "The claim is a question; a question states nothing that a source could support.")
+        yield VerdictWarning(
+            "question", "The claim is a question; a question states nothing that a source could support."
+        )
     doubts = [c for c in comparisons if error_of(c) not in (None, "fabrication")]
     if attributable and doubts:
         yield VerdictWarning(
             "inconsistency",
-            f"The claim as a whole scored Attributable although {len(doubts)} of its parts did not match; read the reasons.",
+            f"As a whole the claim scored Attributable, but {len(doubts)} of its parts do not match: read the reasons.",
         )
 
 
