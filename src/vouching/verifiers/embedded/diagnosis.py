@@ -36,7 +36,8 @@ def error_of(comparison: Comparison) -> ErrorType | None:
 def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
     """Error type of a Not Attributable claim. Fabrication if nothing more exact fits."""
     found = {error for comparison in comparisons if (error := error_of(comparison))}
-    return next((error for error in ERROR_TYPES if error in found), "fabrication")
+    last: ErrorType = "fabrication"
+    return next((error for error in ERROR_TYPES if error in found), last)
 
 
 def relation_of(attributable: bool, comparisons: Sequence[Comparison]) -> Relation:
