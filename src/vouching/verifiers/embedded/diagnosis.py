@@ -37,7 +37,7 @@ def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
     """Error type of a Not Attributable claim. Fabrication if nothing more exact fits."""
     found = {error for comparison in comparisons if (error := error_of(comparison))}
     last: ErrorType = "fabrication"
-    return next((error for error in ERROR_TYPES if error in found), last)
+    return min(found, key=ERROR_TYPES.index, default=last)
 
 
 def relation_of(attributable: bool, comparisons: Sequence[Comparison]) -> Relation:
