@@ -35,9 +35,8 @@ def error_of(comparison: Comparison) -> ErrorType | None:
 
 def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
     """Error type of a Not Attributable claim. Fabrication if nothing more exact fits."""
-    found = {error for comparison in comparisons if (error := error_of(comparison))}
-    last: ErrorType = "fabrication"
-    return min(found, key=ERROR_TYPES.index, default=last)
+    found: set[ErrorType] = {error for comparison in comparisons if (error := error_of(comparison))}
+    return min(found or {"fabrication"}, key=ERROR_TYPES.index)
 
 
 def relation_of(attributable: bool, comparisons: Sequence[Comparison]) -> Relation:
