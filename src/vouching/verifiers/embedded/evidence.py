@@ -7,10 +7,12 @@ beyond the synonym table.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from threading import Lock
 
 from vouching.text.injection import Injection, find_injections
 from vouching.text.sentences import sentence_spans
@@ -155,3 +157,32 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
             for word_stem in {stem(word) for word in words - FUNCTION_WORDS}:
                 postings.setdefault(word_stem, []).append(position)
     return SourceIndex(sources, sentences, postings, injections, frozenset(vocabulary), frozenset(titles))
+
+
+class KeptIndexes:
+    """The indexes of recent calls, so that many claims on the same sources read them once. Safe among threads."""
+
+    def __init__(self, most: int = 8, most_characters: int = 20_000_000) -> None:
+        self.most = most
+        self.most_characters = most_characters
+        self._kept: OrderedDict[tuple[Source, ...], SourceIndex] = OrderedDict()
+        self._lock = Lock()
+
+    def index(self, sources: tuple[Source, ...]) -> SourceIndex:
+        """The index of ``sources``, made if it is not kept. The newest is kept whatever its size.
+
+        >>> kept = KeptIndexes()
+        >>> kept.index((Source("It opened."),)) is kept.index((Source("It opened."),))
+        True
+        """
+        with self._lock:
+            found = self._kept.pop(sources, None)
+        found = found or index_sources(sources)
+        with self._lock:
+            self._kept[sources] = found
+            while len(self._kept) > 1 and (len(self._kept) > self.most or self._characters() > self.most_characters):
+                self._kept.popitem(last=False)
+        return found
+
+    def _characters(self) -> int:
+        return sum(len(source.text) for sources in self._kept for source in sources)

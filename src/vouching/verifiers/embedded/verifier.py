@@ -9,7 +9,6 @@ about).
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from vouching.text.sentences import sentence_spans
@@ -18,7 +17,7 @@ from vouching.verifiers.base import Outcome
 from vouching.verifiers.embedded.correction import propose
 from vouching.verifiers.embedded.decisive import decisive
 from vouching.verifiers.embedded.diagnosis import diagnose, error_of, relation_of
-from vouching.verifiers.embedded.evidence import SourceIndex, index_sources
+from vouching.verifiers.embedded.evidence import KeptIndexes, SourceIndex
 from vouching.verifiers.embedded.explanation import NOT_FOUND, align, explain
 from vouching.verifiers.embedded.features import Segment, compare_claim, measure
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
@@ -26,7 +25,6 @@ from vouching.verifiers.embedded.warnings import claim_warnings, source_warnings
 from vouching.version import __version__
 
 MODEL_NAME = "embedded:rules"
-_KEPT_INDEXES = 8
 
 
 class EmbeddedVerifier:
@@ -45,7 +43,7 @@ class EmbeddedVerifier:
     def __init__(self, threshold: float = 0.5, score_model: ScoreModel | None = None) -> None:
         self.threshold = threshold
         self._model = score_model or load_score_model()
-        self._indexes: OrderedDict[tuple[Source, ...], SourceIndex] = OrderedDict()
+        self._indexes = KeptIndexes()
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One verdict per claim, in order."""
@@ -54,7 +52,7 @@ class EmbeddedVerifier:
     def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
         """Judge one claim now, without an event loop."""
         started = time.perf_counter()
-        index = self._index(tuple(sources))
+        index = self._indexes.index(tuple(sources))
         segments = compare_claim(claim.text, index)
         score = self._score(segments, index)
         attributable = score >= self.threshold
@@ -82,17 +80,6 @@ class EmbeddedVerifier:
             provenance=Provenance(MODEL_NAME, __version__, f"logistic:{self._model.digest}"),
             usage=Usage(seconds=time.perf_counter() - started),
         )
-
-    def _index(self, sources: tuple[Source, ...]) -> SourceIndex:
-        """The index of ``sources``, kept while other claims on the same sources come in."""
-        index = self._indexes.get(sources)
-        if index is None:
-            index = self._indexes[sources] = index_sources(sources)
-            while len(self._indexes) > _KEPT_INDEXES:
-                self._indexes.popitem(last=False)
-        else:
-            self._indexes.move_to_end(sources)
-        return index
 
     def _score(self, segments: Sequence[Segment], index: SourceIndex) -> float:
         """P(Attributable). With no evidence left to compare, nothing can be attributed: 0."""
