@@ -196,7 +196,8 @@ def main() -> None:
         "calibration": {"slope": round(slope, 4), "shift": round(shift, 4)},
         "ceilings": ceilings,
         "fitted": {
-            "on": "attribution/train", "seed": SEED, "folds": FOLDS, "ridge": RIDGE, "overlap_weight": OVERLAP_WEIGHT, "sets": report,
+            "on": "attribution/train", "seed": SEED, "folds": FOLDS, "ridge": RIDGE, "overlap_weight": OVERLAP_WEIGHT,
+            "sets": report,
             "brier_held_out": round(float(brier_score_loss(y[natural], p[natural], sample_weight=even[natural])), 4),
             "date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         },

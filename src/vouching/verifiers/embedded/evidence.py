@@ -48,6 +48,15 @@ def rarity(word_stem: str) -> float:
     return table.get(word_stem, unseen)
 
 
+def is_common(word_stem: str) -> bool:
+    """True for stems of the rarity table: ordinary words rather than names.
+
+    >>> is_common("year"), is_common("lyon")
+    (True, False)
+    """
+    return word_stem in _rarities()[0]
+
+
 @cache
 def _group_members() -> dict[int, tuple[str, ...]]:
     members: dict[int, list[str]] = {}

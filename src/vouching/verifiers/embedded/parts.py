@@ -16,6 +16,8 @@ from vouching.text.dates import DateMention
 from vouching.text.entities import Entity
 from vouching.text.qualifiers import Qualifier
 from vouching.text.quantities import Quantity
+from vouching.text.words import stem
+from vouching.verifiers.embedded.evidence import is_common
 from vouching.verifiers.embedded.reading import Reading
 
 PartKind = Literal["quantity", "date", "entity", "qualifier", "predicate"]
@@ -77,7 +79,7 @@ def _values(reading: Reading) -> Iterator[tuple[PartKind, Value]]:
     covered: list[tuple[int, int]] = []
     kinds: tuple[tuple[PartKind, list[Value]], ...] = (
         ("date", [*reading.dates]),
-        ("entity", [e for e in reading.entities if e.certain and not _holds_number(reading, e)]),
+        ("entity", [e for e in reading.entities if _is_name(e) and not _holds_number(reading, e)]),
         ("quantity", [*reading.quantities]),
         ("qualifier", [*reading.qualifiers]),
     )
@@ -86,6 +88,11 @@ def _values(reading: Reading) -> Iterator[tuple[PartKind, Value]]:
             if not any(start < value.end and value.start < end for start, end in covered):
                 covered.append((value.start, value.end))
                 yield kind, value
+
+
+def _is_name(entity: Entity) -> bool:
+    """A capital at the start of a sentence makes a name only of a word that is no common one."""
+    return entity.certain or not is_common(stem(entity.text.lower()))
 
 
 def _holds_number(reading: Reading, entity: Entity) -> bool:
