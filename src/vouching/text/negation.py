@@ -16,9 +16,10 @@ from vouching.text.words import Word
 _CUES = frozenset(
     str.split("""not no never none nobody nothing nowhere neither nor without cannot can't isn't aren't wasn't
         weren't don't doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't lacks
-        lacked lack lacking unable fails failed fail failing refuses refused denies denied deny isnt wasnt didnt
-        doesnt dont cant wont absence""")
+        lacked lack lacking isnt wasnt didnt doesnt dont cant wont absence hardly barely""")
 )
+_CUES_BEFORE_TO = frozenset("unable fails failed fail failing refuses refused refuse".split())
+"""Cues only before "to": what failed alone is not denied."""
 # "not only", "no doubt", "no less than" assert rather than deny.
 _ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "matter", "merely", "just", "later"})
 # Points, colons and dashes inside a number or an abbreviation ("3.5", "10:30", "1990–95", "U.S") end nothing.
@@ -54,9 +55,9 @@ def find_negations(text: str, words: Sequence[Word]) -> list[Negation]:
     clause_ends = [match.start() for match in _CLAUSE_END.finditer(text)]
     content = [position for position, word in enumerate(words) if word.is_content]
     for position, word in enumerate(words):
-        if word.lower not in _CUES:
-            continue
         following = words[position + 1].lower if position + 1 < len(words) else ""
+        if word.lower not in _CUES and not (word.lower in _CUES_BEFORE_TO and following == "to"):
+            continue
         if following in _ASSERTING_AFTER and word.lower in ("not", "no"):
             continue
         stop = bisect_left(clause_ends, word.end)

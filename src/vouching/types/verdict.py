@@ -11,7 +11,7 @@ from vouching.types.spans import Claim, Span
 VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
-WarningKind = Literal["injection", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding"]
+WarningKind = Literal["injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding"]
 UnverifiedReason = Literal["backend", "unparsable", "truncated", "ungrounded", "refused", "input"]
 
 
@@ -193,7 +193,9 @@ class Unverified:
     """Version of this record."""
 
     def __str__(self) -> str:
-        return f"? Unverified ({self.reason}): {self.message}" + (f"\n  {self.claim.text}" if self.claim.text else "")
+        from vouching.types.display import unverified_text
+
+        return unverified_text(self)
 
     def _repr_html_(self) -> str:
         from vouching.types.display import unverified_html

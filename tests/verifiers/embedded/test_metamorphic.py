@@ -49,9 +49,10 @@ def test_no_injection_anywhere_turns_a_verdict_to_attributable(pair: tuple[str, 
         text = row["text"].replace("{claim_bare}", claim.rstrip(".")).replace("{claim}", claim)
         spots = places(source)
         for place in {0, len(source), choose.choice(spots)}:
-            spiked = f"{source[:place]} {text} {source[place:]}"
-            verdict = VERIFIER.judge(Claim(claim), [Source(spiked)])
-            assert verdict.label == "Not Attributable", (row["id"], place, spiked)
+            for gap in (" ", "\n", "\n\n"):
+                spiked = f"{source[:place]}{gap}{text}{gap}{source[place:]}"
+                verdict = VERIFIER.judge(Claim(claim), [Source(spiked)])
+                assert verdict.label == "Not Attributable", (row["id"], place, spiked)
 
 
 def test_an_injection_in_a_second_source_or_in_a_title_does_not_help_either() -> None:

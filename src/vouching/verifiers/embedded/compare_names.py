@@ -21,9 +21,11 @@ def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
             place = (alias.start, alias.end) if alias else _synonym_run(scene, value, reading)
         if place is not None:
             return Comparison(part, "equal", position, *place, *place)
-    if all(scene.index.postings.get(s) or s in scene.index.title_stems for s in stems):
+    if all(scene.index.postings.get(s) for s in stems):
         return Comparison(part, "elsewhere")
-    return _replacement(scene, part, value) or Comparison(part, "absent")
+    in_titles = all(scene.index.postings.get(s) or s in scene.index.title_stems for s in stems)
+    # A title says what a source is about; it does not overrule another name in this one's place.
+    return _replacement(scene, part, value) or Comparison(part, "elsewhere" if in_titles else "absent")
 
 
 def _find_run(reading: Reading, stems: Sequence[str]) -> tuple[int, int] | None:

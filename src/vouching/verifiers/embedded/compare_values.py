@@ -6,6 +6,8 @@ over several values.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vouching.text.dates import DateMention, compare_dates
 from vouching.text.quantities import Quantity, compare_quantities
 from vouching.verifiers.embedded.parts import Part, counted_words
@@ -14,11 +16,14 @@ from vouching.verifiers.embedded.scene import SAME_TOPIC, Comparison, Outcome, S
 
 _AGREES, _SAME_PLACE, _SAME_NOUN = 0.6, 0.7, 0.5
 """What speaks for a counterpart, beside the coverage of its sentence."""
+_THE_SAME = 0.95
+"""Share of the claim's words that a sentence must have to disagree with the one that supports the claim."""
 
 
 def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
     """The best counterpart of a quantity and how it compares."""
     best: tuple[float, Comparison] | None = None
+    conflict: tuple[int, int, int] | None = None
     for position, reading, coverage in scene.readings():
         for rival in reading.quantities:
             relation = compare_quantities(value, rival)
@@ -29,6 +34,8 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
             # Two bare numbers count the same thing; so do two numbers with one noun.
             same_noun = scene.same_meaning(part.words, reading, words) if part.words else not words
             same_place = scene.same_meaning(_after(scene.claim, part.value_end), reading, _after(reading, rival.end))
+            if not agrees and same_place and _speaks_of_all(scene, position):
+                conflict = conflict or (position, rival.start, rival.end)
             related = same_noun or same_place or bool(value.unit)
             if not agrees and not (position == scene.home and scene.topic >= SAME_TOPIC and related):
                 continue
@@ -36,12 +43,13 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
             if best is None or rank > best[0]:
                 outcome = _outcome(scene, agrees, coverage)
                 best = rank, Comparison(part, outcome, position, rival.start, end, rival.start, rival.end)
-    return best[1] if best else scene.anywhere(part)
+    return _with_conflict(best[1], conflict) if best else scene.anywhere(part)
 
 
 def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
     """The best counterpart of a date or duration and how it compares."""
     best: tuple[float, Comparison] | None = None
+    conflict: tuple[int, int, int] | None = None
     for position, reading, coverage in scene.readings():
         for rival in reading.dates:
             relation = compare_dates(value, rival)
@@ -51,6 +59,8 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
             same_place = scene.same_meaning(
                 _before(scene.claim, part.value_start), reading, _before(reading, rival.start)
             )
+            if not agrees and relation == "differs" and same_place and _speaks_of_all(scene, position):
+                conflict = conflict or (position, rival.start, rival.end)
             twin = _nearly_the_same(value, rival)
             on_topic = position == scene.home and (scene.topic >= SAME_TOPIC or twin)
             if not agrees and not on_topic:
@@ -60,7 +70,17 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
                 outcome = "absent" if relation == "more_specific" else _outcome(scene, agrees, coverage)
                 start = _with_word_before(reading, rival.start) if same_place and part.words else rival.start
                 best = rank, Comparison(part, outcome, position, start, rival.end, rival.start, rival.end)
-    return best[1] if best else scene.anywhere(part)
+    return _with_conflict(best[1], conflict) if best else scene.anywhere(part)
+
+
+def _speaks_of_all(scene: Scene, sentence: int) -> bool:
+    """Whether a sentence has all the claim's words beside values and names: it says the same of another value."""
+    return scene.topic_in([sentence]) >= _THE_SAME
+
+
+def _with_conflict(found: Comparison, conflict: tuple[int, int, int] | None) -> Comparison:
+    elsewhere = conflict is not None and conflict[0] != found.sentence
+    return replace(found, rival=conflict) if found.outcome == "equal" and elsewhere else found
 
 
 def _outcome(scene: Scene, agrees: bool, coverage: float) -> Outcome:

@@ -11,7 +11,15 @@ from vouching.text.words import antonyms
 from vouching.verifiers.embedded.focus import Lookup
 from vouching.verifiers.embedded.parts import Part
 from vouching.verifiers.embedded.reading import Reading
-from vouching.verifiers.embedded.scene import SAME_STATEMENT, SAME_TOPIC, Comparison, Outcome, Scene, occurrences
+from vouching.verifiers.embedded.scene import (
+    SAME_STATEMENT,
+    SAME_TOPIC,
+    SOME_TOPIC,
+    Comparison,
+    Outcome,
+    Scene,
+    occurrences,
+)
 
 _NEAR = 3
 """Words between neighbours, at most."""
@@ -41,7 +49,7 @@ def compare_qualifier(scene: Scene, part: Part, value: Qualifier) -> Comparison:
         if same is not None:
             return Comparison(part, "elsewhere", position, same.start, same.end, same.start, same.end)
     denied = is_negated(value.start, scene.claim.negations)
-    if value.is_hedge or denied or scene.topic < SAME_TOPIC:
+    if value.is_hedge or denied:
         return Comparison(part, "elsewhere")
     if relation == "stronger":
         weaker = same_scale[0]
@@ -114,7 +122,7 @@ def _hedge_before(scene: Scene, place: int, reading: Reading) -> int | None:
 
 
 def _missing_word(scene: Scene, position: int, lookup: Lookup) -> _Found:
-    if scene.home is not None and scene.topic >= SAME_TOPIC:
+    if scene.home is not None and scene.topic >= SOME_TOPIC:
         reading = scene.index.read(scene.home)
         denied = is_negated(scene.claim.words[position].start, scene.claim.negations)
         opposites = antonyms().get(lookup.stem, frozenset())

@@ -3,7 +3,8 @@
 A sum of features lets a long, well-covered claim drown one wrong number, or a name that the sources do not have. So
 each kind of difference below puts a ceiling on the score: the share of training claims with such a difference that
 were Attributable after all. People label an overstating qualifier either way; its ceiling follows SEVA's taxonomy
-instead, which counts an added intensifier as an error (Fig. 4, case F3).
+instead, which counts an added intensifier as an error (Fig. 4, case F3). A claim copied word for word gets a floor in
+the same way.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from vouching.text.qualifiers import Qualifier
+from vouching.verifiers.embedded.evidence import SourceIndex
+from vouching.verifiers.embedded.features import Segment
 from vouching.verifiers.embedded.scene import Comparison
 
 Decisive = Literal[
     "quantity_differs", "quantity_absent", "date_differs", "date_absent", "entity_differs", "entity_absent",
-    "opposite", "negated", "overstated",
+    "opposite", "negated", "unhedged", "overstated",
 ]  # fmt: skip
 _FITTED: dict[tuple[str, str], Decisive] = {
     ("quantity", "differs"): "quantity_differs",
@@ -26,12 +29,13 @@ _FITTED: dict[tuple[str, str], Decisive] = {
     ("entity", "differs"): "entity_differs",
     ("entity", "absent"): "entity_absent",
 }
-FITTED_KINDS: tuple[Decisive, ...] = (*_FITTED.values(), "opposite", "negated")
+FITTED_KINDS: tuple[Decisive, ...] = (*_FITTED.values(), "opposite", "negated", "unhedged")
 """Kinds whose ceiling is fitted."""
 
 OVERSTATED_CEILING = 0.48
 """Set by the taxonomy, not fitted."""
 _INTENSIFIER_STRENGTH = 0.8
+_FEWEST_WORDS = 4
 _ABSOLUTES = ("all", "every", "everyone", "everybody", "always")
 
 
@@ -41,7 +45,7 @@ def decisive(comparisons: Sequence[Comparison]) -> Iterator[Decisive]:
         kind = _FITTED.get((comparison.part.kind, comparison.outcome))
         if kind is not None:
             yield kind
-        elif comparison.outcome == "opposite" or comparison.outcome == "negated":
+        elif comparison.outcome in ("opposite", "negated", "unhedged"):
             yield comparison.outcome
         elif comparison.outcome == "overstated" and _is_intensifier(comparison):
             yield "overstated"
@@ -52,3 +56,13 @@ def _is_intensifier(comparison: Comparison) -> bool:
     if not isinstance(value, Qualifier):
         return False
     return value.word in _ABSOLUTES or (value.scale == "degree" and value.strength >= _INTENSIFIER_STRENGTH)
+
+
+def is_verbatim(segments: Sequence[Segment], index: SourceIndex) -> bool:
+    """True if every sentence of the claim is a whole sentence of the sources, word for word."""
+    return all(
+        len(segment.reading.words) >= _FEWEST_WORDS
+        and bool(segment.focus.sentences)
+        and [w.lower for w in segment.reading.words] == [w.lower for w in index.read(segment.focus.sentences[0]).words]
+        for segment in segments
+    )

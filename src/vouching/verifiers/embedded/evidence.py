@@ -16,7 +16,7 @@ from threading import Lock
 
 from vouching.text.injection import Injection, find_injections
 from vouching.text.sentences import sentence_spans
-from vouching.text.words import FUNCTION_WORDS, antonyms, lower_words, stem, synonym_groups
+from vouching.text.words import FUNCTION_WORDS, lower_words, stem, synonym_groups
 from vouching.types import Source, Span
 from vouching.verifiers.embedded.reading import Reading, read
 
@@ -95,6 +95,8 @@ class SourceIndex:
 
     sources: Sequence[Source]
     """The sources, in the caller's order."""
+    texts: list[str]
+    """Their texts with blanks where a sentence addresses the verdict: what is read, at the sources' own offsets."""
     sentences: list[Sentence]
     """All sentences that may serve as evidence."""
     postings: dict[str, list[int]]
@@ -110,7 +112,7 @@ class SourceIndex:
         """Close reading of one sentence, kept for the next claim."""
         sentence = self.sentences[position]
         if sentence.reading is None:
-            text = self.sources[sentence.source].text[sentence.start : sentence.end]
+            text = self.texts[sentence.source][sentence.start : sentence.end]
             sentence.reading = read(text, sentence.start)
         return sentence.reading
 
@@ -133,10 +135,6 @@ class SourceIndex:
             close |= found
         return exact, close - exact
 
-    def has_opposite(self, word_stem: str, position: int) -> bool:
-        """True if the sentence has an opposite of the stem."""
-        return any(position in self.postings.get(other, ()) for other in antonyms().get(word_stem, ()))
-
 
 def index_sources(sources: Sequence[Source]) -> SourceIndex:
     """Index the sentences of ``sources``, leaving out those that address the verdict.
@@ -145,27 +143,44 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
     >>> len(index.sentences), len(index.injections)
     (1, 1)
     """
+    texts: list[str] = []
     sentences: list[Sentence] = []
     postings: dict[str, list[int]] = {}
     injections: list[tuple[int, Injection]] = []
     titles: set[str] = set()
     vocabulary: set[str] = set()
     for number, source in enumerate(sources):
-        spans = sentence_spans(source.text)
-        flagged = find_injections(source.text, spans)
-        excluded = {(found.start, found.end) for found in flagged}
+        text, flagged = _without_injections(source.text)
+        texts.append(text)
         injections.extend((number, found) for found in flagged)
-        titles.update(stem(word) for word in lower_words(source.title))
-        for start, end in spans:
-            words = set(lower_words(source.text, start, end))
-            if (start, end) in excluded or not words:
+        if not find_injections(source.title, sentence_spans(source.title)):
+            titles.update(stem(word) for word in lower_words(source.title))
+        for start, end in sentence_spans(text):
+            words = set(lower_words(text, start, end))
+            if not words:
                 continue
             position = len(sentences)
             sentences.append(Sentence(number, start, end))
             vocabulary |= words
             for word_stem in {stem(word) for word in words - FUNCTION_WORDS}:
                 postings.setdefault(word_stem, []).append(position)
-    return SourceIndex(sources, sentences, postings, injections, frozenset(vocabulary), frozenset(titles))
+    return SourceIndex(sources, texts, sentences, postings, injections, frozenset(vocabulary), frozenset(titles))
+
+
+def _without_injections(text: str) -> tuple[str, list[Injection]]:
+    """``text`` with blanks in place of each sentence that addresses the verdict, and those sentences.
+
+    The line breaks around such a sentence go with it: what it was put into becomes one sentence again.
+    """
+    flagged = find_injections(text, sentence_spans(text))
+    for found in flagged:
+        start, end = found.start, found.end
+        while start > 0 and text[start - 1].isspace():
+            start -= 1
+        while end < len(text) and text[end].isspace():
+            end += 1
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text, flagged
 
 
 class KeptIndexes:

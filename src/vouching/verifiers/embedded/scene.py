@@ -28,6 +28,8 @@ _STATUS: dict[Outcome, Status] = {
 
 SAME_TOPIC = 0.5
 """Share of the claim's words (values and names aside) that a sentence must cover before a difference in it counts."""
+SOME_TOPIC = 0.25
+"""Share it must cover before an opposite in it counts; the word that has the opposite is itself not covered."""
 SAME_STATEMENT = 0.6
 """Share it must cover before another word in the same slot counts as a replacement."""
 
@@ -50,6 +52,8 @@ class Comparison:
     """Where the counterpart of the value itself starts."""
     value_end: int = 0
     """Where the counterpart of the value itself ends."""
+    rival: tuple[int, int, int] | None = None
+    """Sentence, start and end of another value in the same place, where the sources disagree with each other."""
 
     @property
     def status(self) -> Status:
@@ -73,6 +77,10 @@ class Scene:
     @cached_property
     def topic(self) -> float:
         """Share of the claim's words outside values and names that its home sentence covers; in [0, 1]."""
+        return self.topic_in(self.focus.sentences[:1])
+
+    def topic_in(self, sentences: Sequence[int]) -> float:
+        """Share of the claim's words outside values and names that ``sentences`` cover; in [0, 1]."""
         values = [(p.value_start, p.value_end) for p in self.parts if p.kind in ("quantity", "date", "entity")]
         words = [
             word
@@ -80,8 +88,8 @@ class Scene:
             if not any(start <= self.claim.words[word.position].start < end for start, end in values)
         ]
         if not words:
-            return self.focus.coverage(self.focus.sentences[:1])
-        found = sum(word.weight * word.found_in(self.focus.sentences[:1]) for word in words)
+            return self.focus.coverage(sentences)
+        found = sum(word.weight * word.found_in(sentences) for word in words)
         return found / sum(word.weight for word in words)
 
     @cached_property

@@ -52,6 +52,8 @@ class ScoreModel:
     """Platt shift."""
     ceilings: Mapping[str, float]
     """Highest probability by kind of decisive difference, below one half."""
+    verbatim_floor: float
+    """Lowest probability of a claim that is copied word for word."""
     digest: str
     """First 12 hexadecimal digits of the file's SHA-256."""
 
@@ -59,10 +61,10 @@ class ScoreModel:
         """Z of the features, before calibration."""
         return self.intercept + sum(t.weight * (features[t.name] - t.mean) / t.scale for t in self.terms)
 
-    def probability(self, features: Mapping[str, float], decisive: Iterable[str] = ()) -> float:
+    def probability(self, features: Mapping[str, float], decisive: Iterable[str] = (), verbatim: bool = False) -> float:
         """Calibrated P(Attributable), in (0, 1), below the ceilings of the ``decisive`` differences.
 
-        >>> model = ScoreModel(0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3}, digest="")
+        >>> model = ScoreModel(0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3}, 0.9, digest="")
         >>> round(model.probability({"coverage": 0.75}), 4)  # z = 2, 1 / (1 + exp(-2))
         0.8808
         >>> round(model.probability({"coverage": 0.75}, ["negated"]), 4)  # 0.3 * (0.7 + 0.3 * 0.8808)
@@ -70,6 +72,8 @@ class ScoreModel:
         """
         free = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, self.slope * self.logit(features) + self.shift))))
         ceiling = min((self.ceilings[kind] for kind in decisive), default=1.0)
+        if ceiling == 1.0 and verbatim:
+            return max(free, self.verbatim_floor)
         # Below the ceiling the better covered claim still scores higher.
         return min(free, ceiling * (1.0 - ORDER_KEPT + ORDER_KEPT * free)) if ceiling < 1.0 else free
 
@@ -91,6 +95,7 @@ def load_score_model() -> ScoreModel:
             platt["slope"],
             platt["shift"],
             record["ceilings"],
+            record["verbatim_floor"],
             hashlib.sha256(raw).hexdigest()[:12],
         )
     except (OSError, KeyError, ValueError, TypeError) as error:

@@ -8,6 +8,7 @@ about).
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 
@@ -15,16 +16,18 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Provenance, ReasoningStep, Source, Usage, Verdict
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.embedded.correction import propose
-from vouching.verifiers.embedded.decisive import decisive
+from vouching.verifiers.embedded.decisive import decisive, is_verbatim
 from vouching.verifiers.embedded.diagnosis import diagnose, error_of, relation_of
 from vouching.verifiers.embedded.evidence import KeptIndexes, SourceIndex
 from vouching.verifiers.embedded.explanation import NOT_FOUND, align, explain
 from vouching.verifiers.embedded.features import Segment, compare_claim, measure
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
-from vouching.verifiers.embedded.warnings import claim_warnings, source_warnings
+from vouching.verifiers.embedded.warnings import claim_warnings, conflict_warnings, source_warnings
 from vouching.version import __version__
 
 MODEL_NAME = "embedded:rules"
+_LONG_SOURCES = 50_000
+"""Characters."""
 
 
 class EmbeddedVerifier:
@@ -46,8 +49,10 @@ class EmbeddedVerifier:
         self._indexes = KeptIndexes()
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
-        """One verdict per claim, in order."""
-        return [self.judge(claim, sources) for claim in claims]
+        """One verdict per claim, in order. Long sources are read in a thread, so that the event loop stays free."""
+        if sum(len(source.text) for source in sources) < _LONG_SOURCES:
+            return [self.judge(claim, sources) for claim in claims]
+        return await asyncio.to_thread(lambda: [self.judge(claim, sources) for claim in claims])
 
     def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
         """Judge one claim now, without an event loop."""
@@ -76,7 +81,11 @@ class EmbeddedVerifier:
             error_type=error,
             fix_suggestion=fix,
             revised_claim=revised,
-            warnings=(*source_warnings(index), *claim_warnings(claim.text, attributable, comparisons)),
+            warnings=(
+                *source_warnings(index),
+                *conflict_warnings(comparisons, index),
+                *claim_warnings(claim.text, attributable, comparisons),
+            ),
             provenance=Provenance(MODEL_NAME, __version__, f"logistic:{self._model.digest}"),
             usage=Usage(seconds=time.perf_counter() - started),
         )
@@ -86,7 +95,7 @@ class EmbeddedVerifier:
         if not segments or not index.sentences:
             return 0.0
         comparisons = [comparison for segment in segments for comparison in segment.comparisons]
-        return self._model.probability(measure(segments, index), decisive(comparisons))
+        return self._model.probability(measure(segments, index), decisive(comparisons), is_verbatim(segments, index))
 
     def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
         """The first proposed edit whose result comes out Attributable."""

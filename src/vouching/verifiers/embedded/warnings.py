@@ -32,6 +32,16 @@ def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
             yield VerdictWarning("unread", f"{source.id} is empty: there is nothing to attribute to.")
 
 
+def conflict_warnings(comparisons: Sequence[Comparison], index: SourceIndex) -> Iterator[VerdictWarning]:
+    """Places where one sentence supports the claim and another, in the same words, has another value."""
+    for comparison in comparisons:
+        if comparison.rival is not None:
+            span = index.span(*comparison.rival)
+            yield VerdictWarning(
+                "conflict", f'The sources disagree: {span.source_id} also says "{span.text}" in the same place.', span
+            )
+
+
 def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Comparison]) -> Iterator[VerdictWarning]:
     """Language, questions, and verdicts that disagree with one of their own steps."""
     if not _looks_english(claim):

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vouching.errors import WeightsError
+from vouching.verifiers.embedded import scoring
+from vouching.verifiers.embedded.scoring import ScoreModel, Term, load_score_model
+
+MODEL = ScoreModel(
+    0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3, "date_differs": 0.4}, digest=""
+)  # fmt: skip
+COVERED = {"coverage": 0.75}
+"""z = 2 * (0.75 - 0.5) / 0.25 = 2, so that p = 1 / (1 + exp(-2)) = 0.880797."""
+RECORD = {
+    "format": 1,
+    "intercept": 0.5,
+    "terms": [{"name": "coverage", "weight": 2.0, "mean": 0.5, "scale": 0.25}],
+    "calibration": {"slope": 2.0, "shift": -1.0},
+    "ceilings": {"negated": 0.3},
+}
+
+
+def test_z_adds_each_feature_in_standard_deviations_to_the_intercept() -> None:
+    two = ScoreModel(0.5, (Term("a", 2.0, 0.5, 0.25), Term("b", -1.0, 1.0, 2.0)), 1.0, 0.0, {}, digest="")
+    # 0.5 + 2 * (0.75 - 0.5) / 0.25 - 1 * (5 - 1) / 2 = 0.5 + 2 - 2
+    assert two.logit({"a": 0.75, "b": 5.0}) == pytest.approx(0.5)
+
+
+def test_a_probability_is_the_logistic_function_of_z() -> None:
+    assert MODEL.probability({"coverage": 0.5}) == 0.5  # z = 0
+    assert MODEL.probability(COVERED) == pytest.approx(0.880797, abs=1e-6)
+
+
+def test_calibration_stretches_and_shifts_z() -> None:
+    model = ScoreModel(0.0, MODEL.terms, 2.0, -1.0, {}, digest="")
+    # z = 2 * (0.625 - 0.5) / 0.25 = 1; 2 * 1 - 1 = 1; 1 / (1 + exp(-1)) = 0.731059
+    assert model.probability({"coverage": 0.625}) == pytest.approx(0.731059, abs=1e-6)
+
+
+def test_a_decisive_difference_keeps_the_probability_below_its_ceiling() -> None:
+    # ORDER_KEPT is 0.3: 0.3 * (0.7 + 0.3 * 0.880797) = 0.289272
+    assert MODEL.probability(COVERED, ["negated"]) == pytest.approx(0.289272, abs=1e-6)
+
+
+def test_of_several_decisive_differences_the_lowest_ceiling_holds() -> None:
+    # 0.4 * (0.7 + 0.3 * 0.880797) = 0.385696
+    assert MODEL.probability(COVERED, ["date_differs"]) == pytest.approx(0.385696, abs=1e-6)
+    assert MODEL.probability(COVERED, ["date_differs", "negated"]) == MODEL.probability(COVERED, ["negated"])
+
+
+def test_a_decisive_difference_never_raises_a_probability() -> None:
+    # z = -4, p = 0.017986; the ceiling alone would allow 0.3 * (0.7 + 0.3 * 0.017986) = 0.2116
+    assert MODEL.probability({"coverage": 0.0}, ["negated"]) == pytest.approx(0.017986, abs=1e-6)
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5), st.sets(st.sampled_from(["negated", "date_differs"])))
+def test_the_better_covered_claim_never_scores_lower_whatever_differs(
+    one: float, other: float, kinds: set[str]
+) -> None:
+    low, high = (MODEL.probability({"coverage": c}, kinds) for c in sorted((one, other)))
+    assert low <= high
+
+
+@given(st.floats(-1e12, 1e12), st.sets(st.sampled_from(["negated", "date_differs"])))
+def test_a_probability_is_never_certain_and_stays_below_every_ceiling(coverage: float, kinds: set[str]) -> None:
+    probability = MODEL.probability({"coverage": coverage}, kinds)
+    assert 0.0 < probability < 1.0
+    assert all(probability < MODEL.ceilings[kind] for kind in kinds)
+
+
+def test_the_shipped_model_has_ceilings_below_one_half_and_names_its_file() -> None:
+    model = load_score_model()
+    raw = files("vouching.verifiers.embedded").joinpath("weights", "rules.json").read_bytes()
+    assert model.digest == hashlib.sha256(raw).hexdigest()[:12]
+    assert all(0 < ceiling < 0.5 for ceiling in model.ceilings.values())
+    assert all(term.scale > 0 and math.isfinite(term.weight) for term in model.terms)
+
+
+@pytest.fixture
+def weights_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that is read in place of the shipped one; it does not exist yet."""
+    monkeypatch.setattr(scoring, "files", lambda _package: tmp_path)  # pyright: ignore[reportUnknownLambdaType]
+    (tmp_path / "weights").mkdir()
+    return tmp_path / "weights" / "rules.json"
+
+
+def test_a_model_is_read_from_its_file(weights_file: Path) -> None:
+    weights_file.write_text(json.dumps(RECORD))
+    model = load_score_model.__wrapped__()
+    # z = 0.5 + 2 * (0.75 - 0.5) / 0.25 = 2.5; 2 * 2.5 - 1 = 4; 1 / (1 + exp(-4)) = 0.982014
+    assert model.probability(COVERED) == pytest.approx(0.982014, abs=1e-6)
+    assert model.ceilings == {"negated": 0.3}
+
+
+def test_a_missing_file_says_which_and_what_to_do(weights_file: Path) -> None:
+    with pytest.raises(WeightsError, match=r"rules\.json .*FileNotFoundError.*reinstall"):
+        load_score_model.__wrapped__()
+
+
+def test_a_file_of_another_version_says_which_was_wanted(weights_file: Path) -> None:
+    weights_file.write_text(json.dumps(RECORD | {"format": 2}))
+    with pytest.raises(WeightsError, match=r"format 2, wanted 1"):
+        load_score_model.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"null",
+        b"{}",
+        json.dumps(RECORD | {"terms": 5}).encode(),
+        json.dumps(RECORD | {"terms": [{"name": "coverage"}]}).encode(),
+        json.dumps(RECORD | {"calibration": None}).encode(),
+        json.dumps({k: v for k, v in RECORD.items() if k != "ceilings"}).encode(),
+    ],
+)
+def test_a_damaged_file_is_an_error_of_the_weights(weights_file: Path, content: bytes) -> None:
+    weights_file.write_bytes(content)
+    with pytest.raises(WeightsError, match="reinstall"):
+        load_score_model.__wrapped__()
