@@ -18,7 +18,7 @@ _CUES = frozenset(
         weren't don't doesn't didn't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't ain't lacks
         lacked lack lacking isnt wasnt didnt doesnt dont cant wont absence hardly barely""")
 )
-_CUES_BEFORE_TO = frozenset("unable fails failed fail failing refuses refused refuse".split())
+_CUES_BEFORE_TO = frozenset("yet unable fails failed fail failing refuses refused refuse".split())
 """Cues only before "to": what failed alone is not denied."""
 # "not only", "no doubt", "no less than" assert rather than deny.
 _ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "matter", "merely", "just", "later"})

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import permutations
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 # One CJK character is one word (they are written without spaces); otherwise letters and digits, with inner apostrophes,
@@ -196,11 +197,10 @@ def antonyms() -> Mapping[str, frozenset[str]]:
     """
     pairs: dict[str, set[str]] = {}
     for line in _lexicon_lines("antonyms.txt"):
-        left, right = ([stem(word) for word in side.split()] for side in line.split("|"))
-        for one in left:
-            for other in right:
-                pairs.setdefault(one, set()).add(other)
-                pairs.setdefault(other, set()).add(one)
+        sides = [[stem(word) for word in side.split()] for side in line.split("|")]
+        for left, right in permutations(sides, 2):
+            for one in left:
+                pairs.setdefault(one, set()).update(word for word in right if word != one)
     return {word: frozenset(others) for word, others in pairs.items()}
 
 

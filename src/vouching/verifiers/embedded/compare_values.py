@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vouching.text.dates import DateMention, compare_dates
+from vouching.text.negation import is_negated
 from vouching.text.quantities import Quantity, compare_quantities
 from vouching.verifiers.embedded.parts import Part, counted_words
 from vouching.verifiers.embedded.reading import Reading
 from vouching.verifiers.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene
 
-_AGREES, _SAME_PLACE, _SAME_NOUN = 0.6, 0.7, 0.5
+_AGREES, _SAME_PLACE, _SAME_NOUN, _SAME_UNIT = 0.6, 0.7, 0.5, 0.3
 """What speaks for a counterpart, beside the coverage of its sentence."""
 _THE_SAME = 0.95
 """Share of the claim's words that a sentence must have to disagree with the one that supports the claim."""
@@ -29,7 +30,7 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
             relation = compare_quantities(value, rival)
             if relation == "incomparable":
                 continue
-            agrees = relation in ("equal", "close")
+            agrees = relation in ("equal", "close") and not _denied(scene, value.start, reading, rival.start)
             end, words = counted_words(reading, rival.end, set())
             # Two bare numbers count the same thing; so do two numbers with one noun.
             same_noun = scene.same_meaning(part.words, reading, words) if part.words else not words
@@ -39,7 +40,10 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
             related = same_noun or same_place or bool(value.unit)
             if not agrees and not (position == scene.home and scene.topic >= SAME_TOPIC and related):
                 continue
-            rank = coverage + _SAME_NOUN * same_noun + _SAME_PLACE * same_place + _AGREES * agrees
+            same_unit = bool(value.unit) and value.unit == rival.unit
+            rank = (
+                coverage + _SAME_UNIT * same_unit + _SAME_NOUN * same_noun + _SAME_PLACE * same_place + _AGREES * agrees
+            )
             if best is None or rank > best[0]:
                 outcome = _outcome(scene, agrees, coverage)
                 best = rank, Comparison(part, outcome, position, rival.start, end, rival.start, rival.end)
@@ -55,7 +59,7 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
             relation = compare_dates(value, rival)
             if relation == "incomparable":
                 continue
-            agrees = relation in ("equal", "compatible")
+            agrees = relation in ("equal", "compatible") and not _denied(scene, value.start, reading, rival.start)
             same_place = scene.same_meaning(
                 _before(scene.claim, part.value_start), reading, _before(reading, rival.start)
             )
@@ -71,6 +75,11 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
                 start = _with_word_before(reading, rival.start) if same_place and part.words else rival.start
                 best = rank, Comparison(part, outcome, position, start, rival.end, rival.start, rival.end)
     return _with_conflict(best[1], conflict) if best else scene.anywhere(part)
+
+
+def _denied(scene: Scene, here: int, reading: Reading, there: int) -> bool:
+    """Whether one side denies the value and the other does not ("not $5 but $6")."""
+    return is_negated(here, scene.claim.negations) != is_negated(there, reading.negations)
 
 
 def _speaks_of_all(scene: Scene, sentence: int) -> bool:

@@ -19,8 +19,12 @@ from vouching.verifiers.embedded.scene import (
     Outcome,
     Scene,
     occurrences,
+    opposed,
 )
 
+_HARDLY_ANY, _MANY = 0.2, 0.6
+"""Strengths of a qualifier that denies ("few") what one that affirms ("most") says."""
+_LESSER = frozenset("one second third fourth fifth vice deputy acting former associated allegedly".split())
 _NEAR = 3
 """Words between neighbours, at most."""
 
@@ -42,6 +46,9 @@ def compare_qualifier(scene: Scene, part: Part, value: Qualifier) -> Comparison:
     relation = compare_qualifiers(value, reading.qualifiers)
     same_scale = [q for q in reading.qualifiers if q.scale == value.scale]
     twin = next((q for q in same_scale if q.strength >= value.strength), None)
+    if value.strength <= _HARDLY_ANY and same_scale and min(q.strength for q in same_scale) >= _MANY:
+        strong = same_scale[0]
+        return Comparison(part, "opposite", home, strong.start, strong.end, strong.start, strong.end)
     if relation in ("equal", "weaker") and twin is not None:
         return Comparison(part, "equal", home, twin.start, twin.end, twin.start, twin.end)
     for position, other, _ in scene.readings():
@@ -105,13 +112,23 @@ def _compare_word(scene: Scene, position: int) -> _Found:
         one_sided = bool(scene.claim.negations) != bool(reading.negations)
         if not agreeing and one_sided and scene.topic >= SAME_TOPIC:
             return _Found("negated", sentence, (start, end))
+        if opposed(scene.claim, word.start, reading, start):
+            return _Found("opposite", sentence, (start, end))
         hedge = _hedge_before(scene, place, reading)
         return _Found("equal", sentence, (start, end)) if hedge is None else _Found("unhedged", sentence, (hedge, end))
     return _missing_word(scene, position, lookup)
 
 
 def _hedge_before(scene: Scene, place: int, reading: Reading) -> int | None:
-    """Offset of a hedge ("may", "could") right before a word of the source, if the claim has none of its kind."""
+    """Offset of what weakens a word of the source, if the claim has nothing of the kind.
+
+    A hedge ("may", "could") or a rank ("one of the", "second", "vice") right before it.
+    """
+    ours = {word.lower for word in scene.claim.words}
+    before = reading.words[max(0, place - 3) : place]
+    weaker = next((w for w in before if w.lower in _LESSER and w.lower not in ours), None)
+    if weaker is not None and (weaker.lower != "one" or (before[-2:-1] and before[-2].lower == "of")):
+        return weaker.start
     if any(q.scale == "certainty" for q in scene.claim.qualifiers):
         return None
     for word in reading.words[max(0, place - 2) : place]:
@@ -130,9 +147,13 @@ def _missing_word(scene: Scene, position: int, lookup: Lookup) -> _Found:
             if other.stem in opposites or is_negative_form(other.stem, lookup.stem):
                 same = denied == is_negated(other.start, reading.negations)
                 return _Found("opposite" if same else "equal", scene.home, (other.start, other.end))
-        rival = _slot(scene, position, reading) if scene.topic >= SAME_STATEMENT else None
+        rival = _slot(scene, position, reading)
         if rival is not None:
-            return _Found("replaced", scene.home, rival)
+            # Two capitals in one slot are two names, also where a sentence begins.
+            if scene.claim.text[scene.claim.words[position].start].isupper() and reading.text[rival[0]].isupper():
+                return _Found("differs", scene.home, rival)
+            if scene.topic >= SAME_STATEMENT:
+                return _Found("replaced", scene.home, rival)
     return _Found("elsewhere" if lookup.exact or lookup.close else "absent")
 
 

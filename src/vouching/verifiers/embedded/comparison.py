@@ -16,14 +16,7 @@ from vouching.text.quantities import Quantity
 from vouching.verifiers.embedded.compare_names import compare_name
 from vouching.verifiers.embedded.compare_values import compare_date, compare_quantity
 from vouching.verifiers.embedded.compare_words import compare_predicate, compare_qualifier
-from vouching.verifiers.embedded.reading import Reading
-from vouching.verifiers.embedded.scene import Comparison, Scene
-
-_OPPOSED = frozenset(
-    {("before", "after"), ("above", "below"), ("over", "under"), ("for", "against"), ("with", "without"),
-     ("inside", "outside"), ("within", "after"), ("on", "off")}
-)  # fmt: skip
-_SKIPPED = frozenset("the a an his her its their our my your this that these those".split())
+from vouching.verifiers.embedded.scene import Comparison, Scene, opposed
 
 
 def compare_parts(scene: Scene) -> Iterator[Comparison]:
@@ -42,18 +35,11 @@ def compare_parts(scene: Scene) -> Iterator[Comparison]:
 
 
 def _is_opposed(scene: Scene, comparison: Comparison) -> bool:
-    """True where the claim and the source put opposite prepositions before the same thing ("before", "after" meals)."""
-    if comparison.outcome != "equal" or comparison.sentence is None or not comparison.value_end:
+    """True where the claim and the source put opposite prepositions before the same value or name."""
+    if comparison.part.kind == "predicate" or comparison.outcome != "equal" or comparison.sentence is None:
         return False
-    ours = _preposition(scene.claim, comparison.part.value_start)
-    theirs = _preposition(scene.index.read(comparison.sentence), comparison.value_start)
-    return (ours, theirs) in _OPPOSED or (theirs, ours) in _OPPOSED
-
-
-def _preposition(reading: Reading, offset: int) -> str:
-    """The word right before ``offset``, articles and possessives skipped."""
-    earlier = [w.lower for w in reading.words if w.end <= offset and w.lower not in _SKIPPED]
-    return earlier[-1] if earlier else ""
+    source = scene.index.read(comparison.sentence)
+    return opposed(scene.claim, comparison.part.value_start, source, comparison.value_start)
 
 
 def _compare(scene: Scene) -> Iterator[Comparison]:

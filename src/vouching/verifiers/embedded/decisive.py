@@ -27,9 +27,10 @@ _FITTED: dict[tuple[str, str], Decisive] = {
     ("date", "differs"): "date_differs",
     ("date", "absent"): "date_absent",
     ("entity", "differs"): "entity_differs",
+    ("predicate", "differs"): "entity_differs",
     ("entity", "absent"): "entity_absent",
 }
-FITTED_KINDS: tuple[Decisive, ...] = (*_FITTED.values(), "opposite", "negated", "unhedged")
+FITTED_KINDS: tuple[Decisive, ...] = (*dict.fromkeys(_FITTED.values()), "opposite", "negated", "unhedged")
 """Kinds whose ceiling is fitted."""
 
 OVERSTATED_CEILING = 0.48
@@ -55,6 +56,8 @@ def _is_intensifier(comparison: Comparison) -> bool:
     value = comparison.part.value
     if not isinstance(value, Qualifier):
         return False
+    if comparison.value_end:  # the source has a weaker one in its place
+        return True
     return value.word in _ABSOLUTES or (value.scale == "degree" and value.strength >= _INTENSIFIER_STRENGTH)
 
 

@@ -119,3 +119,22 @@ def occurrences(lookup: Lookup, reading: Reading) -> list[int]:
     if exact:
         return exact
     return [place for group in lookup.groups for place in reading.groups.get(group, ())]
+
+
+_OPPOSED = frozenset(
+    {("before", "after"), ("above", "below"), ("over", "under"), ("for", "against"), ("with", "without"),
+     ("inside", "outside"), ("within", "after"), ("on", "off")}
+)  # fmt: skip
+_SKIPPED = frozenset("the a an his her its their our my your this that these those".split())
+
+
+def opposed(claim: Reading, here: int, source: Reading, there: int) -> bool:
+    """Whether opposite prepositions ("before", "after") stand at ``here`` in the claim and ``there`` in the source."""
+    ours, theirs = _word_before(claim, here), _word_before(source, there)
+    return (ours, theirs) in _OPPOSED or (theirs, ours) in _OPPOSED
+
+
+def _word_before(reading: Reading, offset: int) -> str:
+    """The word right before ``offset``, articles and possessives skipped."""
+    earlier = (w.lower for w in reversed(reading.words) if w.end <= offset and w.lower not in _SKIPPED)
+    return next(earlier, "")
