@@ -21,7 +21,7 @@ _CUES = frozenset(
 _CUES_BEFORE_TO = frozenset("yet unable fails failed fail failing refuses refused refuse".split())
 """Cues only before "to": what failed alone is not denied."""
 # "not only", "no doubt", "no less than" assert rather than deny.
-_ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "matter", "merely", "just", "later"})
+_ASSERTING_AFTER = frozenset({"only", "doubt", "less", "fewer", "more", "matter", "merely", "just", "later"})
 # Points, colons and dashes inside a number or an abbreviation ("3.5", "10:30", "1990–95", "U.S") end nothing.
 _CLAUSE_END = re.compile(
     r"\.(?!\w)|[:–](?!\d)|[;!?()—]|,\s+(?:but|and|which|who|while|although|though)\b|\b(?:but|although|though|however|because|whereas|while)\b"

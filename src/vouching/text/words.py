@@ -7,6 +7,7 @@ table. Left out: part-of-speech tags and a full morphology; stems are keys for c
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -52,6 +53,12 @@ _IRREGULAR = {
     "reduction": "reduce", "introduction": "introduce", "description": "describe", "organization": "organise",
     "organisation": "organise", "organizations": "organise", "arrival": "arrive", "approval": "approve",
     "dying": "die", "lying": "lie", "using": "use", "used": "use", "french": "france", "british": "britain",
+}  # fmt: skip
+
+
+_BRITISH = {
+    "grey": "gray", "centre": "center", "theatre": "theater", "tyre": "tire", "plough": "plow", "metre": "meter",
+    "litre": "liter", "fibre": "fiber", "defence": "defense", "licence": "license", "cheque": "check",
 }  # fmt: skip
 
 
@@ -115,6 +122,8 @@ def stem(word: str) -> str:
     >>> stem("studies"), stem("improvement"), stem("improved"), stem("running"), stem("founder's")
     ('study', 'improv', 'improv', 'run', 'found')
     """
+    if not word.isascii():
+        word = _without_marks(word)
     if word.endswith("'s"):
         word = word[:-2]
     elif word.endswith("'"):
@@ -128,8 +137,16 @@ def stem(word: str) -> str:
         word = word.replace(".", "") if not word[0].isdigit() else word
     if len(word) <= 3 or not word.isalpha() or not word.isascii():
         return word
-    once = _strip_ending(_strip_plural(word))
+    word = _strip_plural(word)
+    word = _BRITISH.get(word) or (word[:-3] + "or" if word.endswith("our") and len(word) > 5 else word)
+    once = _strip_ending(word)
     return _tidy(_strip_ending(once))
+
+
+def _without_marks(word: str) -> str:
+    """Accents dropped and subscripts made plain where a plain Latin letter or digit remains ("café", "CO₂")."""
+    plain = (unicodedata.normalize("NFKD", c)[0] if not c.isascii() else c for c in word)
+    return "".join(p if p.isascii() else c for p, c in zip(plain, word, strict=True))
 
 
 def _strip_plural(word: str) -> str:

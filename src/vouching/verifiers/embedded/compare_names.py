@@ -19,6 +19,8 @@ def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
         if place is None:
             alias = next((e for e in reading.entities if same_entity(value.text, e.text)), None)
             place = (alias.start, alias.end) if alias else _synonym_run(scene, value, reading)
+        if place is None and value.kind == "acronym":
+            place = _spelled_out(reading, [c for c in value.text.lower() if c.isalnum()])
         if place is not None:
             return Comparison(part, "equal", position, *place, *place)
     if all(scene.index.postings.get(s) for s in stems):
@@ -49,6 +51,17 @@ def _synonym_run(scene: Scene, value: Entity, reading: Reading) -> tuple[int, in
     if last - first > len(places) + 1:
         return None
     return reading.words[first].start, reading.words[last].end
+
+
+def _spelled_out(reading: Reading, letters: Sequence[str]) -> tuple[int, int] | None:
+    """Where capitalised words have these initials, small words between them skipped."""
+    words = [w for w in reading.words if w.is_content and reading.text[w.start].isupper()]
+    for first in range(len(words) - len(letters) + 1):
+        run = words[first : first + len(letters)]
+        close = run[-1].end - run[0].start < 25 * len(run)
+        if len(letters) > 1 and close and all(w.lower[0] == c for w, c in zip(run, letters, strict=True)):
+            return run[0].start, run[-1].end
+    return None
 
 
 def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
