@@ -37,7 +37,8 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
             same_place = scene.same_meaning(_after(scene.claim, part.value_end), reading, _after(reading, rival.end))
             if not agrees and same_place and _speaks_of_all(scene, position):
                 conflict = conflict or (position, rival.start, rival.end)
-            related = same_noun or same_place or bool(value.unit)
+            same_words = scene.claim.text[value.start : value.end] == reading.text[rival.start : rival.end]
+            related = same_noun or same_place or same_words or bool(value.unit)
             if not agrees and not (position == scene.home and scene.topic >= SAME_TOPIC and related):
                 continue
             same_unit = bool(value.unit) and value.unit == rival.unit

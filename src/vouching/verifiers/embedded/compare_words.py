@@ -149,12 +149,17 @@ def _missing_word(scene: Scene, position: int, lookup: Lookup) -> _Found:
                 return _Found("opposite" if same else "equal", scene.home, (other.start, other.end))
         rival = _slot(scene, position, reading)
         if rival is not None:
-            # Two capitals in one slot are two names, also where a sentence begins.
-            if scene.claim.text[scene.claim.words[position].start].isupper() and reading.text[rival[0]].isupper():
+            # Two capitals in one slot are two names, also where a sentence begins; two codes are two things.
+            ours, theirs = scene.claim.text[slice(*scene.claim.span(position))], reading.text[slice(*rival)]
+            if (ours[0].isupper() and theirs[0].isupper()) or (_has_digit(ours) and _has_digit(theirs)):
                 return _Found("differs", scene.home, rival)
             if scene.topic >= SAME_STATEMENT:
                 return _Found("replaced", scene.home, rival)
     return _Found("elsewhere" if lookup.exact or lookup.close else "absent")
+
+
+def _has_digit(text: str) -> bool:
+    return any(c.isdigit() for c in text)
 
 
 def _slot(scene: Scene, position: int, reading: Reading) -> tuple[int, int] | None:

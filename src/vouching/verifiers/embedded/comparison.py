@@ -16,6 +16,7 @@ from vouching.text.quantities import Quantity
 from vouching.verifiers.embedded.compare_names import compare_name
 from vouching.verifiers.embedded.compare_values import compare_date, compare_quantity
 from vouching.verifiers.embedded.compare_words import compare_predicate, compare_qualifier
+from vouching.verifiers.embedded.parts import Part
 from vouching.verifiers.embedded.scene import Comparison, Scene, opposed
 
 
@@ -43,16 +44,32 @@ def _is_opposed(scene: Scene, comparison: Comparison) -> bool:
 
 
 def _compare(scene: Scene) -> Iterator[Comparison]:
-    for part in scene.parts:
+    for whole in scene.parts:
+        part = whole
         if part.kind == "predicate":
             yield from compare_predicate(scene, part)
-        elif scene.home is None or part.value is None:
-            yield Comparison(part, "absent")
-        elif isinstance(part.value, Quantity):
-            yield compare_quantity(scene, part, part.value)
-        elif isinstance(part.value, Entity):
-            yield compare_name(scene, part, part.value)
-        elif isinstance(part.value, Qualifier):
-            yield compare_qualifier(scene, part, part.value)
-        else:
-            yield compare_date(scene, part, part.value)
+            continue
+        if part.kind in ("date", "entity") and part.words:
+            # The word a value hangs on ("rejected by the Senate") is shown with it only if the source has it too.
+            heads = [c for c in compare_predicate(scene, _head(scene, part)) if c.outcome != "equal"]
+            yield from heads
+            part = replace(part, start=part.value_start) if heads else part
+        yield _compare_value(scene, part)
+
+
+def _head(scene: Scene, part: Part) -> Part:
+    """The words that a value hangs on, as a predicate of their own."""
+    first, last = scene.claim.words[part.words[0]], scene.claim.words[part.words[-1]]
+    return Part("predicate", first.start, last.end, first.start, last.end, None, part.words)
+
+
+def _compare_value(scene: Scene, part: Part) -> Comparison:
+    if scene.home is None or part.value is None:
+        return Comparison(part, "absent")
+    if isinstance(part.value, Quantity):
+        return compare_quantity(scene, part, part.value)
+    if isinstance(part.value, Entity):
+        return compare_name(scene, part, part.value)
+    if isinstance(part.value, Qualifier):
+        return compare_qualifier(scene, part, part.value)
+    return compare_date(scene, part, part.value)

@@ -44,6 +44,10 @@ class Reading:
         """Position of the word that covers ``offset``, or None."""
         return next((i for i, w in enumerate(self.words) if w.start <= offset < w.end), None)
 
+    def span(self, position: int) -> tuple[int, int]:
+        """Start and end of the word at ``position``."""
+        return self.words[position].start, self.words[position].end
+
     def content(self, start: int = 0, end: int | None = None) -> list[int]:
         """Positions of the content words inside ``start..end``."""
         stop = len(self.text) if end is None else end
