@@ -45,7 +45,8 @@ def _synonym_run(scene: Scene, value: Entity, reading: Reading) -> tuple[int, in
     """Where synonyms of all words of a name stand ("coronavirus" for "COVID-19")."""
     lookups = [scene.lookups.get(p) for p in scene.claim.content(value.start, value.end)]
     places = [occurrences(lookup, reading) for lookup in lookups if lookup]
-    if not places or any(not found for found in places):
+    # A name with a word that is not looked up ("World War I") means more than the rest of it.
+    if not places or len(places) < len(value.key.split()) or any(not found for found in places):
         return None
     first, last = min(found[0] for found in places), max(found[0] for found in places)
     if last - first > len(places) + 1:
