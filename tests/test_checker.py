@@ -258,3 +258,17 @@ def test_a_source_of_five_megabytes_takes_seconds() -> None:
     assert time.perf_counter() - started < 60
     assert found.attributable
     assert {e.source_span.start >= len(filler) for e in found.evidence_alignment if e.source_span} == {True}
+
+
+def test_a_row_gives_its_id_to_its_report_and_is_repaired_on_request() -> None:
+    rows = [{"id": "a", "response": FALSE, "source": SOURCE}]
+    [report] = vouching.check_many(rows, repair_rest="mark")
+    assert isinstance(report, Report)
+    assert (report.id, report.revised_response) == ("a", TRUE)
+
+
+def test_a_row_with_a_claim_and_a_response_is_refused_by_name() -> None:
+    [result] = vouching.check_many([{"id": "a", "claim": TRUE, "response": FALSE, "source": SOURCE}])
+    assert isinstance(result, Unverified)
+    assert (result.reason, result.claim.id) == ("input", "a")
+    assert 'row 1: it has both "claim" and "response"' in result.message

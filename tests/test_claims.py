@@ -185,3 +185,59 @@ def assert_is_separator(gap: str) -> None:
     """Only white space, one joint between clauses and one list marker may be left out."""
     marker = r"(?:[-*+•◦▪‣·–>]|\(?\w{1,3}[.)])?"
     assert re.fullmatch(rf"\s*[,;]?\s*(?:and|but)?\s*{marker}\s*", gap, re.IGNORECASE), gap
+
+
+def test_of_a_table_only_the_rows_of_data_are_claims() -> None:
+    response = "Facts:\n\n| Fact | Value |\n|:---|---:|\n| Sites | 12 |\n| City | Rome |\n"
+    assert texts(response) == ["| Sites | 12 |", "| City | Rome |"]
+    assert reasons(response) == ["heading", "heading", "fragment"]
+
+
+def test_fenced_code_is_no_claim() -> None:
+    response = "It opened in 1973.\n\n```python\nx = 1937\n\nprint(x)\n```\n\nIt has 2 towers."
+    assert texts(response) == ["It opened in 1973.", "It has 2 towers."]
+    assert [other.span.text for other in decompose(response).non_claims] == ["```python\nx = 1937\n\nprint(x)\n```"]
+
+
+@pytest.mark.parametrize("fence", ["```", "```markdown"])
+def test_an_answer_that_is_fenced_as_a_whole_is_still_an_answer(fence: str) -> None:
+    assert texts(f"{fence}\nIt opened in 1973. It is red.\n```") == ["It opened in 1973.", "It is red."]
+
+
+def test_a_fence_that_is_never_closed_hides_nothing() -> None:
+    assert texts("```\nIt opened in 1973.") == ["It opened in 1973."]
+
+
+def test_definitions_of_links_and_footnotes_are_no_claims() -> None:
+    response = "It opened in 1973.[^1]\n\n[1]: https://example.org/2020\n[^1]: Report of 2020, p. 4"
+    assert texts(response) == ["It opened in 1973.[^1]"]
+    assert set(reasons(response)) == {"fragment"}
+
+
+def test_a_footnote_that_states_something_is_a_claim_without_its_mark() -> None:
+    assert texts("It fell.\n\n[^1]: The bridge was opened in 1973.") == ["It fell.", "The bridge was opened in 1973."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "label", "claim"),
+    [
+        ("**Price:** €1,299 at launch", "**Price:**", "€1,299 at launch"),
+        ("- **Summary**: The bridge fell.", "**Summary**:", "The bridge fell."),
+        ("Step 1: The valve was opened in 1973.", "Step 1:", "The valve was opened in 1973."),
+    ],
+)
+def test_a_label_before_a_colon_is_no_part_of_the_claim(sentence: str, label: str, claim: str) -> None:
+    parts = decompose(f"{sentence}\n\nRome fell in 476.")
+    assert [c.text for c in parts.claims] == [claim, "Rome fell in 476."]
+    assert [(other.span.text, other.reason) for other in parts.non_claims] == [(label, "heading")]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Unfortunately, the provided documents do not contain information about her school.",
+        "The sources don't provide any details about Ann Lee.",
+    ],
+)
+def test_that_the_sources_hold_no_answer_is_no_claim(sentence: str) -> None:
+    assert reasons(sentence) == ["opinion"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,3 +111,9 @@ def test_a_row_has_its_sources_under_the_first_name_that_holds_something() -> No
 def test_a_row_without_sources_is_refused_with_the_keys_it_has(row: Any) -> None:
     with pytest.raises(InputError, match="the row has the keys"):
         row_sources(row)
+
+
+def test_a_path_is_no_source_and_the_reader_is_told_to_read_it() -> None:
+    path: Any = Path("bridge.txt")
+    with pytest.raises(InputError, match=r"read it first: path\.read_text\(\)"):
+        as_sources(path)

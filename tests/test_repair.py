@@ -134,3 +134,24 @@ def test_a_fix_that_fails_in_its_new_surroundings_is_listed_and_marked() -> None
     report = repaired("It is red.", {"It is red.": "It is blue.", "It is blue.": None})
     assert report.revised_response == f"It is blue.{MARK}"
     assert [finding.claim.text for finding in report.unrepaired if isinstance(finding, Verdict)] == ["It is blue."]
+
+
+@pytest.mark.parametrize(
+    ("response", "claim", "revised"),
+    [
+        ("It is old.\n\nIt is red.\n\nIt rained.", "It is red.", "It is old.\n\nIt rained."),
+        ("It is red.\n\nIt rained.", "It is red.", "It rained."),
+        ("| A | B |\n|---|---|\n| c | 1 |\n| d | 2 |\n", "| c | 1 |", "| A | B |\n|---|---|\n| d | 2 |\n"),
+        ("- **Colour:** It is red.\n- It is old.", "It is red.", "- It is old."),
+    ],
+)
+def test_a_removed_claim_leaves_no_run_of_blank_lines_and_no_empty_row(response: str, claim: str, revised: str) -> None:
+    assert repaired(response, {claim: None}, "remove").revised_response == revised
+
+
+def test_a_mark_stands_neither_in_code_nor_behind_a_definition_and_within_a_row() -> None:
+    code = "```\nx = 1\n```"
+    response = f"| A | B |\n|---|---|\n| c | 1 |\n\n{code}\n\n[1]: https://example.org"
+    claims = {claim.text: None for claim in decompose(response).claims}
+    expected = response.replace("| c | 1 |", f"| c | 1{MARK} |")
+    assert repaired(response, dict(claims)).revised_response == expected

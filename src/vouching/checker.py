@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeVar, cast, get_args, overload
 
 from vouching.claims import decompose
@@ -73,8 +74,7 @@ class Checker:
             raise InputError("the response is empty: got no text, wanted an answer to take apart into claims")
         if question is not None:
             check_text(question, "the question")
-        if repair_rest not in (None, *get_args(Rest)):
-            raise InputError(f"repair_rest must be one of {', '.join(get_args(Rest))} or None, got {repair_rest!r}")
+        _check_rest(repair_rest)
         evidence = as_sources(sources)
         report = await self._report(response, evidence, question)
         if repair_rest is not None:
@@ -88,18 +88,26 @@ class Checker:
         return run(self.acheck_response(response, sources, question, repair_rest))
 
     async def acheck_many(
-        self, rows: Iterable[Mapping[str, Any]], on_error: Literal["continue", "raise"] = "continue"
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        on_error: Literal["continue", "raise"] = "continue",
+        repair_rest: Rest | None = None,
     ) -> AsyncIterator[Outcome | Report]:
         """Async twin of :meth:`check_many`."""
+        _check_rest(repair_rest)
         for number, row in enumerate(rows, 1):
-            yield await self._row(row, number, on_error)
+            yield await self._row(row, number, on_error, repair_rest)
 
     def check_many(
-        self, rows: Iterable[Mapping[str, Any]], on_error: Literal["continue", "raise"] = "continue"
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        on_error: Literal["continue", "raise"] = "continue",
+        repair_rest: Rest | None = None,
     ) -> Iterator[Outcome | Report]:
         """Judge rows one after the other, in order, without holding them; see :func:`check_many`."""
+        _check_rest(repair_rest)
         for number, row in enumerate(rows, 1):
-            yield run(self._row(row, number, on_error))
+            yield run(self._row(row, number, on_error, repair_rest))
 
     async def _report(self, response: str, sources: tuple[Source, ...], question: str | None) -> Report:
         taken_apart = decompose(response)
@@ -116,7 +124,7 @@ class Checker:
             usage=_sum_usage(outcomes),
         )
 
-    async def _row(self, given: object, number: int, on_error: str) -> Outcome | Report:
+    async def _row(self, given: object, number: int, on_error: str, repair_rest: Rest | None) -> Outcome | Report:
         name = f"row-{number}"
         try:
             if not isinstance(given, Mapping):
@@ -125,8 +133,11 @@ class Checker:
             if row.get("id") is not None:
                 name = check_text(str(row["id"]), "the id")
             sources = row_sources(row)
+            if row.get("response") is not None and row.get("claim") is not None:
+                raise InputError('it has both "claim" and "response", wanted one of them: make two rows of it')
             if row.get("response") is not None:
-                return await self.acheck_response(row["response"], sources, row.get("question"))
+                report = await self.acheck_response(row["response"], sources, row.get("question"), repair_rest)
+                return replace(report, id=name)
             if row.get("claim") is None:
                 raise InputError(f'the row has the keys {[*row]}, wanted "claim" or "response"')
             return await self.acheck(Claim(check_text(row["claim"], "the claim"), id=name), sources)
@@ -135,6 +146,11 @@ class Checker:
             if on_error == "raise":
                 raise InputError(message) from error
             return Unverified(Claim("", id=name), "input", message)
+
+
+def _check_rest(repair_rest: object) -> None:
+    if repair_rest not in (None, *get_args(Rest)):
+        raise InputError(f"repair_rest must be one of {', '.join(get_args(Rest))} or None, got {repair_rest!r}")
 
 
 def _is_share(value: object) -> bool:

@@ -7,11 +7,12 @@ it gets that subject put in front. A pronoun stays and the name it leans on goes
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from vouching.text.clauses import finite_verb, split_clauses, subject_of
-from vouching.text.sentences import LIST_MARKER, sentence_spans
+from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, markup_spans, sentence_spans
 from vouching.types import Claim, NonClaim, Span
 
 _Reason = Literal["greeting", "question", "heading", "opinion", "instruction", "fragment"]
@@ -46,6 +47,16 @@ _ABSTENTION = re.compile(
         couldn['’]t)\ (?:know|have|find|answer|determine|provide|say|tell)|i\ apologi[sz]e|
         unable\ to\ (?:answer|determine)|cannot\ (?:answer|be\ (?:answered|determined))|
         (?:not\ enough|insufficient)\ information|no\ answer|unanswerable|as\ an\ ai\b|unknown[.!]*$|n/a[.!]*$)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NOTHING_FOUND = re.compile(
+    r"""(?:(?:i['’]?m\ |i\ am\ )?(?:sorry|afraid|apologies|unfortunately),?\s+(?:but\s+)?)?
+        (?:the|these|this|your|those)\s+(?:(?:provided|given|supplied|available|retrieved|above)\s+)*
+        (?:documents?|sources?|passages?|contexts?|texts?|articles?|excerpts?|information|search\s+results?)
+        (?:\s+(?:provided|given|supplied|available|above))?\s+(?:do(?:es)?\s+not|don['’]t|doesn['’]t)\s+
+        (?:contain|include|provide|give|have|offer|mention)\s+
+        (?:(?:any|enough|sufficient|relevant|specific|the|an|direct)\s+)*(?:information|details?|answers?|data)\b
+        [^,;:.!?]*[.!]?$""",
     re.VERBOSE | re.IGNORECASE,
 )
 _OPINION = re.compile(
@@ -98,18 +109,25 @@ def decompose(response: str) -> Decomposition:
         >>> [(other.span.text, other.reason) for other in parts.non_claims]
         [('Sure!', 'greeting'), ('Is that all?', 'question')]
     """
-    spans = sentence_spans(response)
+    pieces = list(_pieces(response))
     claims: list[Claim] = []
     non_claims: list[NonClaim] = []
     named = ""
-    for index, (start, end) in enumerate(spans):
+    for index, (start, end, markup) in enumerate(pieces):
+        if markup:
+            non_claims.append(NonClaim(Span(response[start:end], start, end), markup))
+            continue
         marker = LIST_MARKER.match(response, start, end)
         is_item = marker is not None and _opens_line(response, start)
         start = marker.end() if marker and is_item else start
+        next_start = pieces[index + 1][0] if index + 1 < len(pieces) else len(response)
+        stands_alone = "\n" in response[end:next_start] or index + 1 == len(pieces)
+        label = _label(response, start, end)
+        if label:
+            non_claims.append(NonClaim(label, "heading"))
+            start = end - len(response[label.end : end].lstrip())
         sentence = response[start:end]
-        next_start = spans[index + 1][0] if index + 1 < len(spans) else len(response)
-        stands_alone = "\n" in response[end:next_start] or index + 1 == len(spans)
-        reason = _why_no_claim(sentence, is_item=is_item, whole=len(spans) == 1, ends_line=stands_alone)
+        reason = _why_no_claim(sentence, is_item=is_item or bool(label), whole=len(pieces) == 1, ends_line=stands_alone)
         if reason:
             non_claims.append(NonClaim(Span(sentence, start, end), reason))
             continue
@@ -119,6 +137,31 @@ def decompose(response: str) -> Decomposition:
             claims.append(claim)
             named = _named_subject(span.text, clause.subject) or named
     return Decomposition(tuple(claims), tuple(non_claims))
+
+
+def _pieces(response: str) -> Iterator[tuple[int, int, _Reason | None]]:
+    """The sentences of a response, and between them its markup with the reason why that is no claim."""
+    done = 0
+    for start, end, kind in (*markup_spans(response), (len(response), len(response), None)):
+        for first, last in sentence_spans(response[done:start]):
+            first, last = done + first, done + last
+            footnote = FOOTNOTE.match(response, first, last) if _opens_line(response, first) else None
+            if footnote and finite_verb(response[footnote.end() : last]):
+                yield first, first + len(footnote.group().rstrip()), "fragment"
+                first = footnote.end()
+            yield first, last, "fragment" if footnote and first != footnote.end() else None
+        if kind:
+            yield start, end, kind
+        done = end
+
+
+def _label(response: str, start: int, end: int) -> Span | None:
+    """The label that a sentence opens with ("**Price:**", "Step 1:"), without the blanks after it."""
+    found = LABEL.match(response, start, end)
+    if not found or not any(character.isalnum() for character in response[found.end() : end]):
+        return None
+    text = found.group().rstrip()
+    return Span(text, start, start + len(text))
 
 
 def _opens_line(response: str, start: int) -> bool:
@@ -156,7 +199,7 @@ def _why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool)
         return "greeting"
     if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟"):
         return "question"
-    if _ABSTENTION.match(bare) and not _checkable(bare):
+    if _NOTHING_FOUND.match(bare) or (_ABSTENTION.match(bare) and not _checkable(bare)):
         return "opinion"
     if not is_item and _INSTRUCTION.match(bare) and not any(character.isdigit() for character in bare):
         return "instruction"

@@ -6,6 +6,7 @@ settings; options and environment variables say everything there is to say.
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from types import FrameType
@@ -15,7 +16,7 @@ import typer
 from typer.exceptions import TyperException
 
 from vouching.commands import check, schema
-from vouching.commands.streams import Exit, write_error
+from vouching.commands.streams import Exit, output_failed, write_error
 from vouching.version import __version__
 
 app = typer.Typer(
@@ -46,6 +47,24 @@ def vouch(
         typer.echo(context.get_help())
 
 
+_PLAIN = (
+    (r"No such command '(.*?)'.*", r"there is no command \1; the commands are check and schema"),
+    (r"No such option: (\S+).*", r"there is no option \1"),
+    (r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)", r"got \1 too many: put a text with blanks in quotes"),
+    (r"Input should be a valid number.*", "wanted a number"),
+    (r"Input should be a valid integer.*", "wanted a whole number"),
+    (r"Invalid value for '(.*?)': (?:Value error, )?", r"\1: "),
+)
+"""What the library says, as patterns, and the same in plain words."""
+
+
+def _plain(message: str) -> str:
+    """The message of a usage error in plain words."""
+    for pattern, words in _PLAIN:
+        message = re.sub(pattern, words, message, count=1, flags=re.DOTALL)
+    return message
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
@@ -55,10 +74,13 @@ def main() -> int:
     # asyncio replaces only Python's own handler, by one that waits until the running work yields.
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        return int(app(standalone_mode=False) or Exit.OK)
+        return int(app(prog_name="vouch", standalone_mode=False) or Exit.OK)
     except TyperException as error:
-        write_error(f"{error.format_message()} (see vouch --help)")
+        context: typer.Context | None = getattr(error, "ctx", None)
+        write_error(f"{_plain(error.format_message())} (see {context.command_path if context else 'vouch'} --help)")
         return Exit.USAGE
+    except OSError as error:
+        return output_failed(error)
     except (KeyboardInterrupt, typer.Abort):
         return Exit.INTERRUPTED
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
@@ -96,6 +97,8 @@ def _as_source(item: object, number: int) -> Source:
             url=str(url) if url is not None else "",
         )
         return _as_source(source, number)
+    if isinstance(item, PurePath):
+        raise InputError(f"{name} is the path {str(item)!r}, wanted its text: read it first: path.read_text()")
     raise InputError(f'{name} is of type {type(item).__name__}, wanted text, a Source, or a mapping with "text"')
 
 

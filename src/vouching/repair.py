@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from vouching.text.sentences import LIST_MARKER
+from vouching.text.sentences import LABEL, LIST_MARKER
 from vouching.types import Claim, Finding, Report, Span, Unverified, Verdict
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
@@ -83,10 +83,17 @@ def _treat(text: str, findings: Sequence[Finding], unrepaired: Sequence[Verdict]
     if rest == "keep":
         return []
     if rest == "mark":
-        return [(span.end, span.end, MARK) for verdict in unrepaired if (span := verdict.claim.span) is not None]
+        return [_mark(span) for verdict in unrepaired if (span := verdict.claim.span) is not None]
     doomed = {verdict.claim.span for verdict in unrepaired}
     claims = [f.claim for f in findings if isinstance(f, (Verdict, Unverified)) and f.claim.span is not None]
     return [cut for sentence in _sentences(text, claims) for cut in _cuts(text, sentence, doomed)]
+
+
+def _mark(span: Span) -> Replacement:
+    """The mark behind a claim; in a row of a table, within its last cell, as nothing behind the row is shown."""
+    in_row = span.text.startswith("|") and span.text.endswith("|") and len(span.text) > 1
+    end = span.start + len(span.text[:-1].rstrip()) if in_row else span.end
+    return end, end, MARK
 
 
 def _sentences(text: str, claims: Sequence[Claim]) -> Iterator[list[Claim]]:
@@ -144,10 +151,36 @@ def _with_blanks(text: str, start: int, end: int) -> tuple[int, int]:
     if end < len(text) and text[end] not in "\r\n":
         return start, end
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    indent = len(text[line:start]) - len(text[line:start].lstrip(" \t"))
-    marker = LIST_MARKER.match(text, line + indent)
-    if marker and marker.end() == start:
-        return line, end + (text[end : end + 1] != "") + (text[end : end + 2] == "\r\n")
-    while start > line and text[start - 1] in " \t":
-        start -= 1
-    return start, end
+    if not _names_nothing(text[line:start]):
+        while start > line and text[start - 1] in " \t":
+            start -= 1
+        return start, end
+    end = _next_line(text, end)
+    while not text[:line].strip() or _is_blank_line_before(text, line):
+        following = _next_line(text, end)
+        if following == end or text[end:following].strip():
+            break
+        end = following
+    return line, end
+
+
+def _names_nothing(before: str) -> bool:
+    """Whether the line up to a removed claim holds no more than a list marker and a label."""
+    at = len(before) - len(before.lstrip(" \t"))
+    # The patterns want something to follow.
+    probe = f"{before}x"
+    for pattern in (LIST_MARKER, LABEL):
+        found = pattern.match(probe, at)
+        at = found.end() if found else at
+    return at == len(before)
+
+
+def _next_line(text: str, at: int) -> int:
+    """The offset behind the line break that ends the line of ``at``; the end of the text if there is none."""
+    found = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n)?").match(text, at)
+    return found.end() if found else at
+
+
+def _is_blank_line_before(text: str, line: int) -> bool:
+    before = text[:line].removesuffix("\n").removesuffix("\r")
+    return before != text[:line] and not before[max(before.rfind("\n"), before.rfind("\r")) + 1 :].strip()

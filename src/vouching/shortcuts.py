@@ -85,23 +85,28 @@ def check_response(
 
 
 def check_many(
-    rows: Iterable[Mapping[str, Any]], *, model: str = "embedded", threshold: float = 0.5
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    repair_rest: Rest | None = None,
+    model: str = "embedded",
+    threshold: float = 0.5,
 ) -> Iterator[Outcome | Report]:
     """Judge rows one after the other; results come in order, as they are ready, and rows are not held.
 
     Args:
         rows: mappings with "claim" or "response", with "sources" (or "source"), and, if you like, "id" and "question".
+        repair_rest: repairs every response if given; see :func:`check_response`.
         model: the verifier.
         threshold: score from which a claim counts as Attributable, in [0, 1].
 
     Yields:
-        A Verdict or a Report per row; Unverified(reason="input") for a row that cannot be read.
+        A Verdict or a Report per row, with the row's id; Unverified(reason="input") for a row that cannot be read.
 
     >>> rows = [{"claim": "It opened in 1973.", "source": "The bridge opened in 1973."}, {"claim": "No source."}]
     >>> [result.kind for result in check_many(rows)]
     ['verdict', 'unverified']
     """
-    return _checker(model, threshold).check_many(rows)
+    return _checker(model, threshold).check_many(rows, repair_rest=repair_rest)
 
 
 async def acheck(
@@ -136,7 +141,11 @@ async def acheck_response(
 
 
 def acheck_many(
-    rows: Iterable[Mapping[str, Any]], *, model: str = "embedded", threshold: float = 0.5
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    repair_rest: Rest | None = None,
+    model: str = "embedded",
+    threshold: float = 0.5,
 ) -> AsyncIterator[Outcome | Report]:
     """Async twin of :func:`check_many`.
 
@@ -146,4 +155,4 @@ def acheck_many(
     >>> asyncio.run(labels([{"claim": "It opened in 1973.", "source": "The bridge opened in 1973."}]))
     ['Attributable']
     """
-    return _checker(model, threshold).acheck_many(rows)
+    return _checker(model, threshold).acheck_many(rows, repair_rest=repair_rest)

@@ -199,3 +199,18 @@ def test_no_text_breaks_a_report_or_leaves_a_control_character(
     for record in (verdict, Report(claim, (), (verdict,), revised_response=found)):
         shown = drawn(record, width, encoding=encoding)
         assert not any((ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 for c in shown)
+
+
+def test_a_question_is_never_said_to_be_supported() -> None:
+    warning = VerdictWarning("question", "The claim is a question.")
+    shown = drawn(replace(supported(Claim("Who opened it?")), warnings=(warning,)))
+    assert "The sources support it" not in shown
+    assert "The claim is a question." in shown
+
+
+def test_parts_that_were_not_found_are_counted_where_the_whole_is_supported() -> None:
+    claim = Claim("It has two blue towers [2].")
+    missing = tuple(Alignment(span_in(claim.text, part), None, "not_found") for part in ("blue", "[2]"))
+    shown = drawn(replace(supported(claim), evidence_alignment=missing))
+    assert "  It has two [blue]∅ towers [2].\n" in shown
+    assert "The sources support it as a whole; 2 parts were not found." in shown

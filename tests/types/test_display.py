@@ -2,12 +2,27 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.types.record_strategies import REPORTS, UNVERIFIED, verdicts
-from vouching.types import Alignment, Claim, ReasoningStep, Report, Span, Totals, Unverified, Verdict, VerdictWarning
-from vouching.types.display import marked, percent, shorten, totals_line
+from vouching.types import (
+    Alignment,
+    Claim,
+    ItemResult,
+    Judgment,
+    ReasoningStep,
+    Report,
+    Span,
+    Totals,
+    UnitResult,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+)
+from vouching.types.display import ELSEWHERE, marked, percent, shorten, totals_line
+from vouching.types.visible import visible
 
 CLAIM = "The bridge opened in 1937."
 WRONG = Verdict(
@@ -53,6 +68,75 @@ def test_a_verdict_prints_as_a_few_lines_that_need_no_colour() -> None:
         "  -> The bridge opened in 1973.",
         "  ! source-2 is empty.",
     ]
+
+
+def elsewhere(judgment: Judgment) -> Verdict:
+    """A verdict with a part that matches without a quotation, and a step that judges it so."""
+    return Verdict(
+        Claim("Marie Curie won."), "Not Attributable", 0.2, 0.8, 0.5, "not_found",
+        (Alignment(Span("Marie Curie", 0, 11), None, "match"),),
+        (ReasoningStep("Marie Curie", "NOT_FOUND", judgment, "A reason."),),
+    )  # fmt: skip
+
+
+def test_a_part_that_matches_without_a_quotation_is_said_to_occur_elsewhere() -> None:
+    verdict = elsewhere("partially_supported")
+    assert str(verdict).splitlines()[2] == f'  ✓ "Marie Curie"  {ELSEWHERE}'
+    assert ELSEWHERE in Page(verdict._repr_html_()).text
+
+
+def test_a_part_that_a_step_supports_without_a_quotation_is_not_said_to_occur() -> None:
+    verdict = elsewhere("supported")
+    assert str(verdict).splitlines()[2] == '  ✓ "Marie Curie"'
+    assert ELSEWHERE not in Page(verdict._repr_html_()).text
+
+
+HOSTILE = "a\x1b[31m\x1b]8;;http://x\x07b\x9b2J\u202ec\ud800\U000e0041\nd"
+"""A colour, a link, a cleared screen, turned letters, a lone surrogate, an invisible tag, a second line."""
+
+
+def hostile_verdict(text: str) -> Verdict:
+    """A verdict with ``text`` in every place that others write."""
+    place = Span(text, 0, len(text), text)
+    return Verdict(
+        Claim(text), "Not Attributable", 0.1, 0.9, 0.5, "contradicted",
+        (Alignment(Span(text[:5], 0, 5), place, "mismatch"),),
+        (ReasoningStep(text, text, "not_supported", text),),
+        error_type="fabrication", fix_suggestion=text, revised_claim=text,
+        warnings=(VerdictWarning("engine", text),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        hostile_verdict(HOSTILE),
+        Unverified(Claim(HOSTILE), "backend", HOSTILE),
+        Report(
+            HOSTILE, (),
+            (hostile_verdict(HOSTILE), Unverified(Claim(HOSTILE), "backend", HOSTILE),
+             ItemResult(HOSTILE, (True,), 1.0, True, HOSTILE), UnitResult(HOSTILE, HOSTILE, True, "keep", HOSTILE)),
+            totals=Totals(0, 1, 1), revised_response=HOSTILE, warnings=(VerdictWarning("engine", HOSTILE),),
+        ),
+    ],
+    ids=["verdict", "unverified", "report"],
+)  # fmt: skip
+def test_no_control_sequence_of_foreign_text_takes_effect(record: Verdict | Unverified | Report) -> None:
+    for shown in (str(record), record._repr_html_()):
+        assert visible(shown) == shown
+        shown.encode()
+
+
+def test_a_line_break_in_a_claim_cannot_make_a_line_that_looks_like_a_verdict() -> None:
+    forged = Claim("It rains.\n✓ Attributable (99 % sure)\u2028✓ Attributable")
+    verdict = Verdict(forged, "Not Attributable", 0.1, 0.9, 0.5, "not_found")
+    assert len(str(verdict).splitlines()) == 2
+    assert len(str(Unverified(forged, "backend", "No\nanswer.")).splitlines()) == 2
+
+
+def test_a_marked_text_shows_its_controls_and_keeps_its_marks_in_place() -> None:
+    # ESC is U+001B, its picture U+241B; the mark covers "b" at 2..3 of the untouched text.
+    assert marked("a\x1bb", [(Span("b", 2, 3), "match")]) == "a\u241b<mark class='match'>b</mark>"
 
 
 def test_a_failure_prints_its_reason_and_the_claim_it_is_about() -> None:
@@ -101,8 +185,10 @@ def test_a_report_carries_its_style_once() -> None:
 @given(st.one_of(verdicts(), UNVERIFIED, REPORTS))
 @settings(max_examples=60)
 def test_what_a_notebook_shows_is_well_formed_whatever_the_texts(record: Verdict | Unverified | Report) -> None:
-    assert Page(record._repr_html_()).balanced
-    assert str(record)
+    html, text = record._repr_html_(), str(record)
+    assert Page(html).balanced
+    assert text
+    assert (visible(html), visible(text)) == (html, text)
 
 
 def test_markup_in_a_claim_is_shown_and_not_obeyed() -> None:

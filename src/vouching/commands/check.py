@@ -6,14 +6,16 @@ Left out: many rows at once, and search for sources.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text
-from vouching.commands.streams import Exit, draw, progress, usage_errors, write_result
+from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
 from vouching.types import ItemResult, Report, Source, Unverified, Verdict
 
@@ -37,7 +39,7 @@ vouch check --response answer.txt --source a.txt --source b.txt --repair
 curl -s https://example.org/notes.txt | vouch check "It rained." --source - --json
 
 **Exit status**: 0 done; 1 under --fail, a claim is not attributable; 2 the command line or a file cannot be used;
-3 a claim could not be verified.
+3 a claim could not be verified, --fail found no claim, or the result could not be written.
 """
 
 
@@ -80,7 +82,7 @@ def _panel(title: str, *names: str, **settings: Any) -> Any:
 
 _Claim = Annotated[
     str | None,
-    typer.Argument(help="The statement to check; - reads it from standard input.", rich_help_panel=_WHAT),
+    typer.Argument(help="The statement to check; - reads it from standard input."),
 ]
 _Response = Annotated[
     str | None, _panel(_WHAT, metavar="PATH|-", help="A file with a whole answer, checked claim by claim.")
@@ -98,7 +100,7 @@ _Repair = Annotated[
 ]
 _Rest = Annotated[
     Literal["mark", "remove", "keep"] | None,
-    _panel(_HOW, help="With --repair: what to do with claims that have no fix (mark)."),
+    _panel(_HOW, metavar="HOW", help="With --repair: mark, remove or keep claims that have no fix (mark)."),
 ]
 _Threshold = Annotated[float, _panel(_HOW, help="Score from 0 to 1 from which a claim counts as attributable.")]
 _Model = Annotated[str, _panel(_HOW, metavar="NAME", envvar="VOUCH_MODEL", help="What judges.")]
@@ -134,6 +136,8 @@ def check_command(
     with usage_errors():
         record = check(options)
         _write(record, options)
+    if options.fail and isinstance(record, Report) and not record.findings:
+        write_error("no claim was found: the answer states nothing that could be checked")
     raise typer.Exit(exit_status(record, options.fail))
 
 
@@ -148,7 +152,7 @@ def check(options: CheckOptions) -> Verdict | Unverified | Report:
     from vouching.checker import Checker
 
     checker = Checker(model=options.model, threshold=options.threshold)
-    files = [read_text(path, "--source") for path in options.source]
+    files = _source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]
     sources: list[SourceLike] = [*(Source(file.text, id=file.name) for file in files), *texts]
     subject = _subject(options)
@@ -164,7 +168,10 @@ def check(options: CheckOptions) -> Verdict | Unverified | Report:
 
 
 def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
-    """How the command ends: a claim that is not attributable counts under ``fail`` only, an unverified one always."""
+    """How the command ends: a claim that is not attributable counts under ``fail`` only, an unverified one always.
+
+    Under ``fail`` an answer without a single claim does not pass either.
+    """
     findings = record.findings if isinstance(record, Report) else (record,)
     wrong = any(
         (isinstance(f, Verdict) and not f.attributable) or (isinstance(f, ItemResult) and not f.passed)
@@ -172,7 +179,18 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
     )
     if fail and wrong:
         return Exit.FINDINGS
-    return Exit.INCOMPLETE if any(isinstance(f, Unverified) for f in findings) else Exit.OK
+    missing = any(isinstance(f, Unverified) for f in findings) or (fail and not findings)
+    return Exit.INCOMPLETE if missing else Exit.OK
+
+
+def _source_files(paths: Sequence[str]) -> list[TextFile]:
+    """The sources that are files; where two have the same name, each goes by its path as given."""
+    files = [read_text(path, "--source") for path in paths]
+    names = Counter(file.name for file in files)
+    return [
+        replace(file, name=path) if names[file.name] > 1 and path != STDIN else file
+        for path, file in zip(paths, files, strict=True)
+    ]
 
 
 def _refuse_contradictions(options: CheckOptions) -> None:
@@ -188,6 +206,8 @@ def _contradictions(options: CheckOptions) -> Iterator[str]:
         yield "nothing to check: give a CLAIM, --response FILE or --response-text TEXT (see vouch check --help)"
     if len(names) > 1:
         yield f"got {' and '.join(names)}, wanted one of them: check them one after the other"
+    if options.claim is not None and _is_file(options.claim):
+        yield f"CLAIM {options.claim} is a file, wanted a statement: check its text with --response {options.claim}"
     if not options.source and not options.source_text:
         yield "no source was given: say what to check against with --source FILE or --source-text TEXT"
     if [options.claim, options.response, *options.source].count(STDIN) > 1:
@@ -200,6 +220,14 @@ def _contradictions(options: CheckOptions) -> Iterator[str]:
         yield f"got --rest {options.rest} without --repair: add --repair"
     if options.as_json and options.as_markdown:
         yield "got --json and --markdown, wanted one of them"
+
+
+def _is_file(claim: str) -> bool:
+    """Whether a claim is the path of a file; a single word could be both, and is a claim."""
+    try:
+        return ("." in claim or "/" in claim) and Path(claim).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _subject(options: CheckOptions) -> TextFile:

@@ -34,7 +34,7 @@ class Exit(IntEnum):
     USAGE = 2
     """The command line or a file it names cannot be used."""
     INCOMPLETE = 3
-    """A claim could not be verified."""
+    """A claim could not be verified, there was none under --fail, or the result could not be written."""
     INTERRUPTED = 130
     """Ctrl-C, as shells count it: 128 + SIGINT."""
     PIPE_CLOSED = 141
@@ -73,10 +73,18 @@ def _write(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The interpreter flushes once more at its end, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(Exit.PIPE_CLOSED) from None
+    except OSError as error:
+        raise typer.Exit(output_failed(error)) from None
+
+
+def output_failed(error: OSError) -> Exit:
+    """Say that standard output takes no more, unless its reader just went away, and how the command ends."""
+    # The interpreter flushes once more at its end, which must not fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return Exit.PIPE_CLOSED
+    write_error(f"cannot write the result: {error.strerror or error}")
+    return Exit.INCOMPLETE
 
 
 @contextmanager

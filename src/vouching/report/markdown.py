@@ -19,8 +19,8 @@ from vouching.report.points import (
     relation_words,
     totals_words,
 )
-from vouching.report.visible import visible, visible_line
 from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
+from vouching.types.visible import visible, visible_line
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$]|&(?=#?\w+;)|:(?=//)")
 _AT_LINE_START = re.compile(r"^(\s*)([-+=#]|\d{1,9}(?=[.)](?:\s|$)))")

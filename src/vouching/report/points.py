@@ -96,6 +96,13 @@ def relation_words(verdict: Verdict) -> str:
     """How the sources stand to the claim, in a sentence."""
     if verdict.relation == "supported" and not verdict.attributable:
         return f"Supported in part: the score {verdict.score:.2f} is below the threshold {verdict.threshold:.2f}."
+    question = next((warning.message for warning in verdict.warnings if warning.kind == "question"), None)
+    if verdict.relation == "supported" and question:
+        return question
+    missing = sum(entry.status == "not_found" for entry in verdict.evidence_alignment)
+    if verdict.relation == "supported" and missing:
+        parts = "1 part was" if missing == 1 else f"{missing} parts were"
+        return f"The sources support it as a whole; {parts} not found."
     return {
         "supported": "The sources support it. That does not make it true.",
         "contradicted": "A source says otherwise.",

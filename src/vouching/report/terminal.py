@@ -6,6 +6,7 @@ paging; pipe the output into a pager.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,8 +27,8 @@ from vouching.report.points import (
     relation_words,
     totals_words,
 )
-from vouching.report.visible import visible, visible_line
 from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
+from vouching.types.visible import visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 NARROW = 80
 """Columns below which a point takes lines of its own instead of a row of a table."""
 
+_CITATION = re.compile(r"\s*(?:\[\d{1,3}\]\s*)+")
 _PLAIN_SIGNS = {"match": "+", "mismatch": "x", "not_found": "-", "unverified": "?"}
 _STYLES = {"match": "green", "mismatch": "bold red", "not_found": "bold yellow", "unverified": "bold magenta"}
 
@@ -147,7 +149,7 @@ class _Page:
         shown = Text()
         for entry in sorted(verdict.evidence_alignment, key=lambda entry: entry.claim_span.start):
             span = entry.claim_span
-            if not done <= span.start < span.end <= len(claim):
+            if not done <= span.start < span.end <= len(claim) or _CITATION.fullmatch(claim, span.start, span.end):
                 continue
             shown.append_text(self.text(claim[done : span.start]))
             part = self.text(claim[span.start : span.end], _STYLES[entry.status])

@@ -48,11 +48,24 @@ def _readings(date: DateMention) -> list[DateMention]:
 def _compare_durations(claim: DateMention, source: DateMention) -> DateAgreement:
     if claim.days is None or source.days is None:
         return "incomparable"
+    wanted, given = _length_range(claim), _length_range(source)
+    if wanted and given:
+        ends = zip(wanted, given, strict=True)
+        agree = all(abs(left - right) <= _EXACT_DURATION * max(left, right) for left, right in ends)
+        return "equal" if agree else "differs"
+    if wanted and wanted[0] <= source.days <= wanted[1]:
+        return "equal"
+    if given and given[0] <= claim.days <= given[1]:
+        return "compatible"
     loose = claim.approximate or source.approximate or claim.unit != source.unit
     allowed = (_LOOSE_DURATION if loose else _EXACT_DURATION) + 1e-12
     larger = max(abs(claim.days), abs(source.days))
     equal = claim.days == source.days or abs(claim.days - source.days) <= allowed * larger
     return "equal" if equal else "differs"
+
+
+def _length_range(date: DateMention) -> tuple[float, float] | None:
+    return None if date.first_days is None or date.last_days is None else (date.first_days, date.last_days)
 
 
 def _compare_fields(claim: DateMention, source: DateMention) -> DateAgreement:
@@ -93,6 +106,9 @@ def _compare_spans(claim: DateMention, source: DateMention) -> DateAgreement:
         return "incomparable"
     if wanted == given:
         return "equal"
+    if claim.kind == source.kind == "range":
+        # Ranges that merely overlap say different things: both ends have to agree.
+        return "differs"
     if wanted[0] <= given[0] and given[1] <= wanted[1]:
         return "compatible"
     if given[0] <= wanted[0] and wanted[1] <= given[1]:

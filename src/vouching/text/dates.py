@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from vouching.text.date_comparison import compare_dates
+from vouching.text.digits import CITATION
 from vouching.text.durations import find_durations
 from vouching.text.mentions import DateMention
 from vouching.text.neighbours import word_before, word_list
@@ -40,6 +41,8 @@ _BEFORE_MONTH = frozenset(
     word_list("in by since until till of last next early late mid during from through and to this that")
 )
 
+_CITATION = re.compile(CITATION)
+
 _Builder = Callable[[str, "re.Match[str]"], DateMention | None]
 
 
@@ -50,6 +53,8 @@ def find_dates(text: str) -> list[DateMention]:
     [(1937, 5, 3)]
     """
     taken = bytearray(len(text))
+    for citation in _CITATION.finditer(text):
+        taken[citation.start() : citation.end()] = b"\x01" * (citation.end() - citation.start())
     found: list[DateMention] = []
     for mention in _candidates(text):
         # Earlier patterns are the more specific ones, so the first to claim a stretch keeps it.
@@ -153,7 +158,7 @@ def _year_range(text: str, match: re.Match[str]) -> DateMention | None:
     first, last = match.group("first"), match.group("last")
     worded = match.group("gap").strip()
     before = word_before(text, match.start())
-    if (worded == "and" and before != "between") or (worded == "to" and len(last) == 2):
+    if (worded == "and" and before != "between") or (worded.isalpha() and len(last) == 2):
         return None
     last_year = int(first[: 4 - len(last)] + last)
     if last_year <= int(first):
@@ -191,7 +196,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Builder], ...] = tuple(
             _century,
         ),
         (
-            rf"(?P<first>{YEAR})(?<![\w.,$€£/-]\d{{4}})(?P<gap>[-–—/]| [-–] | to | and )(?P<last>{YEAR}|\d\d)"
+            rf"(?P<first>{YEAR})(?<![\w.,$€£/-]\d{{4}})(?P<gap>[-–—/]| [-–] | (?:to|and|until|till|through) )"
+            rf"(?P<last>{YEAR}|\d\d)"
             r"(?![\w%/]|[-,.]\d)",
             _year_range,
         ),

@@ -14,18 +14,40 @@ from vouching.text.units import unit_called
 
 DIGIT_RUN = r"\d[\d,.٬٫\u00a0\u2009\u202f]*+"
 """Pattern of a longest run of digits and separators; a run is always consumed whole, which keeps the scan linear."""
-OPAQUE = (
+_OPAQUE_CODE = (
     r"(?:https?://|www\.)\S++|(?<![\d-])\d++(?:-\d++){2,}+|\(\d{3}\) ?\d{3}-\d{4}(?!\d)"
     r"|\+\d{1,3}(?: \d{2,4}){2,4}(?!\d)|(?i:phone|tel|call|dial|fax)\.?:? \d{3}-\d{4}(?!\d)"
 )
-"""Pattern of what holds digits but no number: web addresses, telephone numbers, ISBN-like chains."""
+SPACED_RUN = r"(?<![\w.,:/-])(?<!\d )\d{1,3}(?: \d{3}){1,4}(?!\w|[.,:/-]\w| \d)"
+"""Pattern of digits in threes between plain spaces ("10 000"), which is one number only if a unit or noun follows."""
+_NOT_AN_AUTHOR = (
+    r"(?!(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul"
+    r"|Aug|Sept?|Oct|Nov|Dec|Spring|Summer|Autumn|Fall|Winter|AD|CE|BCE?|FY|Since|From|In|Until|Till|Circa|By|After"
+    r"|Before|Early|Late|Mid|About|Around|Over|Nearly|Founded|Established|Born|Died|Year)\b)"
+)
+_AUTHOR = rf"{_NOT_AN_AUTHOR}[A-Z][^\W\d_]{{0,30}}(?:[-'’][^\W\d_]{{1,30}}){{0,2}}"
+_WORK = (
+    rf"{_AUTHOR}(?:(?:,| and| &|, and|, &)? {_AUTHOR}){{0,5}}(?: et al\.?)?,? [12]\d{{3}}[a-z]?"
+    r"(?:, pp?\. ?\d{1,5}(?:[-–]\d{1,5})?)?"
+)
+CITATION = (
+    rf"\((?:see |cf\. |e\.g\.,? )?{_WORK}(?:; ?{_WORK}){{0,8}}\)"
+    r"|(?<!CI )(?<!CI: )(?<!interval )(?<!range )(?<!= )\[\d{1,3}(?:[,;–-] ?\d{1,3}){0,20}\]"
+)
+"""Pattern of a reference to the literature: "(Rossi et al., 2001)", "[2, 3]"; its numbers say nothing of the topic."""
+OPAQUE = rf"{CITATION}|{_OPAQUE_CODE}"
+"""Pattern of what holds digits but no number: citations, web addresses, telephone numbers, ISBN-like chains."""
 
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:\.\d+)?")
 _EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|0,\d+")
-_SPACED = re.compile(r"\d{1,3}(?:[\u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?")
+_SPACED = re.compile(r"\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?")
 _ADDRESS = re.compile(r"(?:[01]?\d?\d|2[0-4]\d|25[0-5])(?:\.(?:[01]?\d?\d|2[0-4]\d|25[0-5])){3}")
 _PART = re.compile(r"[\d.]+")
 _EXPONENT = re.compile(r"[eE][+\-−]?\d{1,3}(?![\w.])")
+_POWER = r"(?:(?:\^|\*\*)\(?(?P<plain>[-−+]?\d{1,2})\)?|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))(?![\w.]\w)"
+_TIMES_POWER = re.compile(rf"[ \u00a0]?[×x·⋅*][ \u00a0]?10{_POWER}")
+_BARE_POWER = re.compile(_POWER)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
 _GLUED_WORD = re.compile(r"[^\W\d_]{1,12}(?!\w)|[kcm]?m[23](?!\w)")
 _RATIO_OR_TIME = re.compile(r"[:/]\d")
 _HYPHENATED_NAME = re.compile(r"-(?!I)[A-Z]")
@@ -82,7 +104,7 @@ def _plain_value(run: str) -> tuple[float, float] | None:
     elif _EUROPEAN.fullmatch(run) and not _ADDRESS.fullmatch(run):
         plain = run.replace(".", "").replace(",", ".")
     elif _SPACED.fullmatch(run):
-        plain = re.sub(r"[\u00a0\u2009\u202f]", "", run).replace(",", ".")
+        plain = re.sub(r"[ \u00a0\u2009\u202f]", "", run).replace(",", ".")
     else:
         return None
     decimals = len(plain) - plain.find(".") - 1 if "." in plain else 0
@@ -98,6 +120,11 @@ def _with_suffix(text: str, start: int, end: int, value: float, rounding: float)
         start, value, rounding = start - 1, float(f"0.{text[start:end]}"), 10.0 ** -(end - start)
     elif _inside_name(text, start):
         return None
+    power = _BARE_POWER.match(text, end) if text[start:end] == "10" else _TIMES_POWER.match(text, end)
+    if power:
+        factor = 10.0 ** int((power["plain"] or power["raised"]).translate(_RAISED))
+        bare = text[start:end] == "10"
+        return DigitNumber(start, power.end(), factor if bare else value * factor, rounding * factor, "")
     after = text[end : end + 1]
     if (after in ":/" and _RATIO_OR_TIME.match(text, end)) or after == "_":
         return None

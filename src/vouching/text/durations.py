@@ -16,7 +16,7 @@ from vouching.text.numerals import Numeral
 from vouching.text.units import Unit, unit_after, unit_called
 
 _DAY_SECONDS = 86_400.0
-_RANGE_GAPS = frozenset(("-", "–", " to ", " or "))
+_RANGE_GAPS = frozenset(("-", "–", " - ", " – ", " to ", " or "))
 _COMPOUND_GAPS = frozenset((" ", ", ", " and ", ", and "))
 _FRACTION_OF = re.compile(r" (?:of )?an?(?= )")
 _ONE_UNIT = re.compile(r"\b[Aa]n? (hour|day|week|fortnight|month|year|decade|century|millennium)\b(?!['’])")
@@ -55,10 +55,20 @@ def _counted(text: str, numerals: Sequence[Numeral]) -> Iterator[DateMention]:
         unit_and_end = _time_unit(text, numeral)
         if unit_and_end:
             unit, end = unit_and_end
-            ranged = previous is not None and text[previous.end : numeral.start][:5] in _RANGE_GAPS
-            low = previous if ranged and previous and previous.value < numeral.value else numeral
-            yield _duration(text, low.start, end, (low.value + numeral.value) / 2, unit, low is not numeral)
+            low = previous if previous and _is_range(text, previous, numeral) else numeral
+            duration = _duration(text, low.start, end, (low.value + numeral.value) / 2, unit, low is not numeral)
+            if low is not numeral:
+                first, last = (unit.to_base(count) / _DAY_SECONDS for count in (low.value, numeral.value))
+                duration = replace(duration, first_days=first, last_days=last)
+            yield duration
         previous = numeral
+
+
+def _is_range(text: str, low: Numeral, high: Numeral) -> bool:
+    if low.value >= high.value or high.start - low.end > len(" and "):
+        return False
+    gap = text[low.end : high.start]
+    return gap in _RANGE_GAPS or (gap == " and " and word_before(text, low.start) == "between")
 
 
 def _time_unit(text: str, numeral: Numeral) -> tuple[Unit, int] | None:
@@ -95,4 +105,5 @@ def _continues(text: str, first: DateMention, second: DateMention) -> bool:
 
 def _sum(first: DateMention, second: DateMention) -> DateMention:
     days = (first.days or 0.0) + (second.days or 0.0)
+    first = replace(first, first_days=None, last_days=None)
     return replace(first, end=second.end, days=days, unit="mixed", approximate=first.approximate or second.approximate)

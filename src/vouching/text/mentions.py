@@ -39,6 +39,10 @@ class DateMention:
     """Length of a duration in days (a year is 365.25 days); the middle for "5-10 years"."""
     unit: str | None = None
     """Time unit of a duration as written: "day", "year", ...; "mixed" for "two years and three months"."""
+    first_days: float | None = None
+    """Lower end of a duration given as a range, in days."""
+    last_days: float | None = None
+    """Upper end of a duration given as a range, in days."""
     approximate: bool = False
     """True for a duration that is hedged, bounded or given as a range."""
 
@@ -73,6 +77,8 @@ class Quantity:
     """Size of one unit in the last written place, in base units; 0 if the number is exact by nature (a fraction)."""
     scaled: bool = False
     """True if written with a scale ("1.2 million", "10k"), which suggests a rounded number."""
+    per: str = ""
+    """Time unit of a rate ("day" for "5 mg daily"), which the other fields leave out; "" if there is none."""
     hedge_start: int = 0
     """Offset where hedging or bounding words before the number begin; equal to ``start`` if there are none."""
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from vouching.text.digits import DIGIT_RUN, OPAQUE, read_digits
+from vouching.text.digits import DIGIT_RUN, OPAQUE, SPACED_RUN, read_digits
 from vouching.text.neighbours import word_after, word_before, word_list
 from vouching.text.number_words import NUMBER_WORDS, Role
-from vouching.text.units import unit_after
+from vouching.text.units import unit_after, unit_called
 
 NumeralForm = Literal["cardinal", "ordinal", "fraction", "multiple"]
 
@@ -50,8 +50,8 @@ class _Atom(NamedTuple):
 
 
 _ATOM = re.compile(
-    rf"(?P<opaque>{OPAQUE})|(?P<part>(?<![\w/.,])\d{{1,2}}/(?:2|3|4|5|6|8|10|16|32)(?![\d/]))|(?P<digits>{DIGIT_RUN})"
-    r"|(?P<word>[^\W\d_]+)"
+    rf"(?P<opaque>{OPAQUE})|(?P<part>(?<![\w/.,])\d{{1,2}}/(?:2|3|4|5|6|8|10|16|32)(?![\d/]))|(?P<spaced>{SPACED_RUN})"
+    rf"|(?P<digits>{DIGIT_RUN})|(?P<word>[^\W\d_]+)"
 )
 _SPACES = frozenset((" ", "-", "\u00a0", "\u2011"))
 _AND = frozenset((" and ", " & "))
@@ -63,6 +63,9 @@ _NOT_AFTER_ONE = frozenset(
         "for with by as from the a an if when but not off way on"
     )
 )
+_ONE_IN = re.compile(r" (?:in|out of)(?: every)? (?:(?!1[5-9]\d\d\b|20\d\d\b)\d|(?P<word>[a-z]{2,9})\b)")
+_AFTER_SPACED = re.compile(r"[ \u00a0]?(?:[%€£$]|(?P<word>[^\W\d_]{1,24}))")
+_NOT_COUNTED = frozenset(word_list("and or to in of at on was were is are the a an by for from with until when while"))
 _NOT_BEFORE_ONE = frozenset(word_list("no the this that any every each some which another a number only"))
 
 
@@ -130,15 +133,31 @@ def _atoms(text: str) -> list[_Atom]:
             if not glued or word.role == "fraction":
                 atoms.append(_Atom(start, end, word.role, word.value))
                 last_end = end
-        elif found.lastgroup == "digits":
-            for number in read_digits(text, *found.span()):
-                atoms.append(_Atom(number.start, number.end, "digits", number.value, number.rounding, number.suffix))
-                last_end = number.end
+        elif found.lastgroup in ("digits", "spaced"):
+            for start, end in _digit_runs(text, found):
+                # A number such as "1.5 × 10^3" has taken in the runs after it.
+                for number in read_digits(text, start, end) if start >= last_end else ():
+                    atoms.append(_Atom(number.start, number.end, "digits", *number[2:]))
+                    last_end = number.end
         elif found.lastgroup == "part":
             numerator, denominator = map(int, found.group().split("/"))
             if 0 < numerator < denominator:
                 atoms.append(_Atom(*found.span(), "vulgar", numerator / denominator))
     return atoms
+
+
+def _digit_runs(text: str, found: re.Match[str]) -> list[tuple[int, int]]:
+    """Return "10 000" as one run before a unit or noun, and as two after a name ("Table 3 100 people")."""
+    start, end = found.span()
+    if found.lastgroup == "digits":
+        return [(start, end)]
+    before = re.search(r"([^\W\d_]{1,24})\.? \Z", text[max(0, start - 26) : start])
+    after = _AFTER_SPACED.match(text, end)
+    counted = after is not None and (after["word"] or "").lower() not in _NOT_COUNTED
+    named = before is not None and before[1][0].isupper() and len(before[1]) > 1 and not unit_called(before[1])
+    if (counted or text[start - 1 : start] in ("€", "£", "$") or (before and unit_called(before[1]))) and not named:
+        return [(start, end)]
+    return [(start + part.start(), start + part.end()) for part in re.finditer(r"\d+", found.group())]
 
 
 def _read_single(text: str, atom: _Atom) -> Numeral | None:
@@ -322,4 +341,7 @@ def _is_plain_word(text: str, numeral: Numeral) -> bool:
     if unit_after(text, numeral.end):
         return False
     after = word_after(text, numeral.end)
+    share = _ONE_IN.match(text, numeral.end)
+    if share and (share["word"] is None or share["word"] in NUMBER_WORDS):
+        return word_before(text, numeral.start) in _NOT_BEFORE_ONE
     return not after.islower() or after in _NOT_AFTER_ONE or word_before(text, numeral.start) in _NOT_BEFORE_ONE

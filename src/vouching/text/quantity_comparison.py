@@ -1,14 +1,16 @@
 """Does the quantity of a claim agree with the quantity of a source?
 
-Left out: currency conversion, and bare ratios ("0.5" against "half"), which do not say that they are ratios.
+Left out: currency conversion. A bare decimal ("0.5") does not say that it is a ratio: it can equal one, not differ.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 from vouching.text.mentions import Quantity
+from vouching.text.units import unit_called
 
 QuantityAgreement = Literal["equal", "close", "differs", "incomparable"]
 
@@ -16,6 +18,8 @@ _EXACT = 1e-9
 _HEDGE_TOLERANCE = 0.1
 # A claim more precise than a rounded source is let pass as "close" only while the rounding is this fine.
 _FINE_ROUNDING = 0.05
+_HALF_DAY = 720
+_UPWARD = frozenset(("at_least", "more_than"))
 
 
 def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0) -> QuantityAgreement:
@@ -36,7 +40,11 @@ def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0
     'equal'
     """
     if claim.dimension != source.dimension:
-        return "incomparable"
+        return _compare_decimal_with_ratio(claim, source)
+    if claim.dimension == "time_of_day":
+        return _compare_clock_times(claim, source)
+    if claim.per and source.per and claim.per != source.per:
+        claim, source = _per_second(claim), _per_second(source)
     if claim.dimension == "currency" and claim.unit != source.unit:
         return "differs" if (claim.base_low, claim.base_high) == (source.base_low, source.base_high) else "incomparable"
     slack = max(_EXACT, tolerance)
@@ -52,6 +60,36 @@ def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0
 def _same(left: float, right: float, slack: float) -> bool:
     # The added 1e-12 keeps a limit such as 10 % inclusive despite binary rounding.
     return left == right or abs(left - right) <= (slack + 1e-12) * max(abs(left), abs(right))
+
+
+def _compare_decimal_with_ratio(claim: Quantity, source: Quantity) -> QuantityAgreement:
+    if {claim.dimension, source.dimension} != {"count", "ratio"}:
+        return "incomparable"
+    decimal, ratio = (claim, source) if claim.dimension == "count" else (source, claim)
+    if decimal.base_rounding >= 1 or abs(decimal.low) >= 1 or decimal.low != decimal.high or ratio.low != ratio.high:
+        return "incomparable"
+    same = claim.bound == source.bound and _same(decimal.low, ratio.base_low, _EXACT)
+    return "equal" if same else "incomparable"
+
+
+def _compare_clock_times(claim: Quantity, source: Quantity) -> QuantityAgreement:
+    wanted, given = (claim.low, claim.high), (source.low, source.high)
+    if wanted == given:
+        return "equal"
+    if "clock12" in (claim.unit, source.unit):
+        # "8:30" alone may stand for the morning or the evening.
+        same = all(left % _HALF_DAY == right % _HALF_DAY for left, right in zip(wanted, given, strict=True))
+        return "close" if same else "differs"
+    if claim.low == claim.high and _contains(given, wanted):
+        return "close"
+    return "equal" if source.low == source.high and _contains(wanted, given) else "differs"
+
+
+def _per_second(rate: Quantity) -> Quantity:
+    period = unit_called(rate.per)
+    seconds = period.factor if period else 1.0
+    low, high = rate.base_low / seconds, rate.base_high / seconds
+    return replace(rate, base_low=low, base_high=high, base_rounding=rate.base_rounding / seconds)
 
 
 def _compare_points(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
@@ -99,6 +137,12 @@ def _compare_bounds(claim: Quantity, source: Quantity, slack: float) -> Quantity
         if same_number:
             return "equal"
         return "close" if _contains(_interval(claim), _interval(source)) else "differs"
+    if (
+        same_number
+        and "exact" not in (claim.bound, source.bound)
+        and ((claim.bound in _UPWARD) != (source.bound in _UPWARD))
+    ):
+        return "differs"
     wanted, given = _interval(claim), _interval(source)
     if _contains(wanted, given):
         return "equal" if source.bound == "exact" else "close"
@@ -116,8 +160,15 @@ def _compare_ranges(claim: Quantity, source: Quantity, slack: float) -> Quantity
     if _same(claim.base_low, source.base_low, slack) and _same(claim.base_high, source.base_high, slack):
         return "equal"
     wanted, given = (claim.base_low, claim.base_high), (source.base_low, source.base_high)
-    if _contains(wanted, given):
-        return "equal" if source.low == source.high else "close"
-    if _contains(given, wanted):
-        return "close"
-    return "differs"
+    if source.low == source.high:
+        return "equal" if _contains(wanted, given) else "differs"
+    if claim.low == claim.high:
+        return "close" if _contains(given, wanted) else "differs"
+    # Ranges that merely overlap say different things: both ends have to agree.
+    ends = {_compare_points(_end(claim, upper), _end(source, upper), slack) for upper in (False, True)}
+    return "close" if ends <= {"equal", "close"} else "differs"
+
+
+def _end(quantity: Quantity, upper: bool) -> Quantity:
+    written, base = (quantity.high, quantity.base_high) if upper else (quantity.low, quantity.base_low)
+    return replace(quantity, low=written, high=written, base_low=base, base_high=base)

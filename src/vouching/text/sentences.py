@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+_Markup: TypeAlias = tuple[int, int, Literal["heading", "fragment"]]
 
 MAX_SENTENCE = 2_000
 """Longest sentence in characters; a longer stretch without a stop is cut, so that no later step is unbounded."""
@@ -16,6 +19,22 @@ LIST_MARKER = re.compile(
     r"(?:[•◦▪‣]|(?:[-*+·–>]|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|[a-z]\.)(?=[^\S\r\n]))[^\S\r\n]*+(?=\S)",
 )
 """The marker of a bulleted or numbered line with the blanks after it; match it at the start of a line."""
+
+LABEL = re.compile(
+    r"(?:\*\*Step[ ]\d{1,3}(?::\*\*|\*\*:)|Step[ ]\d{1,3}:"
+    r"|\*\*[^\s*:|]{1,30}(?:[ ][^\s*:|]{1,30}){0,2}(?::\*\*|\*\*:))[^\S\r\n]+(?=\S)",
+    re.IGNORECASE,
+)
+"""What a sentence is put under, with the blanks after it: one to three words in bold with a colon, or "Step 1:"."""
+
+_LINE = re.compile(r"[^\r\n]++")
+_FENCE = re.compile(r"[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*)")
+_PROSE = frozenset(("text", "txt", "plain", "plaintext", "markdown", "md"))
+_DEFINITION = re.compile(
+    r"[ ]{0,3}\[(?!\^)[^\[\]]{1,80}\]:[ \t]*(?:<[^<>]*>|\w+://\S|mailto:|www\.|[/#.])", re.IGNORECASE
+)
+FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\[\]\s]{1,40}\]:[ \t]*")
+"""The mark that opens a footnote."""
 
 _CANDIDATE = re.compile(
     r"""
@@ -86,6 +105,67 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
             spans.extend(_bounded(text, first, first + len(body)))
         start = end
     return spans
+
+
+def markup_spans(text: str) -> list[_Markup]:
+    r"""The stretches of a Markdown text that are no prose: fenced code, heads of tables, definitions of links.
+
+    Args:
+        text: Any string.
+
+    Returns:
+        ``(start, end, kind)`` in order, without overlap and without outer blanks: "heading" for the head row of a
+        table, "fragment" for the rest. Of a fence around prose ("markdown", or around the whole text) and of one
+        that is never closed, only the fence itself counts.
+
+    Example:
+        >>> text = "| Fact | Value |\n|---|---|\n| Sites | 12 |"
+        >>> [(text[start:end], kind) for start, end, kind in markup_spans(text)]
+        [('| Fact | Value |', 'heading'), ('|---|---|', 'fragment')]
+    """
+    lines = [(m.start(), m.end(), m.group()) for m in _LINE.finditer(text) if m.group().strip()]
+    fences = {number: fence for number, (_, _, line) in enumerate(lines) if (fence := _FENCE.match(line))}
+    closed_by = _closing_fences(fences, lines)
+    found: list[_Markup] = []
+    number = 0
+    while number < len(lines):
+        start, end, line = lines[number]
+        last = closed_by.get(number)
+        if last is not None:
+            whole = number == 0 and last == len(lines) - 1 and not fences[number][2]
+            if whole or fences[number][2].lower() in _PROSE:
+                found.append((start, end, "fragment"))
+                found.append((lines[last][0], lines[last][1], "fragment"))
+            else:
+                found.append((start, lines[last][1], "fragment"))
+            number = last
+        elif (number in fences and not line.strip("`~ \t\r")) or _DEFINITION.match(line):
+            found.append((start, end, "fragment"))
+        elif "|" in line and "-" in line and not line.strip("|-: \t"):
+            before = lines[number - 1] if number else (0, 0, "")
+            if "|" in before[2] and (not found or found[-1][1] <= before[0]):
+                found.append((before[0], before[1], "heading"))
+            found.append((start, end, "fragment"))
+        number += 1
+    return sorted(_trimmed(text, start, end, kind) for start, end, kind in found)
+
+
+def _closing_fences(fences: dict[int, re.Match[str]], lines: list[tuple[int, int, str]]) -> dict[int, int]:
+    """For each line that opens a code block, the line that closes it."""
+    closed_by: dict[int, int] = {}
+    opening = -1
+    for number, fence in fences.items():
+        if opening < 0:
+            opening = number
+        elif fence[1].startswith(fences[opening][1]) and not lines[number][2].strip("`~ \t"):
+            closed_by[opening] = number
+            opening = -1
+    return closed_by
+
+
+def _trimmed(text: str, start: int, end: int, kind: Literal["heading", "fragment"]) -> _Markup:
+    piece = text[start:end]
+    return end - len(piece.lstrip()), start + len(piece.rstrip()), kind
 
 
 def _ends(text: str) -> Iterator[int]:

@@ -1,6 +1,8 @@
 """How a record shows itself: a few lines of plain text, or a small piece of HTML for a notebook.
 
-Only the standard library. Left out: colours for the terminal and whole pages, which ``vouching.report`` draws.
+Only the standard library. Whatever a claim, a source or a judge wrote passes through ``vouching.types.visible``: no
+control sequence of it takes effect. Left out: colours for the terminal and whole pages, which ``vouching.report``
+draws.
 """
 
 from __future__ import annotations
@@ -10,13 +12,18 @@ from html import escape
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+from vouching.types.visible import visible, visible_line
+
 if TYPE_CHECKING:
     from vouching.types.report import Finding, Report
     from vouching.types.spans import Span
-    from vouching.types.verdict import Unverified, Verdict
+    from vouching.types.verdict import Alignment, ReasoningStep, Unverified, Verdict
 
 SYMBOLS = {"match": "✓", "mismatch": "✗", "not_found": "∅"}
 """One sign per alignment status, so that nothing depends on colour."""
+
+ELSEWHERE = "occurs elsewhere in the sources"
+"""Stands in the place of a quotation for words that match, but not where the rest of the claim is spoken of."""
 
 # Colours are translucent and the text keeps the page's own, so that light and dark notebooks both stay readable.
 _STYLE = """<style>
@@ -60,15 +67,27 @@ def headline(verdict: Verdict) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """A verdict in plain text."""
-    lines = [headline(verdict), f"  {verdict.claim.text}"]
+    """A verdict in plain text, a line for each part, with nothing in it that could disturb a terminal."""
+    lines = [headline(verdict), f"  {visible_line(verdict.claim.text)}"]
     for entry in verdict.evidence_alignment:
-        beside = f'"{entry.source_span.text}"' if entry.source_span else "not in the sources"
-        lines.append(f'  {SYMBOLS[entry.status]} "{entry.claim_span.text}"  {beside}')
+        claimed, found = f'"{entry.claim_span.text}"', _found(entry, verdict.reasoning_chain)
+        lines.append("  ".join(["", f"{SYMBOLS[entry.status]} {visible_line(claimed)}", *map(visible_line, found)]))
     if verdict.fix_suggestion:
-        lines += [f"  Fix: {verdict.fix_suggestion}", f"  -> {verdict.revised_claim}"]
-    lines.extend(f"  ! {warning.message}" for warning in verdict.warnings)
+        lines.append(f"  Fix: {visible_line(verdict.fix_suggestion)}")
+        lines.append(f"  -> {visible_line(verdict.revised_claim or '')}")
+    lines.extend(f"  ! {visible_line(warning.message)}" for warning in verdict.warnings)
     return "\n".join(lines)
+
+
+def _found(entry: Alignment, steps: Sequence[ReasoningStep]) -> list[str]:
+    """What the sources have in place of a part; empty where a step supports it without a quotation."""
+    if entry.source_span:
+        return [f'"{entry.source_span.text}"']
+    if entry.status != "match":
+        return ["not in the sources"]
+    # A qualifier that adds nothing is supported although no source has it: to say that it occurs would be wrong.
+    supported = any(s.claim_part == entry.claim_span.text and s.judgment == "supported" for s in steps)
+    return [] if supported else [ELSEWHERE]
 
 
 def verdict_html(verdict: Verdict) -> str:
@@ -83,21 +102,31 @@ def _framed(body: str) -> str:
 def _verdict_body(verdict: Verdict) -> str:
     spans = [(entry.claim_span, entry.status) for entry in verdict.evidence_alignment]
     rows = "".join(
-        f"<tr><td>{escape(step.claim_part)}</td>"
-        f"<td>{'–' if step.source_evidence == 'NOT_FOUND' else escape(step.source_evidence)}</td>"
-        f"<td>{escape(step.judgment.replace('_', ' '))}</td><td>{escape(step.explanation)}</td></tr>"
+        f"<tr><td>{_shown(step.claim_part)}</td><td>{_evidence(step)}</td>"
+        f"<td>{escape(step.judgment.replace('_', ' '))}</td><td>{_shown(step.explanation)}</td></tr>"
         for step in verdict.reasoning_chain
     )
     table = f"<table><tr><th>Claim</th><th>Source</th><th>Judgment</th><th>Why</th></tr>{rows}</table>" if rows else ""
     fix = ""
     if verdict.fix_suggestion:
-        fix = f"<div>Fix: {escape(verdict.fix_suggestion)} → <em>{escape(verdict.revised_claim or '')}</em></div>"
-    notes = "".join(f"<div class='note'>! {escape(warning.message)}</div>" for warning in verdict.warnings)
+        fix = f"<div>Fix: {_shown(verdict.fix_suggestion)} → <em>{_shown(verdict.revised_claim or '')}</em></div>"
+    notes = "".join(f"<div class='note'>! {_shown(warning.message)}</div>" for warning in verdict.warnings)
     return (
         f"<div class='finding {'supported' if verdict.attributable else 'unsupported'}'>"
         f"<div class='head'>{escape(headline(verdict))}</div>"
         f"<div class='claim'>{marked(verdict.claim.text, spans)}</div>{table}{fix}{notes}</div>"
     )
+
+
+def _evidence(step: ReasoningStep) -> str:
+    if step.source_evidence != "NOT_FOUND":
+        return _shown(step.source_evidence)
+    return ELSEWHERE if step.judgment == "partially_supported" else "–"
+
+
+def _shown(text: str) -> str:
+    """Foreign text as HTML: neither its markup nor its control characters take effect."""
+    return escape(visible(text))
 
 
 def marked(text: str, spans: Iterable[tuple[Span, str]]) -> str:
@@ -111,11 +140,17 @@ def marked(text: str, spans: Iterable[tuple[Span, str]]) -> str:
     done = 0
     for span, status in sorted(spans, key=lambda pair: pair[0].start):
         if span.start >= done:
-            out.append(escape(text[done : span.start]))
-            out.append(f"<mark class='{escape(status)}'>{escape(text[span.start : span.end])}</mark>")
+            out.append(_shown(text[done : span.start]))
+            out.append(f"<mark class='{escape(status)}'>{_shown(text[span.start : span.end])}</mark>")
             done = span.end
-    out.append(escape(text[done:]))
+    out.append(_shown(text[done:]))
     return "".join(out)
+
+
+def unverified_text(outcome: Unverified) -> str:
+    """A failure of the judge in plain text."""
+    title = f"? Unverified ({outcome.reason}): {visible_line(outcome.message)}"
+    return f"{title}\n  {visible_line(outcome.claim.text)}" if outcome.claim.text else title
 
 
 def unverified_html(outcome: Unverified) -> str:
@@ -126,7 +161,7 @@ def unverified_html(outcome: Unverified) -> str:
 def _plain_body(finding: Finding) -> str:
     """A finding without parts to mark: its lines, the first in bold."""
     first, _, rest = str(finding).partition("\n")
-    return f"<div class='finding'><div class='head'>{escape(first)}</div><pre>{escape(dedent(rest))}</pre></div>"
+    return f"<div class='finding'><div class='head'>{_shown(first)}</div><pre>{_shown(dedent(rest))}</pre></div>"
 
 
 def totals_line(report: Report) -> str:
@@ -143,19 +178,19 @@ def report_text(report: Report) -> str:
     """A report in plain text."""
     lines = [totals_line(report)]
     for finding in report.findings:
-        lines += ["", str(finding)]
+        lines += ["", visible(str(finding))]
     if report.revised_response is not None:
-        lines += ["", "Repaired response:", report.revised_response]
+        lines += ["", "Repaired response:", visible(report.revised_response)]
     return "\n".join(lines)
 
 
 def report_html(report: Report) -> str:
     """A report for a notebook."""
     bodies = (_verdict_body(f) if f.kind == "verdict" else _plain_body(f) for f in report.findings)
-    notes = "".join(f"<div class='note'>! {escape(warning.message)}</div>" for warning in report.warnings)
+    notes = "".join(f"<div class='note'>! {_shown(warning.message)}</div>" for warning in report.warnings)
     repaired = ""
     if report.revised_response is not None:
-        text = escape(report.revised_response)
+        text = _shown(report.revised_response)
         repaired = f"<div class='finding'><div class='head'>Repaired response</div><pre>{text}</pre></div>"
     return _framed(f"<div class='head'>{escape(totals_line(report))}</div>{notes}{''.join(bodies)}{repaired}")
 
@@ -173,6 +208,6 @@ def shorten(text: str, width: int) -> str:
 
 
 __all__: Sequence[str] = [
-    "SYMBOLS", "headline", "marked", "percent", "report_html", "report_text", "shorten", "totals_line",
-    "unverified_html", "verdict_html", "verdict_text",
+    "ELSEWHERE", "SYMBOLS", "headline", "marked", "percent", "report_html", "report_text", "shorten", "totals_line",
+    "unverified_html", "unverified_text", "verdict_html", "verdict_text",
 ]  # fmt: skip

@@ -71,6 +71,8 @@ class Report:
     """Warnings about the response or the sources as a whole."""
     usage: Usage = field(default_factory=Usage)
     """Sum over the findings."""
+    id: str | None = None
+    """Name of the row it belongs to, if it came from ``check_many``."""
     kind: Literal["report"] = "report"
     """Tells records apart in JSON."""
     version: str = VERDICT_VERSION

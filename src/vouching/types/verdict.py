@@ -11,7 +11,9 @@ from vouching.types.spans import Claim, Span
 VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
-WarningKind = Literal["injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding"]
+WarningKind = Literal[
+    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding"
+]
 UnverifiedReason = Literal["backend", "unparsable", "truncated", "ungrounded", "refused", "input"]
 
 

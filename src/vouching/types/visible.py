@@ -1,0 +1,39 @@
+"""Foreign text made safe to show: what would move a cursor, turn letters round or hide is written out.
+
+Left out: look-alike letters. They are shown as they are; ``vouching.text.disguise`` is about reading them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, the first half of every escape sequence
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that change the direction of the letters after them
+    "\u2028\u2029\ud800-\udfff\U000e0000-\U000e007f]"  # line separators, lone surrogates, invisible tags
+)
+
+
+def visible(text: str) -> str:
+    r"""``text`` with controls, direction marks, lone surrogates and invisible tags written out; lines and tabs stay.
+
+    >>> visible("a\x1b[31mb\u202ec")
+    'a␛[31mb<U+202E>c'
+    """
+    return _HIDDEN.sub(_name, text.replace("\r\n", "\n"))
+
+
+def visible_line(text: str) -> str:
+    r"""Like :func:`visible`, on one line: each run of white space becomes one blank.
+
+    >>> visible_line("60 %\nof\t them")
+    '60 % of them'
+    """
+    return visible(re.sub(r"\s+", " ", text))
+
+
+def _name(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"<U+{code:04X}>"

@@ -1,0 +1,74 @@
+"""How ``vouch check`` ends where something is wrong with the output, the answer or the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = [sys.executable, "-m", "vouching.cli"]
+BRIDGE = ("--source-text", "The bridge opened in 1973.")
+
+
+def run(*arguments: str, columns: int = 100) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, check=False, encoding="utf-8", env=environment)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("extra", [[], ["--json"]])
+def test_a_full_device_is_one_line_and_status_3(extra: list[str]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [*PROGRAM, "check", "It opened.", *BRIDGE, *extra], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert ended.stderr == b"vouch: cannot write the result: No space left on device\n"
+    assert ended.returncode == 3
+
+
+def test_an_answer_without_a_claim_does_not_pass_under_fail() -> None:
+    ended = run("check", "--response-text", "Sure! I hope this helps!", *BRIDGE, "--fail")
+    assert ended.returncode == 3
+    assert "vouch: no claim was found" in ended.stderr
+    assert run("check", "--response-text", "Sure! I hope this helps!", *BRIDGE).returncode == 0
+
+
+def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> None:
+    path = tmp_path / "answer.txt"
+    path.write_text("It opened in 1973.", encoding="utf-8")
+    ended = run("check", str(path), *BRIDGE)
+    assert ended.returncode == 2
+    assert f"--response {path}" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("chek",), "there is no command chek; the commands are check and schema (see vouch --help)"),
+        (("check", "--nope"), "there is no option --nope (see vouch check --help)"),
+        (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
+        (("check", "It", "rained"), "got rained too many: put a text with blanks in quotes (see vouch check --help)"),
+    ],
+)
+def test_a_wrong_command_line_is_answered_in_plain_words(arguments: tuple[str, ...], told: str) -> None:
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stderr) == (2, f"vouch: {told}\n")
+
+
+def test_the_help_fits_a_narrow_terminal_and_names_each_panel_once() -> None:
+    shown = run("check", "--help", columns=60).stdout
+    assert shown.count("What to check ─") == 1
+    assert "│                    >" not in shown
+
+
+def test_files_of_one_name_go_by_their_paths(tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "notes.txt" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("The bridge opened in 1973.", encoding="utf-8")
+    options = [word for path in paths for word in ("--source", str(path))]
+    shown = run("check", "--response-text", "It opened in 1973.", *options, "--json").stdout
+    assert all(f'"id":"{path}"' in shown for path in paths)
