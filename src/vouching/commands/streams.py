@@ -43,7 +43,7 @@ class Exit(IntEnum):
 
 def write_error(message: str) -> None:
     """Write one line to standard error, with nothing in it that could disturb a terminal."""
-    from vouching.report.visible import visible_line
+    from vouching.types.visible import visible_line
 
     line = f"vouch: {visible_line(message)}"
     encoding = sys.stderr.encoding or "utf-8"

@@ -143,7 +143,8 @@ def _trim(text: str, start: int, end: int, opens_sentence: bool) -> Entity | Non
     if not named:
         return None
     opens_sentence = opens_sentence and named[0] == 0
-    words = words[named[0] : named[-1] + 1]
+    numbered = text[words[-1].start : words[-1].end] == "I" and named[-1] == len(words) - 2  # "World War I"
+    words = words[named[0] : named[-1] + 1 + numbered]
     first, last = words[0].start, words[-1].end
     name = text[first:last]
     if name.endswith(("'s", "’s")):

@@ -162,7 +162,7 @@ def _strip_plural(word: str) -> str:
 # Longest first; each with the least number of letters that must remain.
 _ENDINGS = (
     ("isation", 3), ("ization", 3), ("ational", 4), ("ation", 4), ("ition", 4), ("ement", 4), ("ment", 4),
-    ("iness", 3), ("ness", 4), ("ising", 3), ("izing", 3), ("ating", 3), ("ised", 3), ("ized", 3), ("iser", 3),
+    ("iness", 3), ("ness", 4), ("ising", 4), ("izing", 4), ("ating", 3), ("ised", 4), ("ized", 4), ("iser", 3),
     ("izer", 3), ("ated", 3), ("ator", 4), ("ise", 4), ("ize", 4), ("ate", 4), ("ing", 3), ("ied", 2), ("ed", 3),
     ("ance", 4), ("ence", 4), ("ally", 4), ("ly", 4), ("er", 4), ("or", 5), ("ion", 4), ("y", 6),
 )  # fmt: skip

@@ -15,8 +15,8 @@ from vouching.verifiers.embedded import scoring
 from vouching.verifiers.embedded.scoring import ScoreModel, Term, load_score_model
 
 MODEL = ScoreModel(
-    0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3, "date_differs": 0.4}, digest=""
-)  # fmt: skip
+    0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3, "date_differs": 0.4}, 0.9, digest=""
+)
 COVERED = {"coverage": 0.75}
 """z = 2 * (0.75 - 0.5) / 0.25 = 2, so that p = 1 / (1 + exp(-2)) = 0.880797."""
 RECORD = {
@@ -25,11 +25,12 @@ RECORD = {
     "terms": [{"name": "coverage", "weight": 2.0, "mean": 0.5, "scale": 0.25}],
     "calibration": {"slope": 2.0, "shift": -1.0},
     "ceilings": {"negated": 0.3},
+    "verbatim_floor": 0.9,
 }
 
 
 def test_z_adds_each_feature_in_standard_deviations_to_the_intercept() -> None:
-    two = ScoreModel(0.5, (Term("a", 2.0, 0.5, 0.25), Term("b", -1.0, 1.0, 2.0)), 1.0, 0.0, {}, digest="")
+    two = ScoreModel(0.5, (Term("a", 2.0, 0.5, 0.25), Term("b", -1.0, 1.0, 2.0)), 1.0, 0.0, {}, 0.9, digest="")
     # 0.5 + 2 * (0.75 - 0.5) / 0.25 - 1 * (5 - 1) / 2 = 0.5 + 2 - 2
     assert two.logit({"a": 0.75, "b": 5.0}) == pytest.approx(0.5)
 
@@ -40,7 +41,7 @@ def test_a_probability_is_the_logistic_function_of_z() -> None:
 
 
 def test_calibration_stretches_and_shifts_z() -> None:
-    model = ScoreModel(0.0, MODEL.terms, 2.0, -1.0, {}, digest="")
+    model = ScoreModel(0.0, MODEL.terms, 2.0, -1.0, {}, 0.9, digest="")
     # z = 2 * (0.625 - 0.5) / 0.25 = 1; 2 * 1 - 1 = 1; 1 / (1 + exp(-1)) = 0.731059
     assert model.probability({"coverage": 0.625}) == pytest.approx(0.731059, abs=1e-6)
 
@@ -59,6 +60,13 @@ def test_of_several_decisive_differences_the_lowest_ceiling_holds() -> None:
 def test_a_decisive_difference_never_raises_a_probability() -> None:
     # z = -4, p = 0.017986; the ceiling alone would allow 0.3 * (0.7 + 0.3 * 0.017986) = 0.2116
     assert MODEL.probability({"coverage": 0.0}, ["negated"]) == pytest.approx(0.017986, abs=1e-6)
+
+
+def test_a_claim_copied_word_for_word_has_a_floor_unless_something_decisive_differs() -> None:
+    # z = -4, p = 0.017986, raised to 0.9; z = 4, p = 0.982014 is above it already.
+    assert MODEL.probability({"coverage": 0.0}, verbatim=True) == 0.9
+    assert MODEL.probability({"coverage": 1.0}, verbatim=True) == pytest.approx(0.982014, abs=1e-6)
+    assert MODEL.probability(COVERED, ["negated"], verbatim=True) == MODEL.probability(COVERED, ["negated"])
 
 
 @given(st.floats(-5, 5), st.floats(-5, 5), st.sets(st.sampled_from(["negated", "date_differs"])))
@@ -87,7 +95,11 @@ def test_the_shipped_model_has_ceilings_below_one_half_and_names_its_file() -> N
 @pytest.fixture
 def weights_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file that is read in place of the shipped one; it does not exist yet."""
-    monkeypatch.setattr(scoring, "files", lambda _package: tmp_path)  # pyright: ignore[reportUnknownLambdaType]
+
+    def folder(_package: str) -> Path:
+        return tmp_path
+
+    monkeypatch.setattr(scoring, "files", folder)
     (tmp_path / "weights").mkdir()
     return tmp_path / "weights" / "rules.json"
 
@@ -124,6 +136,7 @@ def test_a_file_of_another_version_says_which_was_wanted(weights_file: Path) -> 
         json.dumps(RECORD | {"terms": [{"name": "coverage"}]}).encode(),
         json.dumps(RECORD | {"calibration": None}).encode(),
         json.dumps({k: v for k, v in RECORD.items() if k != "ceilings"}).encode(),
+        json.dumps({k: v for k, v in RECORD.items() if k != "verbatim_floor"}).encode(),
     ],
 )
 def test_a_damaged_file_is_an_error_of_the_weights(weights_file: Path, content: bytes) -> None:
