@@ -1,11 +1,15 @@
-"""AUROC of ``embedded:rules`` against claim-word overlap on the public test sets.
+r"""AUROC of ``embedded:rules`` against claim-word overlap on the public test sets.
 
     VOUCH_DATA=... python benchmarks/public_sets.py [--jobs 2] [--most N] [--output benchmarks/results/public_sets.json]
 
-Overlap: share of the claim's distinct lower-case words that occur in the source. Intervals: 95 %, paired bootstrap
-over documents (rows that share a source are drawn together), 2,000 resamples, seed 0. Report only: nothing is chosen
-on these sets. RAGTruth rows are whole responses (Not Attributable if they have any hallucination span): each is taken
-apart and scored by the mean of its claims.
+Overlap: share of the claim's distinct lower-case words (``\w+``) that occur in the source, without the 25 words of
+``IGNORED``; no stems. Of the plain definitions tried (tokens or types, letters only or ``\w+``, stop words kept or not,
+stems or not) it comes closest to the figures given for this baseline: attributionbench .736, faithbench .601,
+fever_symmetric .667, fool_me_twice .559, healthver .593, ragtruth .776, seva_fever .676, seva_halueval .651, wice .691
+(mean absolute difference .0014). Intervals: 95 %, paired bootstrap over source documents (rows with the same
+source text or the same document number are drawn together), 2,000 resamples, seed 0. Report only: nothing of the model
+is chosen on these sets. RAGTruth rows are whole responses (Not Attributable if they have any hallucination span): each
+is taken apart and scored by the mean of its claims.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import json
 import os
 import platform
 import re
+from collections.abc import Mapping, Sequence
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
@@ -34,19 +39,56 @@ SETS = (
     "seva_halueval", "seva_truthfulqa", "wice",
 )  # fmt: skip
 REMARKS = {"seva_truthfulqa": "broken slice: nearly every Attributable claim is a bare question"}
+UNDEFINED = "AUROC undefined: one class only"
 RESAMPLES, SEED = 2_000, 0
+GROUP_IS_SUBSET = ("attributionbench",)  # "group" names a part of the set there, elsewhere a document
+IGNORED = frozenset(
+    "a an the of to in on at by for with from and or is are was were be been it its as that this".split()
+)
 _WORD = re.compile(r"\w+")
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Rows of one set as claim, source, label, group."""
+    """Rows of one set as claim, source, label."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     for row in rows:
         row.setdefault("claim", row.get("response"))
         row.setdefault("label", "Not Attributable" if row.get("spans") else "Attributable")
-        row.setdefault("group", row["source"])
     return rows
+
+
+def documents(rows: Sequence[Mapping[str, Any]], *, by_group: bool) -> list[int]:
+    """Number of each row's document: the same for rows with one source text or, ``by_group``, with one "group".
+
+    >>> rows = [{"source": "x", "group": 1}, {"source": "y", "group": 1}, {"source": "y", "group": 2}]
+    >>> documents(rows, by_group=True), documents(rows, by_group=False)
+    ([0, 0, 0], [0, 1, 1])
+    """
+    number = list(range(len(rows)))
+
+    def first_of(row: int) -> int:
+        while number[row] != row:
+            row = number[row]
+        return row
+
+    seen: dict[tuple[str, Any], int] = {}
+    for position, row in enumerate(rows):
+        for key in ("source", "group") if by_group else ("source",):
+            if row.get(key) is not None:
+                low, high = sorted((first_of(seen.setdefault((key, row[key]), position)), first_of(position)))
+                number[high] = low
+    return [first_of(position) for position in number]
+
+
+def overlap(claim: str, source: str) -> float:
+    """Share of the claim's words that occur in the source.
+
+    >>> overlap("The bridge is long.", "It is a bridge.")
+    0.5
+    """
+    words = set(_WORD.findall(claim.lower())) - IGNORED
+    return len(words & set(_WORD.findall(source.lower()))) / max(1, len(words))
 
 
 def score(row: dict[str, Any], model: str) -> tuple[float, float, bool, bool]:
@@ -60,10 +102,8 @@ def score(row: dict[str, Any], model: str) -> tuple[float, float, bool, bool]:
         if not isinstance(verdict, Verdict):
             raise RuntimeError(f"{row['id']}: {verdict}")
         likely, label = verdict.score, verdict.attributable
-    words = set(_WORD.findall(row["claim"].lower()))
-    overlap = len(words & set(_WORD.findall(row["source"].lower()))) / max(1, len(words))
     gold = row["label"] == "Attributable"
-    return likely, overlap, gold, label == gold
+    return likely, overlap(row["claim"], row["source"]), gold, label == gold
 
 
 def auroc(scores: NDArray[np.float64], gold: NDArray[np.bool_]) -> float:
@@ -74,10 +114,12 @@ def auroc(scores: NDArray[np.float64], gold: NDArray[np.bool_]) -> float:
 
 
 def paired_bootstrap(
-    ours: NDArray[np.float64], theirs: NDArray[np.float64], gold: NDArray[np.bool_], groups: list[str]
+    ours: NDArray[np.float64], theirs: NDArray[np.float64], gold: NDArray[np.bool_], groups: Sequence[int]
 ) -> dict[str, list[float]]:
-    """Intervals of both areas and of their difference, resampling groups."""
-    members: dict[str, list[int]] = {}
+    """Intervals of both areas and of their difference, resampling groups. ``gold`` needs both classes."""
+    if gold.all() or not gold.any():
+        raise ValueError(UNDEFINED)
+    members: dict[int, list[int]] = {}
     for position, group in enumerate(groups):
         members.setdefault(group, []).append(position)
     pools = [np.array(rows) for rows in members.values()]
@@ -98,18 +140,22 @@ def paired_bootstrap(
 def evaluate(name: str, rows: list[dict[str, Any]], model: str, pool: Any) -> dict[str, Any]:
     """One set's figures."""
     results = pool.map(partial(score, model=model), rows, chunksize=10)
-    ours, overlap = np.array([r[0] for r in results]), np.array([r[1] for r in results])
+    ours, theirs = np.array([r[0] for r in results]), np.array([r[1] for r in results])
     gold, right = np.array([r[2] for r in results]), np.array([r[3] for r in results])
-    intervals = paired_bootstrap(ours, overlap, gold, [row["group"] for row in rows])
+    if gold.all() or not gold.any():
+        return {"rows": len(rows), "attributable": round(float(gold.mean()), 3), "undefined": UNDEFINED}
+    groups = documents(rows, by_group=name not in GROUP_IS_SUBSET)
+    intervals = paired_bootstrap(ours, theirs, gold, groups)
     low, high = intervals["difference"]
     return {
         "rows": len(rows),
+        "documents": len(set(groups)),
         "attributable": round(float(gold.mean()), 3),
         "auroc": round(auroc(ours, gold), 3),
         "auroc_95": intervals["ours"],
-        "overlap": round(auroc(overlap, gold), 3),
+        "overlap": round(auroc(theirs, gold), 3),
         "overlap_95": intervals["overlap"],
-        "difference": round(auroc(ours, gold) - auroc(overlap, gold), 3),
+        "difference": round(auroc(ours, gold) - auroc(theirs, gold), 3),
         "difference_95": [low, high],
         "verdict": "better" if low > 0 else "worse" if high < 0 else "no difference shown",
         "balanced_accuracy": round(float((right[gold].mean() + right[~gold].mean()) / 2), 3),
@@ -133,6 +179,9 @@ def main() -> None:
         for name in SETS:
             found = evaluate(name, read_rows(data / f"{name}.jsonl.gz")[: options.most], options.model, pool)
             figures[name] = found
+            if "undefined" in found:
+                print(f"| {name} | {found['rows']} | {found['undefined']} | | | |", flush=True)
+                continue
             low, high = found["difference_95"]
             print(
                 f"| {name} | {found['rows']} | {found['auroc']:.3f} | {found['overlap']:.3f} | "

@@ -23,14 +23,14 @@ the {not_attributable} claims judged Not Attributable; {fixed} get one. Imports 
 long source is one process that checks one claim twice; shorter texts are repeated to make it."""
 SETS_NOTE = """
 Vouch and word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is guessing. Word
-overlap is the share of the claim's words that occur in the source. Intervals: paired bootstrap, {resamples:,} resamples
-by {unit}, seed {seed}. Balanced accuracy: the mean of the shares of right labels among supported and among unsupported
-claims, at threshold 0.5."""
+overlap is the share of the claim's distinct words, function words aside, that occur in the source. Intervals: paired
+bootstrap, {resamples:,} resamples by {unit}, seed {seed}. Balanced accuracy: the mean of the shares of right labels
+among supported and among unsupported claims, at threshold 0.5."""
 
 
 def short_lines(speed: Figures, public: Figures) -> Iterator[str]:
     """The few figures of README.md."""
-    verdicts = [found["verdict"] for found in public["sets"].values() if "remark" not in found]
+    verdicts = [found["verdict"] for found in public["sets"].values() if not {"remark", "undefined"} & set(found)]
     claims, command = speed["short_claims"]["claims_per_second"], speed["cold_command"]["seconds"]
     long = speed["long_sources"]["20,000 words"]
     yield f"- {claims} short claims a second on one core; a whole `vouch check` takes {command:.2f} s."
@@ -73,6 +73,9 @@ def public_lines(record: Figures) -> Iterator[str]:
     yield "| set | rows | Vouch | word overlap | difference, 95 % interval | | balanced accuracy |"
     yield "|---|--:|--:|--:|---|---|--:|"
     for name, found in record["sets"].items():
+        if "undefined" in found:
+            yield f"| {name} | {found['rows']} | {found['undefined']} | | | | |"
+            continue
         low, high = found["difference_95"]
         mark = " *" if "remark" in found else ""
         yield (
@@ -90,13 +93,14 @@ def fit_lines(fitted: Figures, ceilings: Figures) -> Iterator[str]:
     """The section on the data that the score model was fitted on."""
     yield from ("## Fit of the score model", "")
     yield (
-        f"`recipes/embedded/fit_rules.py`, seed {fitted['seed']}, {fitted['folds']} folds by document; "
+        f"`recipes/embedded/fit_rules.py`, seed {fitted['seed']}, {fitted['folds']} folds by document and claim; "
         f"{fitted['date']}, {fitted['machine']}."
     )
     yield from ("", "| training set | rows | AUROC, held-out documents | share in the fit |", "|---|--:|--:|--:|")
     for name, found in fitted["sets"].items():
         yield f"| {name} | {found['rows']} | {found['auroc_held_out']:.3f} | {found['share']:g} |"
-    yield from ("", f"Brier score on held-out documents: {fitted['brier_held_out']:.3f}.")
+    constant = f"; always answering .5: {fitted['brier_of_one_half']:.3f}" if "brier_of_one_half" in fitted else ""
+    yield from ("", f"Brier score on held-out documents: {fitted['brier_held_out']:.3f}{constant}.")
     yield from ("", "| decisive difference | ceiling |", "|---|--:|")
     yield from (f"| {kind.replace('_', ' ')} | {value:.3f} |" for kind, value in ceilings.items())
 

@@ -1,4 +1,4 @@
-"""Count how rare words are in general English: writes ``weights/rarity.txt`` of the embedded verifier.
+"""Count how rare words are in general English: writes ``weights/rarity.txt`` and ``weights/SHA256SUMS``.
 
     VOUCH_DATA=... python recipes/embedded/count_rarity.py
 
@@ -15,11 +15,13 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from weight_sums import WEIGHTS, write_sums
+
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import FUNCTION_WORDS, lower_words, stem
 
 LEAST = 40
-TARGET = Path(__file__).parents[2] / "src/vouching/verifiers/embedded/weights/rarity.txt"
+TARGET = WEIGHTS / "rarity.txt"
 
 
 def main() -> None:
@@ -47,6 +49,7 @@ def main() -> None:
         *(f"{word} {math.log(total / counts[word]):.2f}" for word in kept),
     ]
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_sums(WEIGHTS)
     print(f"{len(kept)} stems from {total} sentences -> {TARGET}")
 
 
