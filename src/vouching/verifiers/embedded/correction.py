@@ -19,6 +19,7 @@ from vouching.text.qualifiers import Qualifier
 from vouching.text.quantities import Quantity
 from vouching.text.words import find_words
 from vouching.types import ERROR_TYPES
+from vouching.verifiers.embedded.decisive import decisive
 from vouching.verifiers.embedded.diagnosis import error_of
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.features import Segment
@@ -65,7 +66,16 @@ def propose(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iter
         groups.append(chosen)
     if tail is not None:
         groups.extend(([tail], [*chosen, tail]) if chosen else ([tail],))
+    fatal = [
+        segment.reading.offset + comparison.part.value_start
+        for segment in segments
+        for comparison in segment.comparisons
+        if any(decisive([comparison]))
+    ]
     for group in groups:
+        # A decisive difference that is left in place would keep the score down: not worth reading again.
+        if not all(any(edit.start <= start < edit.end for edit in group) for start in fatal):
+            continue
         revised = apply_edits(claim, group)
         if reads_well(claim, revised):
             yield " ".join(edit.instruction for edit in group), revised
