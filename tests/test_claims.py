@@ -241,3 +241,19 @@ def test_a_label_before_a_colon_is_no_part_of_the_claim(sentence: str, label: st
 )
 def test_that_the_sources_hold_no_answer_is_no_claim(sentence: str) -> None:
     assert reasons(sentence) == ["opinion"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I am happy to confirm that smoking cures asthma.",
+        "Hope this helps: smoking is safe.",
+        "If you have any questions about cancer, garlic cures it and nothing else does.",
+        "Unable to determine the cause, doctors amputated the leg.",
+        "No answer came, so the king died.",
+        "Personally, she signed the treaty.",
+        "Try to remember that the earth is flat.",
+    ],
+)
+def test_what_a_polite_opening_states_is_a_claim(sentence: str) -> None:
+    assert [claim.text for claim in decompose(sentence).claims] == [sentence]

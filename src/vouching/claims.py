@@ -67,6 +67,9 @@ _OPINION = re.compile(
 _PRONOUN = re.compile(r"[\"“'‘*_(]*(?:he|she|it|they|this|these|his|her|its|their)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?:[A-Z][\w.'’-]*|\d+)(?:\s+(?:of\s+|the\s+|de\s+|van\s+)?[A-Z0-9][\w.'’-]*)*")
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$|__[^_]+__:?$")
+_AFTER_OPENING = re.compile(r"(?:\bthat\b|[:,])\s+(.+)", re.DOTALL)
+_FEWEST_STATED = 3
+_TO_THE_READER = frozenset(str.split("you your me i i'll i'd us let please questions help assist"))
 _REFERENCE = re.compile(r"[(\[][^()\[\]]{1,30}[)\]]\.?")
 _CLOSING = "\"'”’»)]}*_` \t"
 _DECORATION = "*_\"“'‘`#> \t"
@@ -195,15 +198,16 @@ def _why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool)
     words = bare.split()
     if not any(character.isalnum() for character in bare):
         return "fragment"
-    if _GREETING.match(bare) or _ANNOUNCEMENT.match(bare):
+    if (_GREETING.match(bare) and not _states_more(bare)) or _ANNOUNCEMENT.match(bare):
         return "greeting"
     if sentence.rstrip(_CLOSING)[-1:] in ("?", "？", "؟"):
         return "question"
-    if _NOTHING_FOUND.match(bare) or (_ABSTENTION.match(bare) and not _checkable(bare)):
+    if _NOTHING_FOUND.match(bare) or (_ABSTENTION.match(bare) and not _checkable(bare) and not _states_more(bare)):
         return "opinion"
-    if not is_item and _INSTRUCTION.match(bare) and not any(character.isdigit() for character in bare):
+    set_aside = not any(character.isdigit() for character in bare) and not _states_more(bare)
+    if not is_item and _INSTRUCTION.match(bare) and set_aside:
         return "instruction"
-    if _OPINION.match(bare) and not _checkable(bare):
+    if _OPINION.match(bare) and not _checkable(bare) and not _states_more(bare):
         return "opinion"
     if whole:
         return None
@@ -222,6 +226,13 @@ def _is_heading(sentence: str, bare: str, alone: bool) -> bool:
         return not (finite_verb(bare) and _checkable(bare))
     ends_open = bare[-1] not in ".!?…。！।۔|" and bare[0] < "\u2e80"
     return alone and ends_open and len(bare.split()) <= 8 and not finite_verb(bare) and not re.search(r"\d", bare)
+
+
+def _states_more(bare: str) -> bool:
+    """Whether something is stated after a polite or personal opening: "I am happy to confirm that smoking is safe"."""
+    rest = _AFTER_OPENING.search(bare)
+    words = rest.group(1).lower().split() if rest else []
+    return len(words) >= _FEWEST_STATED and not _TO_THE_READER & {word.strip(".,;:!?'’") for word in words}
 
 
 def _checkable(bare: str) -> bool:
