@@ -8,7 +8,7 @@ from vouching.text.entities import Entity, same_entity
 from vouching.text.words import stem
 from vouching.verifiers.embedded.parts import Part
 from vouching.verifiers.embedded.reading import Reading
-from vouching.verifiers.embedded.scene import SAME_STATEMENT, SAME_TOPIC, Comparison, Scene, occurrences
+from vouching.verifiers.embedded.scene import SAME_STATEMENT, SAME_TOPIC, Comparison, Scene, occurrences, word_before
 
 
 def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
@@ -72,11 +72,11 @@ def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
     reading = scene.index.read(scene.home)
     ours = [p.value.text for p in scene.parts if isinstance(p.value, Entity)]
     rivals = [e for e in reading.entities if not any(same_entity(e.text, name) for name in ours)]
-    before = _word_before(scene.claim, value.start)
+    before = _preposition_before(scene.claim, value.start)
     words = value.key.split()
     best: tuple[float, Entity] | None = None
     for rival in rivals:
-        same_slot = before != "" and before == _word_before(reading, rival.start)
+        same_slot = before != "" and before == _preposition_before(reading, rival.start)
         same_form = (len(rival.key.split()) > 1) == (len(words) > 1) and rival.kind == value.kind
         # Half a name in common ("Pierre" for "Marie Curie"), or the one name that is left over.
         half = same_form and len(words) > 1 and _half_the_same(words, rival.key.split())
@@ -103,10 +103,7 @@ def _is_defined_acronym(reading: Reading, entity: Entity) -> bool:
     return in_brackets and entity.kind == "acronym" and any(word[0] == letters[0] for word in before)
 
 
-def _word_before(reading: Reading, offset: int) -> str:
+def _preposition_before(reading: Reading, offset: int) -> str:
     """The preposition right before ``offset`` (articles skipped), or "" if another word stands there."""
-    for word in reversed([w for w in reading.words if w.end <= offset]):
-        if word.lower in ("the", "a", "an"):
-            continue
-        return word.lower if not word.is_content else ""
-    return ""
+    word = word_before(reading, offset, ("the", "a", "an"))
+    return word.lower if word and not word.is_content else ""

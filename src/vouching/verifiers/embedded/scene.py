@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from vouching.text.words import Word
 from vouching.types import Status
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.focus import Focus, Lookup
@@ -130,11 +131,14 @@ _SKIPPED = frozenset("the a an his her its their our my your this that these tho
 
 def opposed(claim: Reading, here: int, source: Reading, there: int) -> bool:
     """Whether opposite prepositions ("before", "after") stand at ``here`` in the claim and ``there`` in the source."""
-    ours, theirs = _word_before(claim, here), _word_before(source, there)
+    ours, theirs = (_lower(word_before(*place, _SKIPPED)) for place in ((claim, here), (source, there)))
     return (ours, theirs) in _OPPOSED or (theirs, ours) in _OPPOSED
 
 
-def _word_before(reading: Reading, offset: int) -> str:
-    """The word right before ``offset``, articles and possessives skipped."""
-    earlier = (w.lower for w in reversed(reading.words) if w.end <= offset and w.lower not in _SKIPPED)
-    return next(earlier, "")
+def word_before(reading: Reading, offset: int, skipped: Collection[str]) -> Word | None:
+    """The last word that ends before ``offset`` and is not one of ``skipped``."""
+    return next((w for w in reversed(reading.words) if w.end <= offset and w.lower not in skipped), None)
+
+
+def _lower(word: Word | None) -> str:
+    return word.lower if word else ""
