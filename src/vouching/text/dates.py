@@ -66,7 +66,10 @@ def find_dates(text: str) -> list[DateMention]:
 
 
 def _candidates(text: str) -> Iterator[DateMention]:
-    for pattern, build in _PATTERNS:
+    has_digit = _DIGIT.search(text) is not None
+    for pattern, build, needs_digit in _PATTERNS:
+        if needs_digit and not has_digit:
+            continue
         for match in pattern.finditer(text):
             mention = build(text, match)
             if mention:
@@ -172,9 +175,12 @@ def _bare_year(text: str, match: re.Match[str]) -> DateMention | None:
     return DateMention(match.start(), match.end(), "date", int(match.group()))
 
 
+_DIGIT = re.compile(r"\d")
+_WITHOUT_DIGITS = (_bare_month, _weekday, _century)
+_WORDED_DECADE = r"(?P<decade>[TFSENtfsen](?<!\w.)[a-z]{3,5}ties)\b"
 _MONTH_YEAR = rf"(?P<year>\d{{3,4}})(?:\ ?{_ERA})?(?![\w/]|[-,.]\d)"
-_PATTERNS: tuple[tuple[re.Pattern[str], _Builder], ...] = tuple(
-    (re.compile(pattern), build)
+_PATTERNS: tuple[tuple[re.Pattern[str], _Builder, bool], ...] = tuple(
+    (re.compile(pattern), build, build not in _WITHOUT_DIGITS and pattern != _WORDED_DECADE)
     for pattern, build in (
         (r"([12](?<![\w./-].)\d{3})[-/.](\d{2})[-/.]([0-2]\d|3[01])(?![\d-])", _iso_date),
         (rf"(\d(?<![\w./-].)\d?)[/.]({_TWO})[/.]([12]\d{{3}})(?!\w)", _slashed_date),
@@ -189,7 +195,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Builder], ...] = tuple(
         (r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b", _weekday),
         (r"(?P<decade>[12](?<![\w.,$€£].)\d{2}0)(?:'|’)?s\b", _decade),
         (r"['’](?<!\w.)(?P<decade>\d0)s\b", _decade),
-        (r"(?P<decade>[TFSENtfsen](?<!\w.)[a-z]{3,5}ties)\b", _decade),
+        (_WORDED_DECADE, _decade),
         (
             r"(?P<nth>\d(?<!\w.)\d?(?:st|nd|rd|th)|[A-Za-z](?<!\w.)[a-z]++(?:-[a-z]++)?)[ -][Cc]entury\b"
             rf"(?: {_ERA})?",

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from vouching.text.words import FUNCTION_WORDS, Word, find_words, stem
@@ -164,6 +164,7 @@ def _is_no_name(text: str, word: Word) -> bool:
     return word.lower in FUNCTION_WORDS or word.lower in _CALENDAR
 
 
+@lru_cache(maxsize=50_000)
 def name_key(name: str) -> str:
     """Lower-case form of a name without titles, points, articles and possessives.
 

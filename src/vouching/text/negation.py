@@ -28,7 +28,7 @@ _CLAUSE_END = re.compile(
 )
 _FARTHEST = 3
 """Content words a cue reaches, at most."""
-_NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis")
+_NEGATIVE_PREFIXES = frozenset(("un", "in", "im", "il", "ir", "non", "dis", "mis"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +86,5 @@ def is_negative_form(one: str, other: str) -> bool:
     >>> is_negative_form("unsafe", "safe"), is_negative_form("under", "der")
     (True, False)
     """
-    short, long = sorted((one, other), key=len)
-    return len(short) >= 4 and any(long == prefix + short for prefix in _NEGATIVE_PREFIXES)
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    return len(short) >= 4 and long.endswith(short) and long[: -len(short)] in _NEGATIVE_PREFIXES

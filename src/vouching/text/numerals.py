@@ -53,6 +53,8 @@ _ATOM = re.compile(
     rf"(?P<opaque>{OPAQUE})|(?P<part>(?<![\w/.,])\d{{1,2}}/(?:2|3|4|5|6|8|10|16|32)(?![\d/]))|(?P<spaced>{SPACED_RUN})"
     rf"|(?P<digits>{DIGIT_RUN})|(?P<word>[^\W\d_]+)"
 )
+_DIGIT = re.compile(r"\d")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _SPACES = frozenset((" ", "-", "\u00a0", "\u2011"))
 _AND = frozenset((" and ", " & "))
 _FRACTION_OF = re.compile(r" (?:of )?an? (thousand|million|billion|trillion|dozen|hundred)\b")
@@ -121,6 +123,8 @@ def _read_numerals(text: str) -> Iterator[Numeral]:
 
 def _atoms(text: str) -> list[_Atom]:
     """List digit numbers and number words, leaving out words glued to a name by a hyphen ("one-on-one")."""
+    if not _DIGIT.search(text) and NUMBER_WORDS.keys().isdisjoint(_LETTERS.findall(text.lower())):
+        return []
     atoms: list[_Atom] = []
     last_end = 0
     for found in _ATOM.finditer(text):

@@ -73,20 +73,15 @@ class Word(NamedTuple):
     """The word in lower case, apostrophes straight."""
     stem: str
     """Key under which inflected forms meet."""
-
-    @property
-    def is_content(self) -> bool:
-        """False for words that carry grammar rather than content.
-
-        >>> [w.lower for w in find_words("It was founded in Paris") if w.is_content]
-        ['founded', 'paris']
-        """
-        return _is_content(self.lower)
+    is_content: bool
+    """False for words that carry grammar rather than content."""
 
 
 @lru_cache(maxsize=200_000)
-def _is_content(lower: str) -> bool:
-    return lower not in FUNCTION_WORDS and _CONTRACTION.sub("", lower) not in FUNCTION_WORDS
+def _forms(word: str) -> tuple[str, str, bool]:
+    """Lower case, stem, and whether it is a content word."""
+    lower = word.lower().replace("’", "'")
+    return lower, stem(lower), lower not in FUNCTION_WORDS and _CONTRACTION.sub("", lower) not in FUNCTION_WORDS
 
 
 def find_words(text: str, start: int = 0, end: int | None = None) -> list[Word]:
@@ -94,12 +89,11 @@ def find_words(text: str, start: int = 0, end: int | None = None) -> list[Word]:
 
     >>> [(w.lower, w.stem) for w in find_words("Improved results, 1,200 of them")]
     [('improved', 'improv'), ('results', 'result'), ('1,200', '1,200'), ('of', 'of'), ('them', 'them')]
+    >>> [w.lower for w in find_words("It was founded in Paris") if w.is_content]
+    ['founded', 'paris']
     """
-    words: list[Word] = []
-    for match in _WORD.finditer(text, start, len(text) if end is None else end):
-        lower = match.group().lower().replace("’", "'")
-        words.append(Word(match.start(), match.end(), lower, stem(lower)))
-    return words
+    matches = _WORD.finditer(text, start, len(text) if end is None else end)
+    return [Word(*match.span(), *_forms(match.group())) for match in matches]
 
 
 def lower_words(text: str, start: int = 0, end: int | None = None) -> list[str]:

@@ -44,7 +44,8 @@ def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
 
 def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]:
     """Features of a claim, by name: shares as the mean over its sentences (and the weakest), counts as totals."""
-    shares = [_shares(segment, index) for segment in segments]
+    known_values = [_known_values(segment) for segment in segments]
+    shares = [_shares(segment, index, known) for segment, known in zip(segments, known_values, strict=True)]
     features: dict[str, float] = {}
     for name in shares[0]:
         values = [row[name] for row in shares]
@@ -53,7 +54,9 @@ def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]
             features[f"{name}_weakest"] = min(values)
     words = {w.lower for segment in segments for w in segment.reading.words}
     features["word_overlap"] = len(words & index.vocabulary) / max(1, len(words))
-    missing = [weight for segment in segments for weight in _missing(segment)]
+    missing = [
+        weight for segment, known in zip(segments, known_values, strict=True) for weight in _missing(segment, known)
+    ]
     features["found_words"] = math.log1p(sum(len(segment.focus.lookups) for segment in segments) - len(missing))
     features["missing_words"] = math.log1p(len(missing))
     features["rarest_missing"] = max(missing, default=0.0)
@@ -72,10 +75,9 @@ _CREDIT = {"equal": 1.0, "elsewhere": 0.5, "unhedged": 0.5}
 _KINDS = ("quantity", "date", "entity", "predicate")
 
 
-def _shares(segment: Segment, index: SourceIndex) -> dict[str, float]:
+def _shares(segment: Segment, index: SourceIndex, known: Mapping[int, float]) -> dict[str, float]:
     """Features in [0, 1] of one sentence: how much of it the sources have."""
     focus, home = segment.focus, segment.focus.sentences[:1]
-    known = _known_values(segment)
     return {
         "stem_coverage": sum(1.0 for w in focus.lookups if w.exact) / max(1, len(focus.lookups)),
         "coverage": _coverage_anywhere(focus, known),
@@ -88,9 +90,8 @@ def _shares(segment: Segment, index: SourceIndex) -> dict[str, float]:
     }
 
 
-def _missing(segment: Segment) -> list[float]:
+def _missing(segment: Segment, known: Mapping[int, float]) -> list[float]:
     """Rarities of the words that occur nowhere in the sources."""
-    known = _known_values(segment)
     return [w.weight for w in segment.focus.lookups if not known.get(w.position) and not w.exact and not w.close]
 
 

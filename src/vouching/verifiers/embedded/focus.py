@@ -47,11 +47,13 @@ class Focus:
 
         ``known`` gives the share for words (by position in the claim) that were compared by value, not by spelling.
         """
-        total = sum(word.weight for word in self.lookups)
-        if not total:
-            return 0.0
+        total = covered = 0.0
         known = known or {}
-        return sum(w.weight * known.get(w.position, w.found_in(sentences)) for w in self.lookups) / total
+        for word in self.lookups:
+            share = known.get(word.position)
+            covered += word.weight * (word.found_in(sentences) if share is None else share)
+            total += word.weight
+        return covered / total if total else 0.0
 
 
 def focus_on(claim: Reading, index: SourceIndex, within: tuple[int, int] | None = None) -> Focus:

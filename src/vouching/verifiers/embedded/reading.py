@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from vouching.text.dates import DateMention, find_dates
 from vouching.text.entities import Entity, find_entities
@@ -11,6 +13,9 @@ from vouching.text.negation import Negation, find_negations
 from vouching.text.qualifiers import Qualifier, find_qualifiers
 from vouching.text.quantities import Quantity, find_quantities
 from vouching.text.words import Word, concepts, find_words
+
+_start = attrgetter("start")
+_end = attrgetter("end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,9 @@ class Reading:
 
     def content(self, start: int = 0, end: int | None = None) -> list[int]:
         """Positions of the content words inside ``start..end``."""
-        stop = len(self.text) if end is None else end
-        return [i for i, w in enumerate(self.words) if w.is_content and w.start >= start and w.end <= stop]
+        first = bisect_left(self.words, start, key=_start)
+        last = len(self.words) if end is None else bisect_right(self.words, end, key=_end)
+        return [i for i in range(first, last) if self.words[i].is_content]
 
 
 def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> Reading:
