@@ -15,6 +15,7 @@ import vouching
 from vouching import Checker, Claim, InputError, Report, Source, Unverified, Verdict
 from vouching.checker import run
 from vouching.errors import ConfigError
+from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 SOURCE = "The bridge was opened to traffic in 1973. It has two towers."
 TRUE, FALSE = "The bridge opened in 1973.", "The bridge opened in 1937."
@@ -194,6 +195,16 @@ def test_a_response_is_counted_claim_by_claim_and_covered_whole() -> None:
     assert report.question == "When did it open?"
     # All characters but the list marker "-" of "Sure!" + 22 + 22 + "-" + 16 non-space ones.
     assert report.coverage == pytest.approx(1 - 1 / len("".join(report.response.split())))
+
+
+def test_the_score_of_a_response_is_halfway_between_its_claims_and_the_support_of_its_whole_text() -> None:
+    response = f"{TRUE} {FALSE}"
+    report = vouching.check_response(response, SOURCE)
+    first, second = (finding.score for finding in report.findings if isinstance(finding, Verdict))
+    support = asyncio.run(EmbeddedVerifier().support(response, [Source(SOURCE)]))
+    assert report.score == pytest.approx(((first + second) / 2 + support) / 2)
+    # The second claim's date caps its own score; the support of the whole text knows no cap.
+    assert second < support
 
 
 def test_a_response_without_claims_has_no_findings_and_is_not_attributable() -> None:

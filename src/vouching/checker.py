@@ -120,6 +120,7 @@ class Checker:
             non_claims=taken_apart.non_claims,
             coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
             totals=_totals(outcomes),
+            score=_response_score(outcomes, await self._verifier.support(response, sources)),
             warnings=_shared_warnings(outcomes),
             usage=_sum_usage(outcomes),
         )
@@ -162,6 +163,18 @@ def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonCl
     spans = [c.span for c in claims if c.span is not None] + [n.span for n in non_claims]
     seen = sum(len("".join(span.text.split())) for span in spans)
     return min(1.0, seen / max(1, len("".join(response.split()))))
+
+
+def _response_score(outcomes: Sequence[Outcome], support: float | None) -> float | None:
+    """Mean of the claims' scores and, where the verifier measures it, of the support of the whole text.
+
+    Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``.
+    """
+    scores = [outcome.score for outcome in outcomes if isinstance(outcome, Verdict)]
+    if not scores:
+        return None
+    mean = sum(scores) / len(scores)
+    return mean if support is None else (mean + support) / 2
 
 
 def _totals(outcomes: Sequence[Finding]) -> Totals:

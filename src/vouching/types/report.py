@@ -63,6 +63,9 @@ class Report:
     """Share of the response's non-space characters that lie in a claim or a non-claim, in [0, 1]."""
     totals: Totals = Totals()
     """Counts over the findings."""
+    score: float | None = None
+    """How well the sources support the response as a whole, in [0, 1], to rank responses by; None without a verdict. It
+    is not the probability that every claim is right: ``attributable`` says whether each passed."""
     revised_response: str | None = None
     """The response after repair; None if no repair was asked for."""
     unrepaired: tuple[Finding, ...] = ()

@@ -18,6 +18,10 @@ class ClaimVerifier(Protocol):
         """One outcome per claim, in order."""
         ...
 
+    async def support(self, text: str, sources: Sequence[Source]) -> float | None:
+        """How much of a longer text the sources have, in [0, 1]; None if the verifier has no such measure."""
+        ...
+
 
 class ResponseVerifier(Protocol):
     """Judges a whole response at once, where the method needs to see all of it."""

@@ -54,6 +54,21 @@ class EmbeddedVerifier:
             return [self.judge(claim, sources) for claim in claims]
         return await asyncio.to_thread(lambda: [self.judge(claim, sources) for claim in claims])
 
+    async def support(self, text: str, sources: Sequence[Source]) -> float:
+        """How much of a text the sources have, in [0, 1]: what its features say together, whatever single differences say.
+
+        >>> asyncio.run(EmbeddedVerifier().support("It rained.", [Source("Not a word of it.")])) < 0.5
+        True
+        """
+        if sum(len(source.text) for source in sources) < _LONG_SOURCES:
+            return self._support(text, sources)
+        return await asyncio.to_thread(self._support, text, sources)
+
+    def _support(self, text: str, sources: Sequence[Source]) -> float:
+        index = self._indexes.index(tuple(sources))
+        segments = compare_claim(text, index)
+        return self._model.probability(measure(segments, index)) if segments and index.sentences else 0.0
+
     def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
         """Judge one claim now, without an event loop."""
         started = time.perf_counter()
