@@ -87,18 +87,25 @@ def load_score_model() -> ScoreModel:
         record = json.loads(raw)
         if record["format"] != WEIGHTS_FORMAT:
             raise WeightsError(f"{path} has format {record['format']}, wanted {WEIGHTS_FORMAT}: reinstall vouching")
-        terms = tuple(Term(t["name"], t["weight"], t["mean"], t["scale"]) for t in record["terms"])
         platt = record["calibration"]
         return ScoreModel(
-            record["intercept"],
-            terms,
-            platt["slope"],
-            platt["shift"],
-            record["ceilings"],
-            record["verbatim_floor"],
-            hashlib.sha256(raw).hexdigest()[:12],
+            intercept=_number(record["intercept"]),
+            terms=tuple(
+                Term(t["name"], *(_number(t[key]) for key in ("weight", "mean", "scale"))) for t in record["terms"]
+            ),
+            slope=_number(platt["slope"]),
+            shift=_number(platt["shift"]),
+            ceilings={kind: _number(ceiling) for kind, ceiling in record["ceilings"].items()},
+            verbatim_floor=_number(record["verbatim_floor"]),
+            digest=hashlib.sha256(raw).hexdigest()[:12],
         )
-    except (OSError, KeyError, ValueError, TypeError) as error:
+    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"cannot read the score model at {path} ({error!r}): reinstall vouching") from error
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no finite number")
+    return value

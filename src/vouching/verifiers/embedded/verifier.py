@@ -55,7 +55,7 @@ class EmbeddedVerifier:
         return await asyncio.to_thread(lambda: [self.judge(claim, sources) for claim in claims])
 
     async def support(self, text: str, sources: Sequence[Source]) -> float:
-        """How much of a text the sources have, in [0, 1]: what its features say together, whatever single differences say.
+        """How much of a text the sources have, in [0, 1]: the score of its features, without ceilings.
 
         >>> asyncio.run(EmbeddedVerifier().support("It rained.", [Source("Not a word of it.")])) < 0.5
         True
