@@ -1,0 +1,101 @@
+"""What the metrics accept: truth, scores and weights as checked numpy arrays, and the quotient that may be undefined.
+
+Left out: missing values. A row without a verdict (``Unverified``) has no place in a metric; count it beside.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vouching.errors import InputError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+def bool_array(values: ArrayLike, name: str, rows: int | None = None) -> BoolArray:
+    """One true or false per row.
+
+    Args:
+        values: N booleans.
+        name: what they are, for the message.
+        rows: the N of the arrays they belong to; None takes any but 0.
+
+    Raises:
+        InputError: no rows, another number of rows, more than one dimension, or values that are not booleans.
+
+    >>> bool_array([True, False], "truth")
+    array([ True, False])
+    """
+    array = _row_array(values, name, rows)
+    if array.dtype != np.bool_:
+        raise InputError(f"{name} must be booleans (True = Attributable), got {array.dtype}: compare labels first")
+    return array.astype(np.bool_)
+
+
+def score_array(values: ArrayLike, name: str, rows: int | None = None, *, probability: bool = False) -> FloatArray:
+    """One finite number per row, in [0, 1] for a ``probability``.
+
+    Raises:
+        InputError: no rows, another number of rows, more than one dimension, or a value out of range; it names the row.
+
+    >>> score_array([0.2, float("nan")], "scores")
+    Traceback (most recent call last):
+        ...
+    vouching.errors.InputError: scores must be finite, row 2 has nan: leave out rows without a verdict
+    """
+    array = _row_array(values, name, rows)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must be numbers, got {array.dtype}")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        row = int(np.argmin(np.isfinite(array)))
+        raise InputError(f"{name} must be finite, row {row + 1} has {array[row]}: leave out rows without a verdict")
+    outside = (array < 0) | (array > 1)
+    if probability and outside.any():
+        row = int(np.argmax(outside))
+        raise InputError(f"{name} must lie in [0, 1], row {row + 1} has {array[row]}: calibrate raw scores first")
+    return array
+
+
+def weight_array(weights: ArrayLike | None, rows: int) -> FloatArray:
+    """Row weights of shape (..., N); None counts every row once.
+
+    Raises:
+        InputError: another N, or a weight that is negative or not finite.
+
+    >>> weight_array(None, 3), weight_array([[2, 0, 1]], 3).shape
+    (array([1., 1., 1.]), (1, 3))
+    """
+    if weights is None:
+        return np.ones(rows)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.ndim == 0 or array.shape[-1] != rows:
+        raise InputError(f"weights must have shape (..., {rows}), one for each row, got {array.shape}")
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):
+        raise InputError("weights must be finite and not negative: they say how often a row counts")
+    return array
+
+
+def quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """``numerator / denominator``, nan where the denominator is 0.
+
+    >>> quotient(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    undefined = np.full(np.broadcast_shapes(np.shape(numerator), np.shape(denominator)), np.nan)
+    return np.divide(numerator, denominator, out=undefined, where=np.asarray(denominator) != 0)
+
+
+def _row_array(values: ArrayLike, name: str, rows: int | None) -> NDArray[np.generic]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one value per row, got an array of shape {array.shape}")
+    if not len(array):
+        raise InputError(f"{name} is empty: a metric needs at least one row")
+    if rows is not None and len(array) != rows:
+        raise InputError(f"{name} has {len(array)} rows, the other array {rows}: they must describe the same rows")
+    return array
