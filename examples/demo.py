@@ -10,7 +10,8 @@ from typing import Any
 
 import vouching
 from vouching.report import report_markdown
-from vouching.types import Report, Source, Verdict
+from vouching.report.page import Entry, write_report
+from vouching.types import Claim, Report, Source, Verdict
 from vouching.types.serial import to_json
 
 HERE = Path(__file__).resolve().parent
@@ -29,9 +30,10 @@ def main(folder: str = "demo-out") -> None:
         check_answer(row, out / f"answer-{number}")
     print(f"""
 Reports are in {out.resolve()}:
-  answer-1.md to answer-3.md   to read
-  answer-1.json to ...         the same for programs
-  claims.jsonl                 every verdict on the 24 claims""")
+  answer-1.html to answer-3.html   to open in a browser
+  answer-1.md to ...               the same as Markdown
+  answer-1.json to ...             the same for programs
+  claims.html, claims.jsonl        every verdict on the 24 claims""")
 
 
 def show_verdict(row: dict[str, Any]) -> None:
@@ -43,17 +45,20 @@ def show_verdict(row: dict[str, Any]) -> None:
 
 def check_claims(rows: list[dict[str, Any]], path: Path) -> None:
     """Check claims by ChatGPT against web evidence and count the agreement with the annotators."""
-    verdicts = [vouching.check(row["claim"], row["source"]) for row in rows]
+    verdicts = [vouching.check(Claim(row["claim"], row["id"]), row["source"]) for row in rows]
     path.write_text("".join(to_json(verdict) + "\n" for verdict in verdicts), encoding="utf-8")
+    entries = [Entry(verdict, (Source(row["source"]),)) for row, verdict in zip(rows, verdicts, strict=True)]
+    write_report(path.with_suffix(".html"), entries, title="24 claims by ChatGPT")
     pairs = zip(rows, verdicts, strict=True)
     agreed = sum(isinstance(verdict, Verdict) and verdict.label == row["gold"] for row, verdict in pairs)
     print(f"\n{len(rows)} claims by ChatGPT against web evidence: {agreed} verdicts agree with the annotators")
 
 
 def check_answer(row: dict[str, Any], path: Path) -> None:
-    """Check a whole answer, write its report twice and count the known errors that were found."""
+    """Check a whole answer, write its report in three forms and count the known errors that were found."""
     sources = [Source(**source) for source in row["sources"]]
     report = vouching.check_response(row["response"], sources, question=row["question"])
+    write_report(path.with_suffix(".html"), [Entry(report)], title=row["question"])
     path.with_suffix(".md").write_text(report_markdown(report), encoding="utf-8")
     path.with_suffix(".json").write_text(to_json(report, indent=2), encoding="utf-8")
     flagged = flagged_spans(report)

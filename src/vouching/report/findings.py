@@ -70,3 +70,21 @@ def span_of(finding: Finding) -> Span | None:
             return finding.span
         case UnitResult():
             return None
+
+
+def label_of(finding: Finding) -> str:
+    """The outcome of a finding in one word or two, the same for all that came out alike.
+
+    >>> from vouching.types import Claim
+    >>> label_of(Unverified(Claim("x"), "backend", "No answer."))
+    'Unverified'
+    """
+    match finding:
+        case Verdict():
+            return finding.label
+        case Unverified():
+            return "Unverified"
+        case ItemResult():
+            return "Passed" if finding.passed else "Failed"
+        case UnitResult():
+            return "Challenged" if finding.challenged else "Let pass"

@@ -21,10 +21,15 @@ class Point:
     """The words of the claim."""
     found: str
     """The words of the source; empty if there are none."""
-    place: str
-    """Source and offsets of ``found``, e.g. "source.txt:21-25"; empty if unknown."""
+    span: Span | None
+    """Where in the sources ``found`` stands; None if unknown."""
     reason: str
     """The explanation of the reasoning step; empty if it would only repeat the quotation."""
+
+    @property
+    def place(self) -> str:
+        """Source and offsets of ``found``, e.g. "source.txt:21-25"; empty if unknown."""
+        return place_of(self.span)
 
 
 def points_of(verdict: Verdict) -> list[Point]:
@@ -54,13 +59,13 @@ def _point(entry: Alignment, step: ReasoningStep | None) -> Point:
     claimed, span = entry.claim_span.text, entry.source_span
     found = span.text if span else _quoted(step)
     obvious = entry.status == "match" and found.casefold() == claimed.casefold()
-    return Point(entry.status, claimed, found, place_of(span), step.explanation if step and not obvious else "")
+    return Point(entry.status, claimed, found, span, step.explanation if step and not obvious else "")
 
 
 def _lone_step(step: ReasoningStep) -> Point:
     found = _quoted(step)
     status: Status = "match" if step.judgment == "supported" else "mismatch" if found else "not_found"
-    return Point(status, step.claim_part, found, "", step.explanation)
+    return Point(status, step.claim_part, found, None, step.explanation)
 
 
 def _quoted(step: ReasoningStep | None) -> str:
@@ -84,10 +89,15 @@ def confidence_words(confidence: float) -> str:
     """
     steps = ((0.95, "very high"), (0.85, "high"), (0.7, "fair"), (0.5, "low"))
     word = next((f"{word} confidence" for least, word in steps if confidence >= least), "confidence below even")
-    return f"{word} ({_percent(confidence)})"
+    return f"{word} ({percent(confidence)})"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share in percent.
+
+    >>> percent(0.914), percent(0.999)
+    ('91%', '>99%')
+    """
     # Nothing is certain: a share that is not 1 is not rounded to 100%.
     return ">99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
 
@@ -113,7 +123,7 @@ def relation_words(verdict: Verdict) -> str:
 def origin_words(verdict: Verdict) -> str:
     """Score, threshold and what produced the verdict."""
     made_by = f"{verdict.provenance.model}, vouching {verdict.provenance.version}"
-    grounded = "" if verdict.grounded == 1.0 else f", {_percent(verdict.grounded)} of the quotations found in the texts"
+    grounded = "" if verdict.grounded == 1.0 else f", {percent(verdict.grounded)} of the quotations found in the texts"
     return f"score {verdict.score:.2f}, threshold {verdict.threshold:.2f}{grounded}; {made_by}"
 
 

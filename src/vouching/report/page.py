@@ -1,0 +1,253 @@
+"""Verdicts and reports as one HTML file that fetches nothing: for one claim, one response, or a million rows.
+
+All of it is written out here, in Python: the page holds finished text, so that it can be read and printed without
+script, no offset is counted twice in two languages, and nothing foreign is ever turned into markup by the browser. The
+script only chooses what is in view. Counts and charts take in every entry; the claims themselves are shown up to a
+limit, those that need attention first. Left out: editing, and paging through more claims than the limit; the JSON has
+them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vouching.report.documents import Document, Shelf, place_evidence
+from vouching.report.edits import Edit, word_edits
+from vouching.report.findings import FindingStatus, label_of, status_of, subject_of
+from vouching.report.overview import Overview
+from vouching.report.points import Point, non_claims_words, origin_words, points_of, relation_words
+from vouching.report.segments import Mark, Piece, pieces_of
+from vouching.report.skeleton import page_target, write_page
+from vouching.types import Finding, Report, Source, Span, Unverified, Verdict, VerdictWarning
+from vouching.types.display import shorten
+from vouching.types.visible import visible_line
+
+MOST = 2_000
+"""Claims that a page shows in full."""
+_UNPACKED = 200
+"""Claims up to which a page works without script as well; of more a browser would parse too long."""
+_LONGEST_CLAIM = 4_000
+_LONGEST_ROW = 400
+_LONGEST_NAME = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record and what it was checked against."""
+
+    record: Verdict | Unverified | Report
+    """What came out."""
+    sources: tuple[Source, ...] = ()
+    """The sources of a claim; a report has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A finding that the page shows in full."""
+
+    number: int
+    """Its place among all findings, from 1."""
+    finding: Finding
+    """The finding itself."""
+    entry: Entry
+    """Where it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """All that the page says about one finding."""
+
+    number: int
+    """Its place among all findings, from 1."""
+    name: str
+    """Id of its row; empty where nothing but the number names it."""
+    status: FindingStatus
+    """Which sign and colour it has."""
+    label: str
+    """Its outcome."""
+    error: str
+    """What is wrong, in words; empty if nothing is."""
+    line: str
+    """What it is about, on one line."""
+    finding: Finding
+    """The finding itself."""
+    claim: tuple[Piece, ...]
+    """What it is about, with its parts marked."""
+    points: tuple[tuple[Point, str], ...]
+    """Its evidence, each with the link to its place; empty where there is none."""
+    edits: tuple[Edit, ...]
+    """How the claim becomes the revised one."""
+    warnings: tuple[VerdictWarning, ...]
+    """What to know about it that the page does not say once for all."""
+    texts: tuple[str, ...]
+    """Anchors of the texts to show beside it."""
+
+    @property
+    def relation(self) -> str:
+        """How the sources stand to a claim, in a sentence."""
+        return relation_words(self.finding) if isinstance(self.finding, Verdict) else ""
+
+    @property
+    def origin(self) -> str:
+        """Score, threshold and what produced the verdict."""
+        return origin_words(self.finding) if isinstance(self.finding, Verdict) else ""
+
+
+def write_report(path: str | Path, entries: Iterable[Entry], *, title: str = "Report", most: int = MOST) -> None:
+    """Write verdicts and reports as one HTML file, whole or not at all.
+
+    Args:
+        path: the file to write; an existing one is replaced.
+        entries: what to show, in order; read once, and of those beyond ``most`` only the numbers are kept.
+        title: the page's heading.
+        most: how many claims to show in full: those that are not attributable or not verified first, then the others,
+            each in their order. A single response shows its claims in the order of its text.
+
+    Raises:
+        InputError: the path is a folder or no regular file, its folder is missing, or it cannot be written.
+
+    >>> import tempfile, vouching
+    >>> source = Source("The bridge opened in 1973.", "bridge.txt")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     verdict = vouching.check("It opened in 1937.", source)
+    ...     write_report(f"{folder}/report.html", [Entry(verdict, (source,))], title="The bridge")
+    ...     page = Path(folder, "report.html").read_text(encoding="utf-8")
+    >>> "Change 1937 to 1973." in page
+    True
+    """
+    page_target(path)
+    overview, selection = Overview(), _Selection(most)
+    seen: list[Entry] = []
+    for entry in entries:
+        # Two are enough to know that there is more than one.
+        seen = [*seen, entry][:2]
+        selection.add(overview.findings, entry)
+        overview.add(entry.record)
+    report = seen[0].record if len(seen) == 1 and isinstance(seen[0].record, Report) else None
+    chosen = sorted(selection.chosen(), key=lambda one: one.number) if report else selection.chosen()
+    cards, texts, response = _lay_out(chosen, report)
+    write_page(
+        path,
+        "report.html.jinja",
+        title=title,
+        lead=" · ".join(filter(None, [overview.subject_words(), overview.made_by_words()])),
+        overview=overview,
+        cards=cards,
+        packed=len(cards) > _UNPACKED,
+        texts=texts,
+        report=report,
+        response=response,
+        passed_over=non_claims_words(report) if report else "",
+        repair=_repair(report) if report else None,
+        unrepaired=[subject_of(finding) for finding in report.unrepaired] if report else [],
+    )
+
+
+class _Selection:
+    """Keeps the findings to show in full: first those that need attention."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._pressing: list[Chosen] = []
+        self._others: list[Chosen] = []
+        self._sources: dict[Source, Source] = {}
+
+    def add(self, before: int, entry: Entry) -> None:
+        """Consider the findings of an entry; ``before`` it came so many."""
+        findings = entry.record.findings if isinstance(entry.record, Report) else (entry.record,)
+        for number, finding in enumerate(findings, before + 1):
+            if status_of(finding) != "match" and len(self._pressing) < self._most:
+                self._pressing.append(Chosen(number, finding, self._lean(entry)))
+                del self._others[self._most - len(self._pressing) :]
+            elif status_of(finding) == "match" and len(self._pressing) + len(self._others) < self._most:
+                self._others.append(Chosen(number, finding, self._lean(entry)))
+
+    def _lean(self, entry: Entry) -> Entry:
+        """The entry; rows that share a source bring a copy each, of which one is kept."""
+        sources = tuple(self._sources.setdefault(source, source) for source in entry.sources)
+        return Entry(entry.record, sources) if sources else entry
+
+    def chosen(self) -> list[Chosen]:
+        return self._pressing + self._others
+
+
+def _lay_out(chosen: list[Chosen], alone: Report | None) -> tuple[list[Card], list[Document], Document | None]:
+    """The cards, the texts beside them, and the response that stands in front of them if there is only one."""
+    shelf, responses = Shelf(), dict[int, str]()
+    by_record: dict[int, list[tuple[int, Finding]]] = {}
+    for one in chosen:
+        by_record.setdefault(id(one.entry.record), []).append((one.number, one.finding))
+    cards: list[Card] = []
+    if alone:
+        responses[id(alone)] = shelf.add_response(alone, by_record.get(id(alone), []))
+        for source in alone.sources:
+            shelf.add_source(source)
+    for one in chosen:
+        record = one.entry.record
+        if isinstance(record, Report) and id(record) not in responses:
+            responses[id(record)] = shelf.add_response(record, by_record[id(record)])
+        sources = record.sources if isinstance(record, Report) else one.entry.sources
+        anchors, links = place_evidence(shelf, one.number, one.finding, sources)
+        own = [responses[id(record)]] if id(record) in responses and not alone else []
+        cards.append(_card(one, links, [*own, *anchors], alone))
+    documents = shelf.documents()
+    response = documents[0] if alone else None
+    return cards, documents[1:] if alone else documents, response
+
+
+def _card(one: Chosen, links: dict[Span, str], texts: list[str], alone: Report | None) -> Card:
+    finding, record = one.finding, one.entry.record
+    verdict = finding if isinstance(finding, Verdict) else None
+    error = verdict.error_type.replace("_", " ") if verdict and verdict.error_type else ""
+    known = alone.warnings if alone else ()
+    warnings = finding.warnings if isinstance(finding, Verdict | Unverified) else ()
+    return Card(
+        number=one.number,
+        name="" if alone else shorten(_name(finding, record), _LONGEST_NAME),
+        status=status_of(finding),
+        label=label_of(finding),
+        error=error,
+        line=shorten(visible_line(subject_of(finding) or _message(finding)), _LONGEST_ROW),
+        finding=finding,
+        claim=tuple(_claim_pieces(finding)),
+        points=tuple((p, links.get(p.span, "") if p.span else "") for p in points_of(verdict)) if verdict else (),
+        edits=_edits(verdict) if verdict else (),
+        warnings=tuple(warning for warning in warnings if warning not in known),
+        texts=tuple(texts),
+    )
+
+
+def _message(finding: Finding) -> str:
+    return finding.message if isinstance(finding, Unverified) else ""
+
+
+def _edits(verdict: Verdict) -> tuple[Edit, ...]:
+    """How the claim becomes the revised one; empty without one, or where comparing them would take too long."""
+    old, new = verdict.claim.text, verdict.revised_claim
+    return tuple(word_edits(old, new)) if new is not None and max(len(old), len(new)) <= _LONGEST_CLAIM else ()
+
+
+def _name(finding: Finding, record: Verdict | Unverified | Report) -> str:
+    own = finding.claim.id if isinstance(finding, Verdict | Unverified) else ""
+    return " · ".join(filter(None, [record.id or "", own])) if isinstance(record, Report) else own
+
+
+def _claim_pieces(finding: Finding) -> list[Piece]:
+    text = subject_of(finding)
+    entries = finding.evidence_alignment if isinstance(finding, Verdict) else ()
+    spans = ((entry.claim_span, entry.status) for entry in entries)
+    marks = [Mark(s.start, s.end, status) for s, status in spans if text[s.start : s.end] == s.text]
+    return pieces_of(text, marks, None if len(text) <= _LONGEST_CLAIM else _LONGEST_CLAIM // 8)
+
+
+def _repair(report: Report) -> list[Edit] | None:
+    """How the response becomes the repaired one; None if no repair was asked for, empty if nothing changed."""
+    if report.revised_response is None:
+        return None
+    changed = report.revised_response != report.response
+    return word_edits(report.response, report.revised_response) if changed else []
+
+
+__all__: list[str] = ["MOST", "Entry", "write_report"]

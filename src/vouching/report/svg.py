@@ -1,0 +1,184 @@
+"""Pieces of a drawing: text, lines, boxes and the frame of a plot, as SVG strings.
+
+Colours are CSS custom properties with a fallback, so that a page can set them for light and dark and a picture that
+stands alone still has them. Left out: measuring text, which only a browser can; widths are estimates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal, TypeAlias
+
+from vouching.types.visible import visible_line
+
+Tone: TypeAlias = Literal["match", "mismatch", "not-found", "unverified", "accent", "muted", "faint", "text"]
+"""A role that a colour plays; the custom property of the same name holds it."""
+Anchor: TypeAlias = Literal["start", "middle", "end"]
+
+_FALLBACK: dict[Tone, str] = {
+    "match": "#0f766e", "mismatch": "#c2410c", "not-found": "#a16207", "unverified": "#6d5bb5", "accent": "#2f5fd0",
+    "muted": "#6b7280", "faint": "#d4d7dd", "text": "currentColor",
+}  # fmt: skip
+_LETTER = 0.56
+"""Estimated width of a letter as a share of the font size."""
+
+
+def colour(tone: Tone) -> str:
+    """The CSS value of a tone.
+
+    >>> colour("match")
+    'var(--match, #0f766e)'
+    """
+    return f"var(--{tone}, {_FALLBACK[tone]})"
+
+
+def number(value: float) -> str:
+    """A coordinate with one decimal at most.
+
+    >>> number(12.0), number(0.26)
+    ('12', '0.3')
+    """
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def shown(text: str) -> str:
+    """Foreign text for the inside of a tag or an attribute."""
+    return escape(visible_line(text))
+
+
+def width_of(text: str, size: float = 13) -> float:
+    """Estimated width of a text in pixels."""
+    return len(text) * size * _LETTER
+
+
+def svg(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
+    """A whole drawing with its name and its content in words for those who do not see it.
+
+    >>> svg(10, 10, "A & B", "Nothing.", [])[:74]
+    '<svg class="chart" role="img" aria-label="A &amp; B" viewBox="0 0 10 10" w'
+    """
+    box = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
+    style = "max-width:100%;height:auto;font-family:system-ui,sans-serif"
+    return (
+        f'<svg class="chart" role="img" aria-label="{shown(title)}" {box} xmlns="http://www.w3.org/2000/svg" '
+        f'style="{style}"><title>{shown(title)}</title><desc>{shown(description)}</desc>{"".join(body)}</svg>'
+    )
+
+
+def text(
+    x: float,
+    y: float,
+    content: str,
+    *,
+    tone: Tone = "text",
+    anchor: Anchor = "start",
+    size: int = 13,
+    bold: bool = False,
+) -> str:
+    """A line of text; ``y`` is its base line."""
+    weight = ' font-weight="600"' if bold else ""
+    place = f'x="{number(x)}" y="{number(y)}" text-anchor="{anchor}"'
+    return f'<text {place} font-size="{size}"{weight} fill="{colour(tone)}">{shown(content)}</text>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, *, tone: Tone = "faint", width: float = 1, dash: str = "") -> str:
+    """A straight line, dashed if ``dash`` gives lengths."""
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    ends = f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"'
+    return f'<line {ends} stroke="{colour(tone)}" stroke-width="{number(width)}"{dashes}/>'
+
+
+def path(points: Sequence[tuple[float, float]], *, tone: Tone, width: float = 2, dash: str = "") -> str:
+    """A line through points."""
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    places = " ".join(f"{number(x)},{number(y)}" for x, y in points)
+    return (
+        f'<polyline points="{places}" fill="none" stroke="{colour(tone)}" stroke-width="{number(width)}"'
+        f' stroke-linejoin="round"{dashes}/>'
+    )
+
+
+def box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    *,
+    tone: Tone,
+    hint: str = "",
+    opacity: float = 1,
+    radius: float = 2,
+) -> str:
+    """A filled box; ``hint`` shows when a pointer rests on it."""
+    place = f'x="{number(x)}" y="{number(y)}" width="{number(max(0, width))}" height="{number(max(0, height))}"'
+    faded = f' fill-opacity="{opacity:.2f}"' if opacity < 1 else ""
+    return f'<rect {place} rx="{number(radius)}" fill="{colour(tone)}"{faded}><title>{shown(hint)}</title></rect>'
+
+
+def dot(x: float, y: float, radius: float, *, tone: Tone, hint: str = "", hollow: bool = False) -> str:
+    """A point, or a ring if ``hollow``."""
+    look = f'fill="none" stroke="{colour(tone)}" stroke-width="2"' if hollow else f'fill="{colour(tone)}"'
+    place = f'cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"'
+    return f"<circle {place} {look}><title>{shown(hint)}</title></circle>"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The area of a plot and the values at its edges."""
+
+    left: float
+    """Pixels from the left edge of the drawing."""
+    top: float
+    """Pixels from its top edge."""
+    width: float
+    """Pixels across."""
+    height: float
+    """Pixels down."""
+    x_range: tuple[float, float] = (0.0, 1.0)
+    """Values at the left and the right edge."""
+    y_range: tuple[float, float] = (0.0, 1.0)
+    """Values at the lower and the upper edge."""
+
+    def x(self, value: float) -> float:
+        """Pixels of a value on the horizontal axis; beyond an edge it stands on it."""
+        return self.left + self.width * _share(value, self.x_range)
+
+    def y(self, value: float) -> float:
+        """Pixels of a value on the vertical axis."""
+        return self.top + self.height * (1 - _share(value, self.y_range))
+
+    def points(self, pairs: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Pixels of pairs of values."""
+        return [(self.x(x), self.y(y)) for x, y in pairs]
+
+    def axes(self, x_name: str, y_name: str) -> list[str]:
+        """Grid, ticks and names."""
+        drawn: list[str] = []
+        bottom = self.top + self.height
+        for value in ticks(*self.y_range):
+            drawn.append(line(self.left, self.y(value), self.left + self.width, self.y(value)))
+            drawn.append(text(self.left - 8, self.y(value) + 4, f"{value:g}", tone="muted", anchor="end", size=12))
+        for value in ticks(*self.x_range):
+            drawn.append(text(self.x(value), bottom + 18, f"{value:g}", tone="muted", anchor="middle", size=12))
+        middle = self.left + self.width / 2
+        drawn.append(text(middle, bottom + 38, x_name, tone="muted", anchor="middle", size=12))
+        drawn.append(text(self.left - 36, self.top - 12, y_name, tone="muted", size=12))
+        return drawn
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round values from ``low`` to ``high``, which lie at most 5 apart; at most six of them.
+
+    >>> ticks(0, 1), ticks(0.7, 1)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.7, 0.8, 0.9, 1.0])
+    """
+    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if (high - low) / step <= 5.001)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(place * step, 10) for place in range(first, last + 1)]
+
+
+def _share(value: float, ends: tuple[float, float]) -> float:
+    return min(1.0, max(0.0, (value - ends[0]) / (ends[1] - ends[0])))
