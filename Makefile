@@ -30,14 +30,17 @@ check: $(VENV)/.dev ## lint, formatting, types
 
 bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA), write docs/figures.md
 	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/public_sets.py
+	$(BIN)/python benchmarks/batch.py
+	rm -rf bench-out
+	$(BIN)/vouch bench run all --model embedded:rules --out bench-out --jobs 0
+	cp bench-out/results.json docs/results/embedded-rules/results.json
 	$(BIN)/python benchmarks/render.py
 
 docs: $(VENV)/.dev ## run every example of README.md and docs/
 	$(BIN)/python -m pytest -q tests/house/test_documents_run.py tests/house/test_command_tree.py
 
 clean: ## remove the environment and what the targets wrote
-	rm -rf $(VENV) demo-out dist
+	rm -rf $(VENV) demo-out bench-out dist
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -2,7 +2,8 @@
 
     python benchmarks/render.py
 
-Reads benchmarks/results/*.json and measures nothing. Left out: figures of other tools.
+Reads benchmarks/results/*.json and docs/results/embedded-rules/results.json, and measures nothing. Left out: figures of
+other tools.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results"
+SETS = ROOT / "docs/results/embedded-rules/results.json"
 START, END = "<!-- figures -->", "<!-- /figures -->"
 Figures = dict[str, Any]
 SPEED_NOTE = """
@@ -24,13 +26,17 @@ long source is one process that checks one claim twice; shorter texts are repeat
 SETS_NOTE = """
 Vouch and word overlap: AUROC, the chance that a supported claim scores above an unsupported one; 0.5 is guessing. Word
 overlap is the share of the claim's distinct words, function words aside, that occur in the source. Intervals: paired
-bootstrap, {resamples:,} resamples by {unit}, seed {seed}. Balanced accuracy: the mean of the shares of right labels
-among supported and among unsupported claims, at threshold 0.5."""
+{method} bootstrap, {resamples:,} resamples by {unit}, seed {seed}. Balanced accuracy: the mean of the shares of right
+labels among supported and among unsupported claims, at threshold 0.5."""
+SPANS_NOTE = """
+Response F1: of calling a response (WiCE: a claim) Not Attributable. Span F1: of the characters (RAGTruth) or tokens
+(WiCE) that are called unsupported; beside it that of calling everything so."""
 
 
 def short_lines(speed: Figures, public: Figures) -> Iterator[str]:
     """The few figures of README.md."""
-    verdicts = [found["verdict"] for found in public["sets"].values() if not {"remark", "undefined"} & set(found)]
+    sets = [found for found in public["sets"].values() if not found["remark"] and not found["undefined"]]
+    verdicts = [found["difference"]["verdict"] for found in sets]
     claims, command = speed["short_claims"]["claims_per_second"], speed["cold_command"]["seconds"]
     long = speed["long_sources"]["20,000 words"]
     yield f"- {claims} short claims a second on one core; a whole `vouch check` takes {command:.2f} s."
@@ -67,26 +73,64 @@ def speed_lines(record: Figures) -> Iterator[str]:
     yield SPEED_NOTE.format(**claims, texts=record["texts"])
 
 
+def batch_lines(record: Figures) -> Iterator[str]:
+    """The section on files of rows."""
+    yield from ("## Files of rows", "", origin(record), "")
+    yield "| processes | rows | rows a second | peak memory of the first process, of the others |"
+    yield "|--:|--:|--:|---|"
+    for run in record["runs"]:
+        peaks = (
+            f"{peak['parent']} MB{''.join(f', {worker} MB' for worker in peak['workers'])} at {mark}"
+            for mark, peak in run["peak_megabytes"].items()
+        )
+        yield f"| {run['jobs']} | {record['rows']:,} | {run['rows_per_second']:,} | {'; '.join(peaks)} |"
+
+
 def public_lines(record: Figures) -> Iterator[str]:
     """The section on the public test sets."""
-    yield from ("## Public test sets", "", origin(record), "")
+    yield from ("## Public test sets", "", origin({**record, **record["settings"]}), "")
     yield "| set | rows | Vouch | word overlap | difference, 95 % interval | | balanced accuracy |"
     yield "|---|--:|--:|--:|---|---|--:|"
     for name, found in record["sets"].items():
-        if "undefined" in found:
-            yield f"| {name} | {found['rows']} | {found['undefined']} | | | | |"
+        metrics, difference = found["metrics"], found["difference"]
+        mark = " *" if found["remark"] else ""
+        if metrics["auroc"]["estimate"] is None:
+            yield f"| {name}{mark} | {found['rows']} | {found['undefined'].partition(':')[0]} | | | | |"
             continue
-        low, high = found["difference_95"]
-        mark = " *" if "remark" in found else ""
         yield (
-            f"| {name}{mark} | {found['rows']} | {found['auroc']:.3f} | {found['overlap']:.3f} "
-            f"| {found['difference']:+.3f} [{low:+.3f}, {high:+.3f}] | {found['verdict']} "
-            f"| {found['balanced_accuracy']:.3f} |"
+            f"| {name}{mark} | {found['rows']} | {metrics['auroc']['estimate']:.3f} "
+            f"| {found['baselines']['overlap']['auroc']['estimate']:.3f} "
+            f"| {interval(difference, sign='+')} | {difference['verdict']} "
+            f"| {metrics['balanced_accuracy']['estimate']:.3f} |"
         )
     yield SETS_NOTE.format(**record["bootstrap"])
     for name, found in record["sets"].items():
-        if "remark" in found:
+        if found["remark"]:
             yield from ("", f"\\* {name}: {found['remark']}.")
+    yield ""
+    yield "| marked errors | rows | response F1 | of always saying so | span F1 | of calling everything so |"
+    yield "|---|--:|---|--:|---|--:|"
+    yield from span_lines(record["sets"])
+    yield SPANS_NOTE
+
+
+def span_lines(sets: Figures) -> Iterator[str]:
+    """A line for each set and part of a set whose errors are marked."""
+    for name, found in sets.items():
+        parts = {f"{name}, {part}": figures for part, figures in found["parts"].items()}
+        for place, figures in {name: found, **parts}.items():
+            if figures["spans"]:
+                response, spans = figures["metrics"]["na_f1"], figures["spans"]
+                yield (
+                    f"| {place} | {figures['rows']} | {interval(response)} "
+                    f"| {figures['baselines']['always_not_attributable']['na_f1']:.3f} | {interval(spans['f1'])} "
+                    f"| {spans['f1_of_marking_everything']:.3f} |"
+                )
+
+
+def interval(figure: Figures, sign: str = "") -> str:
+    """A figure with its interval."""
+    return f"{figure['estimate']:{sign}.3f} [{figure['low']:{sign}.3f}, {figure['high']:{sign}.3f}]"
 
 
 def fit_lines(fitted: Figures, ceilings: Figures) -> Iterator[str]:
@@ -107,7 +151,7 @@ def fit_lines(fitted: Figures, ceilings: Figures) -> Iterator[str]:
 
 def origin(record: Figures) -> str:
     """Command, date and machine of a result."""
-    made_by = f"`{record['command']}`, {record['model']}, vouching {record['version']}"
+    made_by = f"`{record['command']}`, {record['model']}, vouching {record.get('version') or record['vouching']}"
     return f"{made_by}; {record['date']}, {record['machine']}."
 
 
@@ -127,9 +171,15 @@ def rewrite(page: Path, body: str) -> None:
 
 def main() -> None:
     """Rewrite both pages."""
-    speed, public = read_json(RESULTS / "speed.json"), read_json(RESULTS / "public_sets.json")
+    speed, public = read_json(RESULTS / "speed.json"), read_json(SETS)
     weights = read_json(ROOT / "src/vouching/verifiers/embedded/weights/rules.json")
-    sections = speed_lines(speed), public_lines(public), fit_lines(weights["fitted"], weights["ceilings"])
+    batch = read_json(RESULTS / "batch.json")
+    sections = (
+        speed_lines(speed),
+        batch_lines(batch),
+        public_lines(public),
+        fit_lines(weights["fitted"], weights["ceilings"]),
+    )
     rewrite(ROOT / "README.md", "\n".join(short_lines(speed, public)))
     rewrite(ROOT / "docs/figures.md", "\n\n".join("\n".join(section) for section in sections))
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from vouching.commands import check, schema
+from vouching.commands import bench, check, schema
 from vouching.commands.streams import Exit, output_failed, write_error
 from vouching.version import __version__
 
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.add_typer(check.app)
 app.add_typer(schema.app)
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:
@@ -48,7 +49,7 @@ def vouch(
 
 
 _PLAIN = (
-    (r"No such command '(.*?)'.*", r"there is no command \1; the commands are check and schema"),
+    (r"No such command '(.*?)'.*", r"there is no command \1"),
     (r"No such option: (\S+).*", r"there is no option \1"),
     (r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)", r"got \1 too many: put a text with blanks in quotes"),
     (r"Input should be a valid number.*", "wanted a number"),
@@ -77,7 +78,8 @@ def main() -> int:
         return int(app(prog_name="vouch", standalone_mode=False) or Exit.OK)
     except TyperException as error:
         context: typer.Context | None = getattr(error, "ctx", None)
-        write_error(f"{_plain(error.format_message())} (see {context.command_path if context else 'vouch'} --help)")
+        place = context.command_path if context else "vouch"
+        write_error(f"{_plain(error.format_message())} (see {place} --help)")
         return Exit.USAGE
     except OSError as error:
         return output_failed(error)

@@ -47,7 +47,7 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("chek",), "there is no command chek; the commands are check and schema (see vouch --help)"),
+        (("chek",), "there is no command chek (see vouch --help)"),
         (("check", "--nope"), "there is no option --nope (see vouch check --help)"),
         (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
         (("check", "It", "rained"), "got rained too many: put a text with blanks in quotes (see vouch check --help)"),

@@ -9,7 +9,7 @@ from tests.house.source_tree import PACKAGE
 from vouching.types import Verdict
 
 WEIGHTS = PACKAGE / "verifiers/embedded/weights"
-SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja"}
+SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja", ".css", ".js"}
 
 
 def recorded_sums() -> dict[str, str]:

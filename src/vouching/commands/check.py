@@ -1,26 +1,23 @@
-"""``vouch check``: a claim or a whole response against its sources.
+"""``vouch check``: a claim or a whole response against its sources. Files of rows are in ``check_rows``.
 
-Left out: many rows at once, and search for sources.
+Left out: search for sources.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from vouching.commands.check_options import CheckOptions, refuse_contradictions
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
-from vouching.errors import InputError
 from vouching.types import ItemResult, Report, Source, Unverified, Verdict
-
-if TYPE_CHECKING:
-    from vouching.inputs import SourceLike
 
 app = typer.Typer()
 
@@ -28,6 +25,7 @@ _WHAT = "What to check"
 _AGAINST = "What to check it against"
 _HOW = "How"
 _OUTPUT = "Output"
+_ROWS = "Many rows"
 
 _EPILOG = """
 **Examples**
@@ -38,41 +36,11 @@ vouch check --response answer.txt --source a.txt --source b.txt --repair
 
 curl -s https://example.org/notes.txt | vouch check "It rained." --source - --json
 
+vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
+
 **Exit status**: 0 done; 1 under --fail, a claim is not attributable; 2 the command line or a file cannot be used;
-3 a claim could not be verified, --fail found no claim, or the result could not be written.
+3 a claim could not be verified, a row could not be used, --fail found no claim, or the result could not be written.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
-    """The options of one ``vouch check``, as given."""
-
-    claim: str | None
-    """The statement, or "-" for standard input."""
-    response: str | None
-    """Path of a whole answer, or "-"."""
-    response_text: str | None
-    """A whole answer."""
-    question: str | None
-    """The question the answer is to."""
-    source: tuple[str, ...]
-    """Paths of sources, or "-"."""
-    source_text: tuple[str, ...]
-    """Sources themselves."""
-    repair: bool
-    """Whether to mend the answer."""
-    rest: Literal["mark", "remove", "keep"] | None
-    """What to do with claims that have no fix; None if not said."""
-    threshold: float
-    """Score from which a claim counts as Attributable."""
-    model: str
-    """Name of what judges."""
-    fail: bool
-    """Whether a claim that is not Attributable fails the command."""
-    as_json: bool
-    """Whether to print JSON."""
-    as_markdown: bool
-    """Whether to print Markdown."""
 
 
 def _panel(title: str, *names: str, **settings: Any) -> Any:
@@ -107,6 +75,19 @@ _Model = Annotated[str, _panel(_HOW, metavar="NAME", envvar="VOUCH_MODEL", help=
 _Fail = Annotated[bool, _panel(_OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
 _Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="JSON; see vouch schema.")]
 _Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Markdown.")]
+_ReportFile = Annotated[str | None, _panel(_OUTPUT, metavar="PATH", help="Also write an HTML report.")]
+_Input = Annotated[
+    str | None,
+    _panel(_ROWS, metavar="PATH|-", help="Rows to check: .jsonl, .jsonl.gz, .csv or .parquet; see docs/batch.md."),
+]
+_Output = Annotated[
+    str | None, _panel(_ROWS, metavar="PATH|-", help="Where the verdicts go, one line per row: .jsonl.")
+]
+_Resume = Annotated[bool, _panel(_ROWS, "--resume", metavar="", help="Finish an output that was cut short.")]
+_Jobs = Annotated[int, _panel(_ROWS, metavar="N", help="Processes that check rows; 0 for one per core.")]
+_StopOnError = Annotated[
+    bool, _panel(_ROWS, "--stop-on-error", metavar="", help="Stop at the first row that cannot be used.")
+]
 
 
 @app.command("check", epilog=_EPILOG)
@@ -124,47 +105,62 @@ def check_command(
     fail: _Fail = False,
     as_json: _Json = False,
     as_markdown: _Markdown = False,
+    report: _ReportFile = None,
+    input: _Input = None,
+    output: _Output = None,
+    resume: _Resume = False,
+    jobs: _Jobs = 1,
+    stop_on_error: _StopOnError = False,
 ) -> None:
-    """Check a claim, or a whole answer claim by claim, against its sources, and say why.
+    """Check a claim, a whole answer claim by claim, or a file of either, against its sources, and say why.
 
     Works offline. "Attributable" says that the sources support the claim, not that it is true.
     """
     options = CheckOptions(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
-        threshold, model, fail, as_json, as_markdown,
+        threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error,
     )  # fmt: skip
     with usage_errors():
-        record = check(options)
+        refuse_contradictions(options)
+        if options.input is not None:
+            from vouching.commands.check_rows import check_rows
+
+            raise typer.Exit(check_rows(options))
+        record, sources = check(options)
+        _write_report(record, sources, options)
         _write(record, options)
     if options.fail and isinstance(record, Report) and not record.findings:
         write_error("no claim was found: the answer states nothing that could be checked")
     raise typer.Exit(exit_status(record, options.fail))
 
 
-def check(options: CheckOptions) -> Verdict | Unverified | Report:
-    """Read the texts that the options name and check them.
+def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[Source, ...]]:
+    """Read the texts that the options name and check them; what came out, and the sources.
 
     Raises:
-        InputError: The options do not go together, or a text cannot be used.
+        InputError: A text or the path of the report cannot be used.
         ConfigError: An unknown model, or a threshold outside [0, 1].
     """
-    _refuse_contradictions(options)
     from vouching.checker import Checker
+    from vouching.inputs import as_sources
 
+    if options.report is not None:
+        from vouching.report.skeleton import page_target
+
+        page_target(options.report)
     checker = Checker(model=options.model, threshold=options.threshold)
     files = _source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]
-    sources: list[SourceLike] = [*(Source(file.text, id=file.name) for file in files), *texts]
+    sources = as_sources([*(Source(file.text, id=file.name) for file in files), *texts])
     subject = _subject(options)
     with progress("Checking"):
         if options.claim is not None:
             record = checker.check(subject.text.strip(), sources)
         else:
             question = None if options.question is None else argument_text(options.question, "--question")
-            rest = (options.rest or "mark") if options.repair else None
-            record = checker.check_response(subject.text, sources, question, rest)
+            record = checker.check_response(subject.text, sources, question, options.repair_rest)
     warnings = [warning for file in (*files, subject) for warning in file.warnings]
-    return replace(record, warnings=(*record.warnings, *warnings))
+    return replace(record, warnings=(*record.warnings, *warnings)), sources
 
 
 def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
@@ -193,43 +189,6 @@ def _source_files(paths: Sequence[str]) -> list[TextFile]:
     ]
 
 
-def _refuse_contradictions(options: CheckOptions) -> None:
-    for complaint in _contradictions(options):
-        raise InputError(complaint)
-
-
-def _contradictions(options: CheckOptions) -> Iterator[str]:
-    """What is wrong with the options, most important first."""
-    given = {"CLAIM": options.claim, "--response": options.response, "--response-text": options.response_text}
-    names = [name for name, value in given.items() if value is not None]
-    if not names:
-        yield "nothing to check: give a CLAIM, --response FILE or --response-text TEXT (see vouch check --help)"
-    if len(names) > 1:
-        yield f"got {' and '.join(names)}, wanted one of them: check them one after the other"
-    if options.claim is not None and _is_file(options.claim):
-        yield f"CLAIM {options.claim} is a file, wanted a statement: check its text with --response {options.claim}"
-    if not options.source and not options.source_text:
-        yield "no source was given: say what to check against with --source FILE or --source-text TEXT"
-    if [options.claim, options.response, *options.source].count(STDIN) > 1:
-        yield "got - more than once, but standard input can be read only once: name a file for the others"
-    alone = {"--question": options.question is not None, "--repair": options.repair}
-    if options.claim is not None and any(alone.values()):
-        name = next(name for name, used in alone.items() if used)
-        yield f"got {name} with a CLAIM, but it belongs to a whole answer: use --response or --response-text"
-    if options.rest and not options.repair:
-        yield f"got --rest {options.rest} without --repair: add --repair"
-    if options.as_json and options.as_markdown:
-        yield "got --json and --markdown, wanted one of them"
-
-
-def _is_file(claim: str) -> bool:
-    """Whether a claim is the path of a file; a single word could be both, and is a claim."""
-    try:
-        return ("." in claim or "/" in claim) and Path(claim).is_file()
-    except (OSError, ValueError):
-        return False
-
-
 def _subject(options: CheckOptions) -> TextFile:
     """The text to check."""
     if options.response is not None:
@@ -238,6 +197,15 @@ def _subject(options: CheckOptions) -> TextFile:
         return read_text(STDIN, "CLAIM")
     name = "--response-text" if options.claim is None else "CLAIM"
     return TextFile(name, argument_text(options.claim or options.response_text or "", name), ())
+
+
+def _write_report(record: Verdict | Unverified | Report, sources: tuple[Source, ...], options: CheckOptions) -> None:
+    if options.report is None:
+        return
+    from vouching.report.page import Entry, write_report
+
+    title = Path(options.response).name if options.response not in (None, STDIN) else "Report"
+    write_report(options.report, [Entry(record, sources)], title=title)
 
 
 def _write(record: Verdict | Unverified | Report, options: CheckOptions) -> None:

@@ -1,0 +1,111 @@
+"""Work on rows, in this process or in several, with the results in the order of the rows.
+
+Only a few chunks of rows are under way at a time, so memory does not grow with their number; results that are ready
+wait for those before them. Left out: more than one machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
+from queue import SimpleQueue
+
+from vouching.batch.rows import Row
+from vouching.batch.worker import Answer, Work, Worker, WorkFactory, line_of
+
+PATIENCE = 1.0
+"""Seconds of work before worker processes are started: in less time they would not pay for their start."""
+CHUNK_SECONDS = 0.1
+"""How long a chunk should take: long beside the passing on of its rows, short beside the wait for a result."""
+MOST_ROWS = 1_000
+"""Rows in a chunk at most; the first has one, as rows may be large."""
+_CHUNKS_PER_WORKER = 3
+
+
+def cores() -> int:
+    """Cores that this process may use, or that there are where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(
+    make_work: WorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
+) -> Generator[tuple[Row, str]]:
+    """Work on each row and yield it with its line, in order, as they are ready.
+
+    Args:
+        make_work: makes the function from a row to its line; with several processes it must be picklable.
+        rows: read as they are needed.
+        jobs: how many processes work.
+        patience: seconds of work in this process before others are started.
+
+    Raises:
+        WorkerError: a worker process ended; results before its rows have been yielded.
+
+    >>> rows = [Row(number, f"line {number}", {}) for number in (1, 2)]
+    >>> [line for row, line in in_order(lambda: lambda row: row.place.upper(), rows)]
+    ['LINE 1', 'LINE 2']
+    """
+    waiting = iter(rows)
+    start = time.monotonic()
+    work: Work | None = None
+    while jobs == 1 or time.monotonic() - start < patience:
+        row = next(waiting, None)
+        if row is None:
+            return
+        work = work or make_work()
+        yield row, line_of(work, row)
+    first = next(waiting, None)
+    if first is not None:
+        with _Workers(make_work, jobs) as workers:
+            yield from workers.in_order(chain([first], waiting))
+
+
+class _Workers:
+    """Worker processes, each with a thread that waits for its answers."""
+
+    def __init__(self, make_work: WorkFactory, jobs: int) -> None:
+        self._workers = [Worker(make_work) for _ in range(jobs)]
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        self._threads = ThreadPoolExecutor(jobs)
+        self._chunk_rows = 1
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+
+    def in_order(self, rows: Iterator[Row]) -> Iterator[tuple[Row, str]]:
+        """Every row with its line."""
+        asked: deque[tuple[list[Row], Future[Answer]]] = deque()
+        while True:
+            while len(asked) < _CHUNKS_PER_WORKER * len(self._workers):
+                chunk = [*islice(rows, self._chunk_rows)]
+                if not chunk:
+                    break
+                asked.append((chunk, self._threads.submit(self._ask, chunk)))
+            if not asked:
+                break
+            chunk, answer = asked.popleft()
+            yield from zip(chunk, answer.result().lines, strict=True)
+
+    def _ask(self, chunk: list[Row]) -> Answer:
+        # There are as many threads as workers, so one is always idle.
+        worker = self._idle.get()
+        try:
+            answer = worker.ask(chunk)
+        finally:
+            self._idle.put(worker)
+        fitting = round(len(chunk) * CHUNK_SECONDS / max(answer.seconds, 1e-6))
+        self._chunk_rows = max(1, min(fitting, 2 * len(chunk), MOST_ROWS))
+        return answer

@@ -1,0 +1,150 @@
+"""A batch from its rows to its finished output: what is there is confirmed, the rest is worked on.
+
+Left out: reading, writing and working themselves (``rows``, ``journal``, ``pool``), and all printing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from vouching.batch.journal import Journal
+from vouching.batch.pool import PATIENCE, in_order
+from vouching.batch.rows import Row
+from vouching.batch.worker import WorkerError, WorkFactory
+from vouching.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a batch needs to know about a line of its output."""
+
+    name: str
+    """Id of the row it belongs to."""
+    problem: str | None = None
+    """What is wrong with that row; None if it could be worked on."""
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What the line adds to the counts of the batch."""
+
+
+Look: TypeAlias = Callable[[dict[str, Any]], Seen]
+"""Tells about a line of output, new or found; the line is passed as the JSON object it is."""
+Watch: TypeAlias = Callable[[Row, Seen], None]
+"""Told about each new line when it has been written."""
+
+
+@dataclass(slots=True)
+class BatchSummary:
+    """What became of a batch."""
+
+    rows: int = 0
+    """Finished lines in the output."""
+    found: int = 0
+    """How many of them were there already."""
+    problems: int = 0
+    """How many of them belong to rows with a problem."""
+    counts: Counter[str] = field(default_factory=Counter[str])
+    """Sum of the counts of all finished lines."""
+    stopped: str | None = None
+    """Why the batch ended early; None if every row is finished."""
+
+    def add(self, seen: Seen) -> None:
+        """Count a finished line."""
+        self.rows += 1
+        self.problems += seen.problem is not None
+        self.counts.update(seen.counts)
+
+
+def run_batch(
+    rows: Iterable[Row],
+    journal: Journal,
+    make_work: WorkFactory,
+    look: Look,
+    *,
+    jobs: int = 1,
+    stop_on_problem: bool = False,
+    watch: Watch = lambda row, seen: None,
+    patience: float = PATIENCE,
+) -> BatchSummary:
+    """Work on every row whose line is not in the output yet, and append the lines in order.
+
+    Args:
+        rows: the input.
+        journal: the output, opened.
+        make_work: makes the function from a row, with or without a problem, to its line (a JSON object).
+        look: tells what a line says.
+        jobs: how many processes work.
+        stop_on_problem: end before the first row with a problem, so that a resumed run begins with it.
+        watch: told about each new line, for progress.
+        patience: seconds of work before several processes do it; see :func:`~vouching.batch.pool.in_order`.
+
+    Returns:
+        The counts over old and new lines, and why the batch had to stop, if it had; it can be resumed then.
+
+    Raises:
+        InputError: the finished lines do not belong to these rows.
+        OSError: the output takes no more.
+
+    >>> import io
+    >>> stream = io.BytesIO()
+    >>> rows = [Row(1, "line 1", {"id": "a", "x": 3}), Row(2, "line 2", {"id": "b", "x": 4})]
+    >>> def make_work():
+    ...     return lambda row: json.dumps({"id": row.name, "square": row.fields["x"] ** 2})
+    >>> run_batch(rows, Journal(stream), make_work, lambda line: Seen(line["id"], counts={"sum": line["square"]}))
+    BatchSummary(rows=2, found=0, problems=0, counts=Counter({'sum': 25}), stopped=None)
+    >>> print(stream.getvalue().decode(), end="")
+    {"id": "a", "square": 9}
+    {"id": "b", "square": 16}
+    """
+    summary = BatchSummary()
+    waiting, broken = iter(rows), list[str]()
+    for seen in _confirmed(waiting, journal, look):
+        summary.add(seen)
+    summary.found = summary.rows
+    try:
+        with closing(in_order(make_work, _until_broken(waiting, broken), jobs, patience)) as results:
+            for row, line in results:
+                seen = look(json.loads(line))
+                if seen.problem is not None and stop_on_problem:
+                    summary.stopped = seen.problem
+                    return summary
+                journal.append(row, line)
+                summary.add(seen)
+                watch(row, seen)
+    except WorkerError as error:
+        broken.append(str(error))
+    summary.stopped = next(iter(broken), None)
+    return summary
+
+
+def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[Seen]:
+    """What the finished lines say, each checked to belong to the next row."""
+    for number, line in enumerate(journal.finished(), 1):
+        try:
+            seen = look(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(
+                f"line {number} of the output is not one that this command writes: cut the file off before it"
+            ) from None
+        row = next(rows, None)
+        if row is None:
+            raise InputError(f"the output has more lines than the input has rows ({number - 1:,}): name another output")
+        if row.name != seen.name:
+            raise InputError(
+                f"line {number} of the output belongs to row {seen.name!r}, the input has {row.name!r} there: take the "
+                "same input again, or another output"
+            )
+        journal.confirm(row)
+        yield seen
+
+
+def _until_broken(rows: Iterator[Row], broken: list[str]) -> Iterator[Row]:
+    """The rows up to where the input breaks off; what was read before is still worked on."""
+    try:
+        yield from rows
+    except InputError as error:
+        broken.append(str(error))

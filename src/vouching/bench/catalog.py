@@ -1,0 +1,235 @@
+"""The data sets there are: what each is, whose it is, where its files lie and how to get them.
+
+Files are looked for in the folder that ``VOUCH_DATA`` names. Sets in this project's own format lie in
+``attribution/<split>/<name>.jsonl.gz``, sets in their authors' format in a folder of their own. Left out: downloading;
+whoever fetches a set accepts its terms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, get_args
+
+from vouching.bench import attribution
+from vouching.bench.published import (
+    anli,
+    clearfacts,
+    contextual_judge_bench,
+    facts_grounding,
+    fever,
+    halueval,
+    llm_aggrefact,
+    ragtruth,
+)
+from vouching.bench.publishers import PUBLISHED, PublishedFigure
+from vouching.bench.rows import BenchRow, Fault, Split
+from vouching.errors import ConfigError, InputError
+
+SPLITS: tuple[Split, ...] = get_args(Split)
+ALL = "all"
+"""Stands for every set of a split whose files are there."""
+Read: TypeAlias = Callable[[Sequence[Path], Split], Iterator[BenchRow | Fault]]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A data set and where to find it."""
+
+    name: str
+    """What it is called on the command line."""
+    what: str
+    """What its rows are, in a few words."""
+    origin: str
+    """Whose it is: authors and year, or an address."""
+    licence: str
+    """Terms, as its authors state them; "none stated" if they state none."""
+    files: Mapping[Split, tuple[str, ...]]
+    """For each split it has, its files below the data folder; patterns for several of a kind."""
+    read: Read
+    """Reads these files, in this order."""
+    get: str = (
+        "convert the authors' rows: id, claim, source, label (Attributable | Not Attributable), see docs/bench.md"
+    )
+    """How to obtain it."""
+    remark: str = ""
+    """What must be said wherever a figure of it is shown."""
+    published: tuple[PublishedFigure, ...] = field(default=())
+    """Figures that others report on it."""
+
+    def paths(self, folder: Path, split: Split) -> list[Path] | None:
+        """Its files in the data folder, in order; None if any is missing."""
+        found = [sorted(folder.glob(pattern)) for pattern in self.files.get(split, ())]
+        return [path for paths in found for path in paths] if found and all(found) else None
+
+    def rows(self, folder: Path, split: Split) -> Iterator[BenchRow | Fault]:
+        """Its rows, and what is wrong with those that cannot be used.
+
+        Raises:
+            InputError: it has no such split, or its files are not there; the message says how to get them.
+        """
+        if split not in self.files:
+            raise InputError(f"{self.name} has no {split} split, it has {', '.join(self.files)}: add --split")
+        paths = self.paths(folder, split)
+        if paths is None:
+            wanted = " and ".join(self.files[split])
+            raise InputError(f"{self.name} is not here: wanted {wanted} in {folder}; to get it: {self.get}")
+        return self.read(paths, split)
+
+
+def _own(
+    name: str, splits: str, what: str, origin: str, licence: str, read: Read = attribution.claims, remark: str = ""
+) -> DataSet:
+    """A set in this project's own format."""
+    files: dict[Split, tuple[str, ...]] = {
+        split: (f"attribution/{split}/{name}.jsonl.gz",) for split in SPLITS if split in splits.split()
+    }
+    return DataSet(name, what, origin, licence, files, read, remark=remark, published=PUBLISHED.get(name, ()))
+
+
+def _theirs(
+    name: str, what: str, origin: str, licence: str, files: Mapping[Split, tuple[str, ...]], read: Read, get: str
+) -> DataSet:
+    """A set in its authors' format."""
+    return DataSet(name, what, origin, licence, files, read, get, published=PUBLISHED.get(name, ()))
+
+
+_by_group = partial(attribution.claims, document="group")
+_by_label = partial(attribution.claims, part="fine_label")
+_BROKEN = "broken slice: nearly every Attributable claim is a bare question, and no other is"
+_PAGES = "fever/wiki-pages/wiki-*.jsonl"
+_SUMMEDITS = ("ectsum", "podcast", "qmsumm", "sales_call", "sales_email", "scitldr")
+
+_OWN = (
+    _own("attributionbench", "dev test", "answers of models and people with the page they cite", "Li et al. 2024",
+         "none stated", partial(attribution.claims, part="group")),
+    _own("bump", "train test", "news summaries, right or with one edit by a person", "BUMP, Ma et al. 2023",
+         "see the authors", partial(attribution.claims, part="bump_error_type", document="group")),
+    _own("faithbench", "test", "summaries by ten models, hard for detectors", "Bao et al. 2025", "CC BY-NC-SA",
+         _by_label),
+    _own("fever_symmetric", "train test", "FEVER claims and evidence, rewritten to break shortcuts",
+         "Schuster et al. 2019", "CC BY-SA 3.0"),
+    _own("fool_me_twice", "train test", "claims written by players to fool others", "Eisenschlos et al. 2021",
+         "see the authors"),
+    _own("healthver", "dev test", "claims on COVID-19 with sentences of papers", "Sarrouti et al. 2021", "none stated",
+         _by_label),
+    _own("ragtruth", "test", "responses of six models with marked hallucinations", "RAGTruth, Niu et al. 2024", "MIT",
+         attribution.responses),
+    _own("seva_fever", "test", "SEVA's slice of FEVER", "SEVA's release", "see the authors"),
+    _own("seva_halueval", "test", "SEVA's slice of HaluEval, question and answer", "SEVA's release", "see the authors"),
+    _own("seva_truthfulqa", "test", "SEVA's slice of TruthfulQA", "SEVA's release", "see the authors", remark=_BROKEN),
+    _own("wice", "train test", "sentences of Wikipedia with the articles they cite", "Kamoi et al. 2023", "ODC-BY",
+         _by_label),
+    _own("wice_full", "train", "the same, with whole articles", "Kamoi et al. 2023", "ODC-BY", _by_label),
+    _own("wice_spans", "train test", "unsupported claims of WiCE with the tokens at fault", "Kamoi et al. 2023",
+         "ODC-BY", attribution.token_claims, "no Attributable row: only finding errors and their place is measured"),
+    _own("conjnli", "train dev", "premises and hypotheses that differ around conjunctions", "Saha et al. 2020",
+         "see the authors", remark="labels were made by rules"),
+    _own("begin", "train", "replies in dialogues about a document", "Dziri et al. 2022", "CC BY 4.0 in part"),
+    _own("breaking_nli", "train", "premises with one word replaced", "Glockner et al. 2018", "CC BY-SA 4.0"),
+    _own("factcheck_gpt", "train", "claims of ChatGPT with pages found for them", "Wang et al. 2023", "Apache-2.0",
+         _by_label),
+    _own("faithdial", "train", "replies in dialogues, mended by people", "Dziri et al. 2022", "see the authors"),
+    _own("med", "train", "inferences on monotonicity", "Yanaka et al. 2019", "see the authors"),
+    *(_own(f"summedits_{domain}", "train", f"edited summaries, {domain.replace('_', ' ')}", "Laban et al. 2023",
+           "CC BY 4.0", _by_group) for domain in _SUMMEDITS),
+    DataSet(
+        "seva_v3", "perturbed claims by strategy", "SEVA's release", "MIT", {"test": ("adversarial/seva_v3.jsonl.gz",)},
+        attribution.probes, remark="only the 42 of 291 claims that come with evidence can be checked",
+    ),
+)  # fmt: skip
+
+_THEIRS = (
+    _theirs(
+        "anli", "hypotheses written to mislead models, three rounds", "Nie et al. 2020", "CC BY-NC 4.0",
+        {split: (f"anli/R[123]/{split}.jsonl",) for split in SPLITS}, anli.rows,
+        "unpack https://dl.fbaipublicfiles.com/anli/anli_v1.0.zip and name the folder anli",
+    ),
+    _theirs(
+        "clearfacts", "claims with labels checked again", "Seo et al. 2025", "see its card",
+        {"test": ("clearfacts/clearfacts.jsonl",)}, clearfacts.rows,
+        "huggingface.co/datasets/just1nseo/ClearFacts, as the data/clearfacts.jsonl that its evaluation code reads",
+    ),
+    _theirs(
+        "contextual_judge_bench", "pairs of responses, one preferred", "Xu et al. 2025", "CC BY 4.0",
+        {"test": ("contextual_judge_bench/*.parquet",)}, contextual_judge_bench.rows,
+        "the folder data of huggingface.co/datasets/Salesforce/ContextualJudgeBench",
+    ),
+    _theirs(
+        "facts_grounding", "requests about long documents, with answers of yours", "Jacovi et al. 2025", "CC BY 4.0",
+        {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")}, facts_grounding.rows,
+        "examples.csv of huggingface.co/datasets/google/FACTS-grounding-public; responses.jsonl is yours: id, response",
+    ),
+    _theirs(
+        "fever", "claims about Wikipedia with the deciding sentences", "Thorne et al. 2018", "CC BY-SA 3.0",
+        {"train": ("fever/train.jsonl", _PAGES), "dev": ("fever/paper_dev.jsonl", _PAGES),
+         "test": ("fever/paper_test.jsonl", _PAGES)}, fever.rows,
+        "the files of fever.ai/dataset/fever.html with wiki-pages.zip unpacked beside them",
+    ),
+    _theirs(
+        "halueval", "right and hallucinated answers, in pairs", "Li et al. 2023", "MIT",
+        {"test": ("halueval/*_data.jsonl",)}, halueval.rows,
+        "qa_data.json, dialogue_data.json and summarization_data.json of github.com/RUCAIBox/HaluEval, saved as .jsonl",
+    ),
+    _theirs(
+        "llm_aggrefact", "generated claims of eleven sets", "Tang et al. 2024", "CC BY-ND 4.0, not to be trained on",
+        {split: (f"llm_aggrefact/{split}-*.parquet",) for split in SPLITS[1:]}, llm_aggrefact.rows,
+        "accept the terms of huggingface.co/datasets/lytang/LLM-AggreFact (gated) and take its folder data",
+    ),
+    _theirs(
+        "ragtruth_published", "RAGTruth as its authors publish it", "Niu et al. 2024", "MIT",
+        dict.fromkeys(("train", "test"), ("ragtruth/response.jsonl", "ragtruth/source_info.jsonl")), ragtruth.rows,
+        "the folder dataset of github.com/ParticleMedia/RAGTruth",
+    ),
+)  # fmt: skip
+
+DATA_SETS: dict[str, DataSet] = {data_set.name: data_set for data_set in (*_OWN, *_THEIRS)}
+"""Every set, by name."""
+
+
+def data_folder() -> Path:
+    """The folder that ``VOUCH_DATA`` names.
+
+    Raises:
+        ConfigError: the variable is not set, or names no folder.
+    """
+    named = os.environ.get("VOUCH_DATA")
+    if not named:
+        raise ConfigError("VOUCH_DATA is not set: let it name the folder with the data sets (see vouch bench list)")
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise ConfigError(f"VOUCH_DATA is {named}, which is no folder: let it name the folder with the data sets")
+    return folder
+
+
+def chosen(names: Sequence[str], folder: Path, split: Split) -> list[DataSet]:
+    """The sets of these names, each once, in the order given; "all" is every set of the split that is here.
+
+    Raises:
+        InputError: an unknown name (the nearest is told), or "all" where there is no set.
+
+    >>> [data_set.name for data_set in chosen(["wice", "bump", "wice"], Path(), "test")]
+    ['wice', 'bump']
+    >>> chosen(["wise"], Path(), "test")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.InputError: there is no set named 'wise'; did you mean wice? See vouch bench list
+    """
+    found: dict[str, DataSet] = {}
+    for name in names:
+        if name == ALL:
+            here = {key: data_set for key, data_set in DATA_SETS.items() if data_set.paths(folder, split)}
+            if not here:
+                raise InputError(f"there is no set of the {split} split in {folder}: see vouch bench list")
+            found |= here
+        elif name in DATA_SETS:
+            found[name] = DATA_SETS[name]
+        else:
+            near = get_close_matches(name, [*DATA_SETS, ALL], n=1)
+            advice = f"did you mean {near[0]}? See" if near else "see"
+            raise InputError(f"there is no set named {name!r}; {advice} vouch bench list")
+    return [*found.values()]

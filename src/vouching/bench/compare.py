@@ -1,0 +1,131 @@
+"""Two runs on the same rows: is one better, and could that be luck?
+
+Differences are those of the second run against the first, with paired BCa intervals over documents, and an exact
+McNemar test of which rows only one of them gets right. Rows that either run has no verdict on are left out and counted.
+Left out: corrections for comparing many sets; among ten equal sets, luck alone shows a difference in four runs of ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vouching import metrics
+from vouching.bench.folder import RUN, Record, read_record, read_scored
+from vouching.bench.intervals import RESAMPLES, intervals, verdict_of
+from vouching.bench.labelled import Labelled, joined, labelled
+from vouching.bench.score import Scored
+from vouching.errors import InputError
+from vouching.metrics.intervals import Statistic
+
+COMPARED = ("auroc", "macro_f1", "balanced_accuracy")
+"""Metrics whose difference is told."""
+
+
+def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
+    """Compare two runs set by set, and on all rows together.
+
+    Args:
+        first: the folder of a run.
+        second: the folder of another on the same rows.
+        resamples: of the bootstrap.
+
+    Returns:
+        first and second (their settings), sets and pooled (None with fewer than two sets). Each comparison has rows,
+        left_out, for each metric first, second and difference with its verdict, and mcnemar.
+
+    Raises:
+        InputError: a folder holds no run, or the runs are on different rows.
+    """
+    runs = [read_record(folder, RUN) for folder in (first, second)]
+    names = _same_data(runs, first, second)
+    both = {name: _paired(name, read_scored(first, name), read_scored(second, name)) for name in names}
+    measured = {name: pair for name in names if (pair := _arrays(both[name])) is not None}
+    together = [joined([pair[run] for pair in measured.values()]) for run in (0, 1)] if len(measured) > 1 else None
+    return {
+        "first": runs[0]["settings"],
+        "second": runs[1]["settings"],
+        "sets": {
+            name: {"left_out": _without_verdict(both[name]), **_comparison(*pair, resamples)}
+            for name, pair in measured.items()
+        },
+        "pooled": _comparison(together[0], together[1], resamples) if together else None,
+    }
+
+
+def _same_data(runs: Sequence[Record], first: Path, second: Path) -> list[str]:
+    """The names of the sets of both runs. Raises InputError if the data differ."""
+    try:
+        data, others = ({**run["data"], **_drawn(run["settings"])} for run in runs)
+    except (KeyError, TypeError):
+        raise InputError(f"{first} or {second} has a damaged {RUN}: run it again") from None
+    for name in {**data, **others}:
+        if data.get(name) != others.get(name):
+            raise InputError(
+                f"{first} and {second} are on different rows, as their {name} shows: compare runs of the same sets, "
+                "split and limit"
+            )
+    return [*runs[0]["data"]]
+
+
+def _drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"split": settings["split"], "limit": settings["limit"]}
+
+
+Pairs = list[tuple[Scored, Scored]]
+
+
+def _paired(name: str, first: Sequence[Scored], second: Sequence[Scored]) -> Pairs:
+    """The rows of a set as both runs scored them. Raises InputError if they are not the same rows."""
+    if len(first) != len(second):
+        raise InputError(f"of {name}, one run has {len(first):,} rows and the other {len(second):,}: finish both")
+    for one, other in zip(first, second, strict=True):
+        if (one["id"], one["attributable"]) != (other["id"], other["attributable"]):
+            raise InputError(f"{name} differs between the runs at row {one['id']!r}: run both on the same data")
+    return [*zip(first, second, strict=True)]
+
+
+def _without_verdict(pairs: Pairs) -> int:
+    return sum(None in (one["score"], other["score"]) for one, other in pairs)
+
+
+def _arrays(pairs: Pairs) -> tuple[Labelled, Labelled] | None:
+    """The labelled rows that both runs have a verdict on; None without any."""
+    kept = [pair for pair in pairs if None not in (pair[0]["score"], pair[1]["score"])]
+    one, other = labelled([pair[0] for pair in kept]), labelled([pair[1] for pair in kept])
+    return None if one is None or other is None else (one, other)
+
+
+def _statistics(arrays: Labelled) -> dict[str, Statistic]:
+    return {
+        "auroc": partial(metrics.auroc, arrays.gold, arrays.score),
+        "macro_f1": partial(metrics.macro_f1, arrays.gold, arrays.label),
+        "balanced_accuracy": partial(metrics.balanced_accuracy, arrays.gold, arrays.label),
+    }
+
+
+def _difference(first: Statistic, second: Statistic) -> Statistic:
+    return lambda weights: second(weights) - first(weights)
+
+
+def _comparison(first: Labelled, second: Labelled, resamples: int) -> Record:
+    one, other = _statistics(first), _statistics(second)
+    found = intervals({name: _difference(one[name], other[name]) for name in COMPARED}, first.document, resamples)
+    ones = np.ones((1, len(first.gold)))
+    values = {name: {"first": float(one[name](ones)[0]), "second": float(other[name](ones)[0])} for name in COMPARED}
+    return {
+        "rows": len(first.gold),
+        **{
+            name: {
+                **{run: None if np.isnan(value) else round(value, 4) for run, value in values[name].items()},
+                "difference": {**found[name], "verdict": verdict_of(found[name])},
+            }
+            for name in COMPARED
+        },
+        "mcnemar": asdict(metrics.mcnemar_exact(first.right, second.right)),
+    }

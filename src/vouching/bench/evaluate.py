@@ -1,0 +1,289 @@
+"""From scored rows to figures: one set, its parts, and all sets together. Plain JSON comes out.
+
+Left out: printing, and reading files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching import metrics
+from vouching.bench.intervals import RESAMPLES, Figure, figure, intervals, plain, verdict_of
+from vouching.bench.labelled import Labelled, joined, labelled
+from vouching.bench.score import NO_CLAIM, Scored
+from vouching.bench.structure import MEASURES
+from vouching.metrics import Interval
+from vouching.metrics.intervals import Statistic
+
+LABEL_METRICS: Mapping[str, Callable[..., Any]] = {
+    "accuracy": metrics.accuracy,
+    "macro_f1": metrics.macro_f1,
+    "balanced_accuracy": metrics.balanced_accuracy,
+    "na_precision": metrics.na_precision,
+    "na_recall": metrics.na_recall,
+    "na_f1": metrics.na_f1,
+}
+"""Metrics of gold and given labels, by the name they have in the results."""
+PROBABILITY_METRICS: Mapping[str, Callable[..., Any]] = {"brier": metrics.brier, "brier_skill": metrics.brier_skill}
+"""Metrics of gold labels and scores that are probabilities."""
+COVERAGES = {"accuracy_at_50": 0.5, "accuracy_at_80": 0.8}
+"""Accuracy of the most confident share of the rows; like the ones above, of claims only."""
+SPAN_METRICS = {"precision": metrics.span_precision, "recall": metrics.span_recall, "f1": metrics.span_f1}
+_CURVE_POINTS = 200
+
+
+def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str, Any]:
+    """All figures of one set.
+
+    Args:
+        rows: the scored rows of the set, from :func:`~vouching.bench.score.score_row`.
+        resamples: of the bootstrap; 0 leaves the intervals out.
+
+    Returns:
+        rows, documents, attributable (share of the labelled rows), unverified (count), no_claim (count), metrics,
+        undefined, predicted_na_rate, baselines, difference, as_authors, confusion_matrix, error_types, spans, pairs,
+        structure, parts, seconds, rows_per_second. What the rows do not allow is None. The score of a response is no
+        probability, so calibration and coverage are of claims only.
+    """
+    arrays = labelled(rows)
+    seconds = sum(row["seconds"] for row in rows)
+    error_types = Counter(kind for row in rows for kind in row["error_types"])
+    return {
+        **_counts(rows),
+        "metrics": _metrics(arrays, resamples) if arrays else None,
+        "undefined": metrics.why_undefined(arrays.gold, arrays.label) if arrays else "no row has a label and a verdict",
+        "predicted_na_rate": plain(metrics.predicted_na_rate(_labels(rows))) if _labels(rows) else None,
+        **(_against_baselines(arrays, resamples) if arrays else {"baselines": None, "difference": None}),
+        "as_authors": _as_authors(rows),
+        "confusion_matrix": _confusion(arrays) if arrays else None,
+        "error_types": dict(error_types.most_common()),
+        "spans": _spans(rows, resamples),
+        "pairs": _pairs(rows, resamples),
+        "structure": _structure(rows),
+        "parts": _parts(rows, resamples),
+        "seconds": round(seconds, 2),
+        "rows_per_second": round(len(rows) / seconds, 1) if seconds else None,
+    }
+
+
+def set_curves(rows: Sequence[Scored]) -> dict[str, list[list[float]]]:
+    """What to draw of one set: ROC of the verifier and of the overlap, coverage and reliability; rounded and thinned.
+
+    Args:
+        rows: the scored rows of the set.
+
+    Returns:
+        Points by the name of the curve; reliability has the mean score, the share Attributable and the number of rows
+        of each bin that has any. Empty without a row that has a label and a verdict.
+    """
+    arrays = labelled(rows)
+    if arrays is None:
+        return {}
+    ranked = {
+        "roc": _thinned(metrics.roc_points(arrays.gold, arrays.score)),
+        "roc_overlap": _thinned(metrics.roc_points(arrays.gold, arrays.overlap)),
+    }
+    if not arrays.calibrated:
+        return ranked
+    return {
+        **ranked,
+        "coverage": _thinned(metrics.coverage_points(arrays.right, arrays.confidence)),
+        "reliability": [
+            [round(bin.mean_score, 4), round(bin.share_attributable, 4), bin.count]
+            for bin in metrics.reliability_bins(arrays.gold, arrays.score)
+            if bin.count
+        ],
+    }
+
+
+def pooled_figures(sets: Mapping[str, Sequence[Scored]], resamples: int = RESAMPLES) -> dict[str, Any] | None:
+    """Figures over several sets: of all rows together, and the mean over the sets, in which each counts the same.
+
+    Sets with one class only are left out of both, as AUROC is not defined there. The AUROC of all rows together also
+    compares claims of different sets with each other.
+
+    Returns:
+        sets (names), rows, all_rows and mean_of_sets (metrics by name); None with fewer than two such sets.
+    """
+    each = {name: arrays for name, rows in sets.items() if (arrays := labelled(rows)) and 0 < arrays.gold.mean() < 1}
+    if len(each) < 2:
+        return None
+    together = joined([*each.values()])
+    places = np.split(np.arange(len(together.gold)), np.cumsum([len(arrays.gold) for arrays in each.values()])[:-1])
+    measures = _main_statistics(together)
+    means = {name: _mean_of([_main_statistics(arrays)[name] for arrays in each.values()], places) for name in measures}
+    both = {**{f"all {k}": v for k, v in measures.items()}, **{f"mean {k}": v for k, v in means.items()}}
+    found = intervals(both, together.document, resamples)
+    return {
+        "sets": [*each],
+        "rows": len(together.gold),
+        "all_rows": {name: found[f"all {name}"] for name in measures},
+        "mean_of_sets": {name: found[f"mean {name}"] for name in measures},
+    }
+
+
+def _counts(rows: Sequence[Scored]) -> dict[str, Any]:
+    gold = [row["attributable"] for row in rows if row["attributable"] is not None]
+    return {
+        "rows": len(rows),
+        "documents": len({row["document"] for row in rows}),
+        "attributable": round(sum(gold) / len(gold), 4) if gold else None,
+        "unlabelled": len(rows) - len(gold),
+        "unverified": sum(row["score"] is None and row["unverified"] != NO_CLAIM for row in rows),
+        "no_claim": sum(row["unverified"] == NO_CLAIM for row in rows),
+    }
+
+
+def _main_statistics(arrays: Labelled) -> dict[str, Statistic]:
+    return {
+        "auroc": partial(metrics.auroc, arrays.gold, arrays.score),
+        "overlap_auroc": partial(metrics.auroc, arrays.gold, arrays.overlap),
+        "difference": _difference(arrays),
+        "macro_f1": partial(metrics.macro_f1, arrays.gold, arrays.label),
+        "balanced_accuracy": partial(metrics.balanced_accuracy, arrays.gold, arrays.label),
+        "accuracy": partial(metrics.accuracy, arrays.gold, arrays.label),
+    }
+
+
+def _difference(arrays: Labelled) -> Statistic:
+    """AUROC of the verifier less that of the overlap of words, on the same resamples."""
+    gold, ours, theirs = arrays.gold, arrays.score, arrays.overlap
+    return lambda weights: metrics.auroc(gold, ours, weights) - metrics.auroc(gold, theirs, weights)
+
+
+def _mean_of(statistics: Sequence[Statistic], places: Sequence[NDArray[np.intp]]) -> Statistic:
+    """The mean over sets of one statistic, each set read at its places in the weights of all rows."""
+    return lambda weights: np.mean(
+        [statistic(weights[..., place]) for statistic, place in zip(statistics, places, strict=True)], axis=0
+    )
+
+
+def _metrics(arrays: Labelled, resamples: int) -> dict[str, Figure]:
+    statistics: dict[str, Statistic] = {
+        "auroc": partial(metrics.auroc, arrays.gold, arrays.score),
+        **{name: partial(metric, arrays.gold, arrays.label) for name, metric in LABEL_METRICS.items()},
+    }
+    if not arrays.calibrated:
+        return intervals(statistics, arrays.document, resamples)
+    statistics |= {name: partial(metric, arrays.gold, arrays.score) for name, metric in PROBABILITY_METRICS.items()}
+    statistics |= {
+        name: partial(metrics.accuracy_at_coverage, arrays.right, arrays.confidence, coverage=share)
+        for name, share in COVERAGES.items()
+    }
+    # Resampling adds chance to the chance that is in it already, so its bootstrap lies too high.
+    ece = Interval(float(metrics.ece(arrays.gold, arrays.score)), None, None, 0.95, "BCa", "resampling overstates it")
+    return {**intervals(statistics, arrays.document, resamples), "ece": figure(ece)}
+
+
+def _against_baselines(arrays: Labelled, resamples: int) -> dict[str, Any]:
+    """The overlap of words and both constant labels; the AUROC difference to the former and its verdict."""
+    found = intervals(
+        {"overlap": partial(metrics.auroc, arrays.gold, arrays.overlap), "difference": _difference(arrays)},
+        arrays.document,
+        resamples,
+    )
+    return {
+        "baselines": {"overlap": {"auroc": found["overlap"]}, **_constants(arrays)},
+        "difference": {**found["difference"], "verdict": verdict_of(found["difference"])},
+    }
+
+
+def _constants(arrays: Labelled) -> dict[str, dict[str, float | None]]:
+    """The metrics of giving every row the same label; the AUROC of that is .5."""
+    given = {"always_attributable": True, "always_not_attributable": False}
+    return {
+        name: {key: plain(metric(arrays.gold, [label] * len(arrays.gold))) for key, metric in LABEL_METRICS.items()}
+        for name, label in given.items()
+    }
+
+
+def _as_authors(rows: Sequence[Scored]) -> dict[str, float | None] | None:
+    """Metrics that count rows without a verdict as authors do.
+
+    A failure counts as Not Attributable (SEVA), a response without a claim, in which nothing can be marked, as
+    Attributable (RAGTruth).
+    """
+    kept = [row for row in rows if row["attributable"] is not None]
+    if not kept:
+        return None
+    gold = [row["attributable"] for row in kept]
+    label = [row["unverified"] == NO_CLAIM if row["label"] is None else row["label"] for row in kept]
+    return {name: plain(metric(gold, label)) for name, metric in LABEL_METRICS.items()}
+
+
+def _confusion(arrays: Labelled) -> list[list[int]]:
+    return metrics.confusion_matrix(arrays.gold, arrays.label).astype(int).tolist()
+
+
+def _labels(rows: Sequence[Scored]) -> list[bool]:
+    return [row["label"] for row in rows if row["label"] is not None]
+
+
+def _spans(rows: Sequence[Scored], resamples: int) -> dict[str, Any] | None:
+    """Agreement of what the verdicts find unsupported with the gold spans, beside marking everything."""
+    kept = [row for row in rows if row["spans"]]
+    if not kept:
+        return None
+    counts = np.array([row["spans"] for row in kept], dtype=np.float64)
+    found = intervals(
+        {name: partial(metric, counts[:, :3]) for name, metric in SPAN_METRICS.items()},
+        np.unique([row["document"] for row in kept], return_inverse=True)[1],
+        resamples,
+    )
+    everything = counts[:, [2, 3, 2]]
+    return {"rows": len(kept), **found, "f1_of_marking_everything": plain(metrics.span_f1(everything))}
+
+
+def _pairs(rows: Sequence[Scored], resamples: int) -> dict[str, Any] | None:
+    """Share of the pairs whose preferred row scores higher; equal scores count half."""
+    scores: dict[str, dict[bool, Scored]] = {}
+    for row in rows:
+        if row["pair"] is not None and row["score"] is not None:
+            scores.setdefault(row["pair"], {})[row["preferred"]] = row
+    whole = [pair for pair in scores.values() if len(pair) == 2]
+    if not whole:
+        return None
+    won = [float(np.sign(pair[True]["score"] - pair[False]["score"]) + 1) / 2 for pair in whole]
+    groups = np.unique([pair[True]["document"] for pair in whole], return_inverse=True)[1]
+    found = intervals({"pair_accuracy": partial(metrics.mean, won)}, groups, resamples)
+    return {"pairs": len(whole), **found}
+
+
+def _structure(rows: Sequence[Scored]) -> dict[str, float] | None:
+    kept = [row["structure"] for row in rows if row["structure"]]
+    return {name: round(sum(one[name] for one in kept) / len(kept), 4) for name in MEASURES} if kept else None
+
+
+def _parts(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
+    """The main figures of each part of the set; empty if it has fewer than two."""
+    members: dict[str, list[Scored]] = {}
+    for row in rows:
+        if row["part"] is not None:
+            members.setdefault(row["part"], []).append(row)
+    return {name: _part(members[name], resamples) for name in sorted(members)} if len(members) > 1 else {}
+
+
+def _part(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
+    arrays = labelled(rows)
+    statistics = _main_statistics(arrays) if arrays else {}
+    if arrays:
+        statistics["na_f1"] = partial(metrics.na_f1, arrays.gold, arrays.label)
+    return {
+        **_counts(rows),
+        "metrics": intervals(statistics, arrays.document, resamples) if arrays else None,
+        "baselines": _constants(arrays) if arrays else None,
+        "spans": _spans(rows, resamples),
+        "pairs": _pairs(rows, resamples),
+    }
+
+
+def _thinned(points: Sequence[tuple[float, float]]) -> list[list[float]]:
+    step = max(1, math.ceil(len(points) / _CURVE_POINTS))
+    return [[round(x, 4), round(y, 4)] for x, y in [*points[:-1:step], *points[-1:]]]

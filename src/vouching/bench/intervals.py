@@ -1,0 +1,74 @@
+"""Figures with their intervals, as JSON: 95 %, BCa, rows of one document drawn together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.metrics import Interval, bca_each
+from vouching.metrics.intervals import Statistic
+
+Figure = dict[str, Any]
+"""``{"estimate", "low", "high", "why_not"}``; where the interval was refused, why_not says why."""
+RESAMPLES = 10_000
+
+
+def figure(interval: Interval) -> Figure:
+    """An interval as JSON: numbers to four decimals, nan as None.
+
+    >>> figure(Interval(float("nan"), None, None, 0.95, "BCa", "undefined on these rows"))
+    {'estimate': None, 'low': None, 'high': None, 'why_not': 'undefined on these rows'}
+    """
+    return {
+        "estimate": plain(interval.estimate),
+        "low": plain(interval.low),
+        "high": plain(interval.high),
+        "why_not": interval.why_not,
+    }
+
+
+def verdict_of(difference: Figure) -> str:
+    """What an interval of a difference shows.
+
+    >>> verdict_of({"low": 0.01, "high": 0.08}), verdict_of({"low": -0.02, "high": 0.08})
+    ('better', 'no difference shown')
+    """
+    if difference["low"] is None:
+        return "no difference shown" if difference["estimate"] == 0 else "no interval"
+    return "better" if difference["low"] > 0 else "worse" if difference["high"] < 0 else "no difference shown"
+
+
+def intervals(statistics: Mapping[str, Statistic], groups: NDArray[np.intp], resamples: int) -> dict[str, Figure]:
+    """Statistics of the same rows with their intervals.
+
+    Args:
+        statistics: maps of row weights to values, by name.
+        groups: number of each row's document.
+        resamples: of the bootstrap; 0 leaves the intervals out.
+
+    >>> from functools import partial
+    >>> from vouching.metrics import mean
+    >>> intervals({"share": partial(mean, [1, 0, 1])}, np.arange(3), 1_000)["share"]["why_not"]
+    '3 groups of rows: an interval needs at least 10'
+    """
+    if resamples:
+        found = bca_each(statistics, groups, resamples=resamples)
+        return {name: figure(interval) for name, interval in found.items()}
+    ones = np.ones((1, len(groups)))
+    return {
+        name: figure(Interval(float(statistic(ones)[0]), None, None, 0.95, "BCa", "not asked for"))
+        for name, statistic in statistics.items()
+    }
+
+
+def plain(value: Any) -> float | None:
+    """A number to four decimals; None for none and for what is undefined.
+
+    >>> plain(2 / 3), plain(float("nan"))
+    (0.6667, None)
+    """
+    return None if value is None or math.isnan(float(value)) else round(float(value), 4)

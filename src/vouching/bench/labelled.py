@@ -1,0 +1,76 @@
+"""Scored rows that have a gold label and a verdict, as arrays: what the metrics take.
+
+Left out: rows without either; they are counted elsewhere and never become a label or a 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.bench.score import Scored
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The rows with a gold label and a verdict, as arrays of one entry per row."""
+
+    gold: NDArray[np.bool_]
+    """True for Attributable."""
+    label: NDArray[np.bool_]
+    """What the verifier said."""
+    score: NDArray[np.float64]
+    """Its probability of Attributable."""
+    overlap: NDArray[np.float64]
+    """Score of the baseline."""
+    document: NDArray[np.intp]
+    """Number of the row's document."""
+    calibrated: bool
+    """Whether scores are probabilities: those of claims are, those of whole responses are not."""
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether the label is the gold one."""
+        return self.gold == self.label
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """Probability that the label is right."""
+        return np.where(self.label, self.score, 1 - self.score)
+
+
+def labelled(rows: Sequence[Scored]) -> Labelled | None:
+    """The rows that can be measured, as arrays; None if there are none.
+
+    >>> row = {"attributable": True, "label": True, "score": 0.9, "overlap": 1.0, "document": "0", "is_response": False}
+    >>> labelled([row, {**row, "score": None}]).right
+    array([ True])
+    """
+    kept = [row for row in rows if row["attributable"] is not None and row["score"] is not None]
+    if not kept:
+        return None
+    column = {key: [row[key] for row in kept] for key in ("attributable", "label", "score", "overlap", "document")}
+    return Labelled(
+        np.array(column["attributable"], dtype=bool),
+        np.array(column["label"], dtype=bool),
+        np.array(column["score"], dtype=np.float64),
+        np.array(column["overlap"], dtype=np.float64),
+        np.unique(column["document"], return_inverse=True)[1],
+        not any(row["is_response"] for row in kept),
+    )
+
+
+def joined(each: Sequence[Labelled]) -> Labelled:
+    """Several sets one after the other; documents of different sets stay different."""
+    starts = np.cumsum([0, *(int(arrays.document.max()) + 1 for arrays in each)])
+    return Labelled(
+        np.concatenate([arrays.gold for arrays in each]),
+        np.concatenate([arrays.label for arrays in each]),
+        np.concatenate([arrays.score for arrays in each]),
+        np.concatenate([arrays.overlap for arrays in each]),
+        np.concatenate([arrays.document + start for arrays, start in zip(each, starts, strict=False)]),
+        all(arrays.calibrated for arrays in each),
+    )

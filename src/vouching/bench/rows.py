@@ -1,0 +1,191 @@
+"""One labelled row of a benchmark, and how the records of a file become rows.
+
+A record that does not have the fields its set should have is a ``Fault``, told with its place; the others go on. Left
+out: guessing what a changed field means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+from vouching.batch.rows import open_rows
+from vouching.errors import InputError
+
+Split: TypeAlias = Literal["train", "dev", "test"]
+Offsets: TypeAlias = tuple[tuple[int, int], ...]
+Record: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRow:
+    """A claim or a whole response with its sources and what people said about it."""
+
+    id: str
+    """Name of the row, unique in its set."""
+    text: str
+    """The claim, or the response."""
+    sources: tuple[str, ...]
+    """What it is to be checked against."""
+    attributable: bool | None
+    """Gold label; None where the set has none."""
+    is_response: bool = False
+    """Whether ``text`` is taken apart into claims; it is Attributable if all of them are."""
+    part: str | None = None
+    """Part of the set that is reported apart: a task, a kind of error, a fine label."""
+    document: str | None = None
+    """Name of the document, where the set has one; rows with the same source text share a document anyway."""
+    spans: Offsets | None = None
+    """Gold offsets in ``text`` of what the sources do not support; None where the set marks none."""
+    tokens: Offsets | None = None
+    """Offsets of the tokens that ``spans`` are counted in; None counts characters."""
+    pair: str | None = None
+    """Name shared by the two rows of which people preferred one."""
+    preferred: bool | None = None
+    """Whether it is the preferred one of its pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a set in one place."""
+
+    place: str
+    """File and line, or the name of the row."""
+    problem: str
+    """What was got and what was wanted."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}"
+
+
+Convert: TypeAlias = Callable[[Record, str], Iterable[BenchRow]]
+"""A record and a name for it -> its rows: none, one or two. Raises InputError for a record it cannot use."""
+
+
+def converted(path: Path, convert: Convert) -> Iterator[BenchRow | Fault]:
+    r"""The rows of a file, each record converted; what cannot be read or used comes as a fault.
+
+    Raises:
+        InputError: the file is missing, of another format, or breaks off.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "set.jsonl"
+    >>> _ = path.write_text('{"id": 1, "claim": "It opened."}\n{"id": 2}\n', encoding="utf-8")
+    >>> for row in converted(path, lambda record, name: [BenchRow(name, text_of(record, "claim"), (), True)]):
+    ...     print(row if isinstance(row, Fault) else row.text)
+    It opened.
+    set.jsonl, line 2: it has the fields id, wanted "claim" as text
+    """
+    with open_rows(str(path)) as reader:
+        for row in reader:
+            place = f"{reader.name}, {row.place}"
+            if row.fields is None:
+                yield Fault(place, row.problem or "it cannot be read")
+                continue
+            try:
+                yield from convert(row.fields, row.name)
+            except InputError as error:
+                yield Fault(place, str(error))
+
+
+def records(path: Path) -> Iterator[tuple[str, Record]]:
+    """The records of a file that others refer to, each with its id or number; what cannot be read is left out.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "pages.jsonl"
+    >>> _ = path.write_text('{"id": "Bridge", "text": "It opened."}', encoding="utf-8")
+    >>> [*records(path)]
+    [('Bridge', {'id': 'Bridge', 'text': 'It opened.'})]
+    """
+    with open_rows(str(path)) as reader:
+        yield from ((row.name, row.fields) for row in reader if row.fields is not None)
+
+
+def text_of(record: Record, key: str) -> str:
+    """A text field that must be there and not be blank. Raises InputError.
+
+    >>> text_of({"claim": "It opened."}, "claim")
+    'It opened.'
+    """
+    value = record.get(key)
+    if value is None:
+        raise InputError(f'it has the fields {", ".join(map(str, record)) or "none"}, wanted "{key}" as text')
+    if not isinstance(value, str):
+        raise InputError(f'its "{key}" is of type {type(value).__name__}, wanted text')
+    if not value.strip():
+        raise InputError(f'its "{key}" is empty, wanted text')
+    return value
+
+
+def list_of(record: Record, key: str) -> list[Any]:
+    """A field that must be a list. Raises InputError.
+
+    >>> list_of({"spans": []}, "spans")
+    []
+    """
+    value = record.get(key)
+    if not isinstance(value, list):
+        raise InputError(f'its "{key}" is {"missing" if value is None else type(value).__name__}, wanted a list')
+    return cast("list[Any]", value)
+
+
+def texts_of(record: Record, key: str) -> tuple[str, ...]:
+    """A text or a list of texts, at least one. Raises InputError.
+
+    >>> texts_of({"documents": ["one", "two"]}, "documents")
+    ('one', 'two')
+    """
+    if not isinstance(record.get(key), list):
+        return (text_of(record, key),)
+    texts = list_of(record, key)
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise InputError(f'its "{key}" must be a text or a list of texts, at least one')
+    return tuple(texts)
+
+
+def label_of(record: Record, key: str, meanings: Mapping[Any, bool]) -> bool:
+    """A gold label, True for Attributable, by the table of the set's own labels. Raises InputError.
+
+    >>> label_of({"label": "e"}, "label", {"e": True, "n": False, "c": False})
+    True
+    """
+    value = record.get(key)
+    if not isinstance(value, str | int) or value not in meanings:
+        wanted = ", ".join(repr(meaning) for meaning in meanings)
+        raise InputError(f'its "{key}" is {"missing" if value is None else repr(value)}, wanted one of {wanted}')
+    return meanings[value]
+
+
+def offsets_of(text: str, tokens: Iterable[str]) -> Offsets:
+    """Where each token stands in a text, in order. Raises InputError for one that is not there.
+
+    >>> offsets_of("It opened.", ["It", "opened", "."])
+    ((0, 2), (3, 9), (9, 10))
+    """
+    found: list[tuple[int, int]] = []
+    for token in tokens:
+        start = text.find(token, found[-1][1] if found else 0)
+        if start < 0:
+            raise InputError(f"its token {token!r} does not occur in the text after the one before it")
+        found.append((start, start + len(token)))
+    return tuple(found)
+
+
+def spans_of(record: Record, key: str, text: str) -> Offsets:
+    """Marked stretches of ``text``: objects with start, end and, if given, the words there. Raises InputError.
+
+    >>> spans_of({"spans": [{"start": 3, "end": 9, "text": "opened"}]}, "spans", "It opened.")
+    ((3, 9),)
+    """
+    spans: list[tuple[int, int]] = []
+    for given in list_of(record, key):
+        span: Record = cast("Record", given) if isinstance(given, Mapping) else {}
+        start, end = span.get("start"), span.get("end")
+        if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text)):
+            raise InputError(f'in "{key}", {start} to {end} is no stretch of a text of {len(text)} characters')
+        if span.get("text", text[start:end]) != text[start:end]:
+            raise InputError(f'in "{key}", {start} to {end} is {text[start:end]!r}, but it says {span["text"]!r}')
+        spans.append((start, end))
+    return tuple(spans)

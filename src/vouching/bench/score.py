@@ -1,0 +1,135 @@
+"""One row through the verifier: what is kept of it is one JSON object, enough for every figure.
+
+Left out: the verdict itself; ``vouch check`` shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vouching.batch.rows import Row
+from vouching.bench.baselines import overlap
+from vouching.bench.rows import BenchRow, Offsets
+from vouching.bench.structure import mean_structure
+from vouching.checker import Checker
+from vouching.errors import VouchError
+from vouching.metrics import span_counts, token_counts
+from vouching.types import Unverified, Verdict
+
+Scored = dict[str, Any]
+"""A line of ``rows/<set>.jsonl``; the keys are described in docs/bench.md."""
+NO_CLAIM = "no claim"
+"""Why a response has no score although nothing failed: it states nothing that could be checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRows:
+    """Makes the function that scores rows, in whichever process does it."""
+
+    model: str
+    """Name of the verifier, as :class:`~vouching.checker.Checker` knows it."""
+
+    def __call__(self) -> Callable[[Row], str]:
+        """The function from a row of :mod:`vouching.batch` to its line."""
+        checker = Checker(self.model)
+        return lambda row: json.dumps(_scored(checker, row), ensure_ascii=False)
+
+
+def score_row(row: BenchRow, checker: Checker) -> Scored:
+    """Score a row and keep what the figures need.
+
+    A response is Attributable if every claim of it is; its score ranks responses and is no probability. A row that the
+    verifier failed on has no score and says why; so has a response without a claim.
+
+    Returns:
+        id, is_response, attributable (gold), score in [0, 1] or None, label (True for Attributable) or None, unverified
+        (why there is none, else None), error_types, overlap, spans (characters or tokens in both, predicted, gold, all;
+        or None), structure, seconds, and the row's part, document, pair and preferred.
+
+    >>> row = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), attributable=False)
+    >>> scored = score_row(row, Checker("embedded:rules"))
+    >>> scored["label"], scored["error_types"], scored["overlap"]
+    (False, ['temporal_shift'], 0.5)
+    """
+    start = time.perf_counter()
+    try:
+        outcome = (checker.check_response if row.is_response else checker.check)(row.text, row.sources)
+    except VouchError as error:
+        return _line(row, f"input: {error}", time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    if isinstance(outcome, Unverified):
+        return _line(row, f"{outcome.reason}: {outcome.message}", seconds)
+    if isinstance(outcome, Verdict):
+        return _line(row, None, seconds, outcome.score, (outcome,))
+    failed = next((finding for finding in outcome.findings if isinstance(finding, Unverified)), None)
+    if failed is not None:
+        return _line(row, f"{failed.reason}: {failed.message}", seconds)
+    if outcome.score is None:
+        return _line(row, NO_CLAIM, seconds)
+    verdicts = tuple(finding for finding in outcome.findings if isinstance(finding, Verdict))
+    return _line(row, None, seconds, outcome.score, verdicts)
+
+
+def _scored(checker: Checker, row: Row) -> Scored:
+    if row.fields is None:
+        empty = BenchRow(row.name, "", (), None)
+        return _line(empty, f"broken: {row.place}: {row.problem}", 0.0)
+    return score_row(BenchRow(**row.fields), checker)
+
+
+def _line(
+    row: BenchRow, unverified: str | None, seconds: float, score: float | None = None, verdicts: Sequence[Verdict] = ()
+) -> Scored:
+    predicted = tuple(span for verdict in verdicts for span in unsupported_spans(verdict))
+    return {
+        "id": row.id,
+        "is_response": row.is_response,
+        "attributable": row.attributable,
+        "score": score,
+        "label": all(verdict.attributable for verdict in verdicts) if verdicts else None,
+        "unverified": unverified,
+        "error_types": [verdict.error_type for verdict in verdicts if verdict.error_type],
+        "overlap": overlap(row.text, "\n".join(row.sources)),
+        "spans": span_counts_of(row, predicted) if verdicts and row.spans is not None else None,
+        "structure": mean_structure(verdicts) if verdicts else None,
+        "seconds": round(seconds, 4),
+        "part": row.part,
+        "document": row.document,
+        "pair": row.pair,
+        "preferred": row.preferred,
+    }
+
+
+def unsupported_spans(verdict: Verdict) -> Offsets:
+    """Offsets of the parts that mismatch or are not found, if the claim is Not Attributable; none if it is.
+
+    They count in the response where the claim stands in one, else in the claim.
+
+    >>> from vouching import check
+    >>> unsupported_spans(check("It opened in 1937.", "It opened in 1973."))
+    ((3, 17),)
+    """
+    if verdict.attributable:
+        return ()
+    start = verdict.claim.span.start if verdict.claim.span else 0
+    return tuple(
+        (start + entry.claim_span.start, start + entry.claim_span.end)
+        for entry in verdict.evidence_alignment
+        if entry.status != "match"
+    )
+
+
+def span_counts_of(row: BenchRow, predicted: Offsets) -> list[int]:
+    """Characters or tokens of a row that are unsupported by both, by ``predicted``, by gold; and all there are.
+
+    >>> row = BenchRow("1", "It opened.", (), False, spans=((3, 9),), tokens=((0, 2), (3, 9), (9, 10)))
+    >>> span_counts_of(row, ((8, 10),))
+    [1, 2, 1, 3]
+    """
+    gold = [row.spans or ()]
+    counts = token_counts(gold, [predicted], [row.tokens]) if row.tokens else span_counts(gold, [predicted])
+    return [*map(int, counts[0]), len(row.tokens or row.text)]

@@ -1,0 +1,124 @@
+"""What the commands show on a terminal: the sets there are, the figures of a run, a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.table import Column, Table
+from rich.text import Text
+
+from vouching.bench.catalog import DataSet
+from vouching.bench.report import interval_words, number_words
+from vouching.bench.rows import BenchRow, Split
+from vouching.metrics import document_numbers
+
+WIDE = 110
+"""Columns of a terminal from which the tables have all their columns."""
+_PLAIN: dict[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
+_STYLES = {"better": "green", "worse": "red"}
+
+
+def here_words(data_set: DataSet, parts: Mapping[Split, Sequence[BenchRow]]) -> Group:
+    """What a set is whose files are there, and what was counted in each part of it."""
+    columns = (Column(justify=side) for side in ("left", "right", "right", "right"))
+    counts = Table(*columns, show_header=False, **_PLAIN)
+    for split, rows in parts.items():
+        counts.add_row(f"  {split}", *_counted(rows))
+    about = f"{data_set.name}: {data_set.what}; {data_set.origin}; {data_set.licence}"
+    return Group(about, counts, *([f"  note  {data_set.remark}"] if data_set.remark else []))
+
+
+def missing_words(data_set: DataSet) -> str:
+    """What a set is whose files are not there, how to get them and where to put them."""
+    wanted = dict.fromkeys(pattern for patterns in data_set.files.values() for pattern in patterns)
+    return (
+        f"{data_set.name}: {data_set.what}; {data_set.origin}; {data_set.licence}\n"
+        f"  get  {data_set.get}\n"
+        f"  as   {', '.join(wanted)}"
+    )
+
+
+def run_table(results: Mapping[str, Any], width: int) -> Table:
+    """AUROC of each set beside the overlap of words; then all sets together.
+
+    Args:
+        results: what results.json holds.
+        width: columns of the terminal; balanced accuracy and macro-F1 are shown from ``WIDE`` on.
+    """
+    wide = ("bal. acc. >", "macro-F1 >") if width >= WIDE else ()
+    table = _table("set", "rows >", "AUROC >", "overlap >", "difference [95 %]", *wide)
+    rows = [(f"{name} *" if found["remark"] else name, *_run(found)) for name, found in results["sets"].items()]
+    pooled = results["pooled"]
+    for way, name in (("mean_of_sets", "mean of the sets"), ("all_rows", "all their rows")) if pooled else ():
+        rows.append((name, *_pooled(pooled["rows"], pooled[way])))
+    for row in rows:
+        table.add_row(*row[: len(table.columns)])
+    return table
+
+
+def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
+    """Differences of the second run against the first, and McNemar's test of the rows that only one gets right.
+
+    Args:
+        comparison: from :func:`~vouching.bench.compare.compare_runs`.
+        width: columns of the terminal; macro-F1 and balanced accuracy are shown from ``WIDE`` on.
+    """
+    wide = ("macro-F1", "balanced accuracy") if width >= WIDE else ()
+    table = _table("set", "rows >", "1st only >", "2nd only >", "p >", "AUROC", *wide)
+    named = [*comparison["sets"].items()]
+    if comparison["pooled"]:
+        named.append(("all rows", comparison["pooled"]))
+    for name, found in named:
+        table.add_row(name, *_compared(found)[: len(table.columns) - 1])
+    return table
+
+
+def _table(*columns: str) -> Table:
+    """A plain table; a name that ends in > is that of a column of numbers."""
+    return Table(
+        *(Column(name.rstrip(" >"), justify="right" if name.endswith(">") else "left") for name in columns),
+        header_style="dim", **_PLAIN,
+    )  # fmt: skip
+
+
+def _counted(rows: Sequence[BenchRow]) -> Sequence[str]:
+    gold = [row.attributable for row in rows if row.attributable is not None]
+    keys = [[*(("source", text) for text in row.sources), ("document", row.document)] for row in rows]
+    documents = int(document_numbers([key for key in row if key[1] is not None] for row in keys).max()) + 1
+    share = f"{sum(gold) / len(gold):.0%} attributable" if gold else "no labels"
+    return (f"{len(rows):,} rows", f"{documents:,} documents", share)
+
+
+def _run(found: Mapping[str, Any]) -> Sequence[str | Text]:
+    figures: Mapping[str, Any] = found["metrics"] or {}
+    baselines: Mapping[str, Any] = found["baselines"] or {}
+    auroc, balanced, macro = (
+        number_words(figures[key]["estimate"] if figures else None)
+        for key in ("auroc", "balanced_accuracy", "macro_f1")
+    )
+    overlap = number_words(baselines["overlap"]["auroc"]["estimate"] if baselines else None)
+    return (f"{found['rows']:,}", auroc, overlap, _difference(found["difference"]), balanced, macro)
+
+
+def _pooled(rows: int, found: Mapping[str, Any]) -> Sequence[str | Text]:
+    auroc, overlap, balanced, macro = (
+        number_words(found[key]["estimate"]) for key in ("auroc", "overlap_auroc", "balanced_accuracy", "macro_f1")
+    )
+    return (f"{rows:,}", auroc, overlap, interval_words(found["difference"], sign=True), balanced, macro)
+
+
+def _compared(found: Mapping[str, Any]) -> Sequence[str | Text]:
+    test = found["mcnemar"]
+    differences = [_difference(found[metric]["difference"]) for metric in ("auroc", "macro_f1", "balanced_accuracy")]
+    return (f"{found['rows']:,}", str(test["only_a"]), str(test["only_b"]), f"{test['p_value']:.3f}", *differences)
+
+
+def _difference(difference: dict[str, Any] | None) -> Text:
+    """A difference with its interval and what that shows."""
+    if difference is None or difference["estimate"] is None:
+        return Text("–")
+    verdict: str = difference["verdict"]
+    words = {"no difference shown": "none shown"}.get(verdict, verdict)
+    return Text.assemble(interval_words(difference, sign=True), " ", (words, _STYLES.get(verdict, "")))

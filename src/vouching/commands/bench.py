@@ -1,0 +1,237 @@
+"""``vouch bench``: the public data sets there are, whether they are sound, a run over them, and two runs compared.
+
+Left out: downloading data sets.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from vouching.commands.row_progress import LINE_SECONDS, RowProgress
+from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.errors import ConfigError, InputError
+from vouching.types.visible import visible_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vouching.bench.catalog import DataSet
+    from vouching.bench.rows import Split
+
+app = typer.Typer()
+
+_LEGEND = """
+1st only, 2nd only: rows that one run gets right and the other does not; p: exact McNemar test of these.
+Differences: the second run less the first, 95 % by paired bootstrap over documents."""
+_MOST_FAULTS = 20
+"""Faults of a set that are told one by one."""
+_Split = Literal["train", "dev", "test"]
+_Names = Annotated[list[str], typer.Argument(help="Sets, or all for every set that is here.")]
+_SomeNames = Annotated[list[str] | None, typer.Argument(help="Sets; without any, all that are here.")]
+_OneSplit = Annotated[_Split, typer.Option(help="Which part of each set.")]
+_AnySplit = Annotated[_Split | None, typer.Option(help="Which part of each set; without it, all parts.")]
+_Model = Annotated[str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="What judges.")]
+_Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for rows, figures and report.")]
+_Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Rows per set, drawn by label, for a quick look.")]
+_Jobs = Annotated[int, typer.Option(metavar="N", min=0, help="Processes that score rows; 0 for one per core.")]
+_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
+_Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="JSON.")]
+
+
+_EPILOG = """
+**Examples**
+
+vouch bench run wice ragtruth --model embedded:rules --out runs/first
+
+vouch bench run all --limit 200 --out runs/quick --jobs 0
+
+**Exit status**: 0 done; 2 the command line, a data set or the folder cannot be used; 3 rows without a verdict, or the
+run was stopped and can be resumed.
+"""
+
+
+@app.callback(invoke_without_command=True)
+def bench(context: typer.Context) -> None:
+    """Run a verifier over public data sets, with intervals and baselines, and compare runs.
+
+    Data sets are read from the folder that the variable VOUCH_DATA names.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("list")
+def list_command(split: _AnySplit = None) -> None:
+    """List the data sets: rows, documents, labels, licence, and how to get those that are not here."""
+    from vouching.bench.catalog import DATA_SETS, data_folder
+    from vouching.bench.rows import BenchRow
+    from vouching.bench.tables import here_words, missing_words
+
+    try:
+        folder = data_folder()
+    except ConfigError as error:
+        write_error(str(error))
+        here: dict[str, dict[Split, list[BenchRow]]] = {}
+    else:
+        with usage_errors(), progress("Counting rows"):
+            here = {}
+            for one, part in _here(folder, split):
+                rows = [row for row in one.rows(folder, part) if isinstance(row, BenchRow)]
+                here.setdefault(one.name, {})[part] = rows
+    missing = [one for one in DATA_SETS.values() if one.name not in here and (split is None or split in one.files)]
+
+    def paint(console: Console) -> None:
+        for name, parts in here.items():
+            console.print(here_words(DATA_SETS[name], parts))
+        if missing:
+            console.print("\nNot here:\n", *map(missing_words, missing), sep="\n", soft_wrap=True)
+
+    draw(paint)
+
+
+@app.command("validate")
+def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
+    """Check data sets without a model: fields, labels, spans, ids, and that perfect answers score 1.
+
+    Exits with 3 if anything is wrong.
+    """
+    from vouching.bench.catalog import data_folder
+    from vouching.bench.validate import validate
+
+    faulty = False
+    with usage_errors():
+        folder = data_folder()
+        for data_set, part in _wanted(names, folder, split):
+            with progress(f"Reading {data_set.name}"):
+                faults = [*validate(data_set, folder, part)]
+            faulty = faulty or bool(faults)
+            lines = [f"{data_set.name}, {part}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
+            lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
+            lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
+            write_result("".join(f"{line}\n" for line in lines))
+    raise typer.Exit(Exit.INCOMPLETE if faulty else Exit.OK)
+
+
+@app.command("run", epilog=_EPILOG)
+def run_command(
+    names: _Names,
+    out: _Out,
+    model: _Model = "embedded:rules",
+    split: _OneSplit = "test",
+    limit: _Limit = None,
+    jobs: _Jobs = 1,
+    resume: _Resume = False,
+) -> None:
+    """Score data sets and write rows, figures with intervals and a report into a folder.
+
+    Beside the verifier: the overlap of words, and always the same label. Exits with 3 if a row has no verdict.
+    """
+    from vouching.batch.pool import cores
+    from vouching.bench.catalog import chosen, data_folder
+    from vouching.bench.run import RunOptions, run_benchmark
+    from vouching.bench.tables import run_table
+
+    with usage_errors():
+        folder = data_folder()
+        options = RunOptions(model, split, limit, jobs or cores(), resume)
+        try:
+            listener = _RunProgress()
+            with listener:
+                outcome = run_benchmark(chosen(names, folder, split), folder, out, options, listener)
+        except OSError as error:
+            write_error(f"cannot write to {out}: {error.strerror or error}; make room and go on with --resume")
+            raise typer.Exit(Exit.INCOMPLETE) from None
+    if outcome.results is None:
+        write_error(f"stopped: {outcome.stopped}; go on with --resume when that is mended")
+        raise typer.Exit(Exit.INCOMPLETE)
+    results = outcome.results
+    remarks = {name: found["remark"] for name, found in results["sets"].items() if found["remark"]}
+
+    def paint(console: Console) -> None:
+        console.print(run_table(results, console.width))
+        for name, remark in remarks.items():
+            console.print(f"* {name}: {remark}")
+        console.print("Difference: AUROC less that of word overlap, 95 % by paired bootstrap over documents.")
+        console.print(f"\nAll figures: {out / 'results.json'}; to look at: {out / 'report.html'}")
+
+    draw(paint)
+    if outcome.unverified:
+        write_error(
+            f"rows without a verdict: {outcome.unverified:,}; the figures leave them out, {out / 'rows'} says why"
+        )
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+@app.command("compare")
+def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
+    """Compare two runs on the same rows: what the second gains over the first, and whether that could be luck."""
+    from vouching.bench.compare import compare_runs
+    from vouching.bench.tables import comparison_table
+
+    with usage_errors(), progress("Comparing"):
+        comparison = compare_runs(first, second)
+    if as_json:
+        write_result(json.dumps(comparison, indent=2 if sys.stdout.isatty() else None) + "\n")
+    else:
+
+        def paint(console: Console) -> None:
+            console.print(comparison_table(comparison, console.width))
+            console.print(_LEGEND)
+
+        draw(paint)
+
+
+class _RunProgress(RowProgress):
+    """Tells how far a run is: rows while they are scored, then what is computed."""
+
+    def __init__(self) -> None:
+        self._share_done = 0.0
+        self._begin = time.monotonic()
+        super().__init__(lambda: self._share_done)
+
+    def row(self, share: float, problem: str | None) -> None:
+        """A row is done."""
+        self._share_done = share
+        self.advance()
+        if problem is not None:
+            self.name(problem)
+
+    def phase(self, words: str) -> None:
+        """Tell what is done after the rows, in a run that takes its time."""
+        if time.monotonic() - self._begin > LINE_SECONDS:
+            write_error(words)
+
+
+def _here(folder: Path, split: Split | None) -> Iterator[tuple[DataSet, Split]]:
+    """Every set and part whose files are there."""
+    from vouching.bench.catalog import DATA_SETS
+
+    for data_set in DATA_SETS.values():
+        for part in data_set.files:
+            if split in (None, part) and data_set.paths(folder, part):
+                yield data_set, part
+
+
+def _wanted(names: list[str] | None, folder: Path, split: Split | None) -> list[tuple[DataSet, Split]]:
+    """The sets to validate with their parts: those that are here, of the named ones all that are wanted."""
+    from vouching.bench.catalog import ALL, chosen
+
+    here = [*_here(folder, split)]
+    if not here:
+        raise InputError(f"there is no data set in {folder}: see vouch bench list")
+    if not names or ALL in names:
+        return here
+    wanted: list[tuple[DataSet, Split]] = []
+    for one in chosen(names, folder, split or "test"):
+        parts: list[Split] = [split] if split else [part for known, part in here if known == one]
+        # A set that is not here is asked for its rows all the same: the refusal says how to get it.
+        wanted.extend((one, part) for part in parts or one.files)
+    return wanted

@@ -1,0 +1,128 @@
+"""The options of ``vouch check`` and which of them go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from vouching.commands.files import STDIN
+from vouching.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """The options of one ``vouch check``, as given."""
+
+    claim: str | None = None
+    """The statement, or "-" for standard input."""
+    response: str | None = None
+    """Path of a whole answer, or "-"."""
+    response_text: str | None = None
+    """A whole answer."""
+    question: str | None = None
+    """The question the answer is to."""
+    source: tuple[str, ...] = ()
+    """Paths of sources, or "-"."""
+    source_text: tuple[str, ...] = ()
+    """Sources themselves."""
+    repair: bool = False
+    """Whether to mend the answer."""
+    rest: Literal["mark", "remove", "keep"] | None = None
+    """What to do with claims that have no fix; None if not said."""
+    threshold: float = 0.5
+    """Score from which a claim counts as Attributable."""
+    model: str = "embedded"
+    """Name of what judges."""
+    fail: bool = False
+    """Whether a claim that is not Attributable fails the command."""
+    as_json: bool = False
+    """Whether to print JSON."""
+    as_markdown: bool = False
+    """Whether to print Markdown."""
+    report: str | None = None
+    """Path of an HTML report to write."""
+    input: str | None = None
+    """Path of rows to check, or "-"."""
+    output: str | None = None
+    """Path of the verdicts on the rows, or "-"."""
+    resume: bool = False
+    """Whether to finish an output that was cut short."""
+    jobs: int = 1
+    """How many processes check rows; 0 for one per core."""
+    stop_on_error: bool = False
+    """Whether a row that cannot be used ends the command."""
+
+    @property
+    def repair_rest(self) -> Literal["mark", "remove", "keep"] | None:
+        """What to do with claims that have no fix; None if nothing is to be repaired."""
+        return (self.rest or "mark") if self.repair else None
+
+
+def refuse_contradictions(options: CheckOptions) -> None:
+    """Raise InputError with the most important thing that is wrong with the options, if anything is."""
+    of_kind = _of_rows if options.input is not None else _of_one
+    for complaint in of_kind(options):
+        raise InputError(complaint)
+    if options.rest and not options.repair:
+        raise InputError(f"got --rest {options.rest} without --repair: add --repair")
+
+
+def _of_one(options: CheckOptions) -> Iterator[str]:
+    """What is wrong with the options for one claim or answer, most important first."""
+    rows = {
+        "--output": options.output, "--resume": options.resume, "--stop-on-error": options.stop_on_error,
+        "--jobs": options.jobs != 1,
+    }  # fmt: skip
+    for name in (name for name, used in rows.items() if used):
+        yield f"got {name} without --input, but it belongs to a file of rows: add --input ROWS"
+    given = {"CLAIM": options.claim, "--response": options.response, "--response-text": options.response_text}
+    names = [name for name, value in given.items() if value is not None]
+    if not names:
+        yield "nothing to check: give a CLAIM, --response FILE, --response-text TEXT or --input ROWS (see --help)"
+    if len(names) > 1:
+        yield f"got {' and '.join(names)}, wanted one of them: check them one after the other"
+    if options.claim is not None and _is_file(options.claim):
+        yield f"CLAIM {options.claim} is a file, wanted a statement: check its text with --response {options.claim}"
+    if not options.source and not options.source_text:
+        yield "no source was given: say what to check against with --source FILE or --source-text TEXT"
+    if [options.claim, options.response, *options.source].count(STDIN) > 1:
+        yield "got - more than once, but standard input can be read only once: name a file for the others"
+    alone = {"--question": options.question is not None, "--repair": options.repair}
+    if options.claim is not None and any(alone.values()):
+        name = next(name for name, used in alone.items() if used)
+        yield f"got {name} with a CLAIM, but it belongs to a whole answer: use --response or --response-text"
+    if options.as_json and options.as_markdown:
+        yield "got --json and --markdown, wanted one of them"
+
+
+def _of_rows(options: CheckOptions) -> Iterator[str]:
+    """What is wrong with the options for a file of rows, most important first."""
+    singles = {
+        "CLAIM": options.claim, "--response": options.response, "--response-text": options.response_text,
+        "--question": options.question, "--source": options.source, "--source-text": options.source_text,
+    }  # fmt: skip
+    for name in (name for name, value in singles.items() if value not in (None, ())):
+        yield f"got {name} with --input, but each row has a claim or an answer and sources of its own: leave it out"
+    if options.as_json or options.as_markdown:
+        yield "got --json or --markdown with --input, but rows always give one line of JSON each: leave it out"
+    if options.output is None:
+        yield "got --input without --output: say where the verdicts go, a file that ends in .jsonl, or - to print them"
+    if options.resume and options.output == STDIN:
+        yield "got --resume with --output -, but only a file can be resumed: name a file"
+    if options.report is not None and STDIN in (options.input, options.output):
+        yield "got --report with -, but it is made from the files of the rows and the verdicts: name both files"
+    if options.jobs < 0:
+        yield f"--jobs is {options.jobs}, wanted a number of processes, or 0 for one per core"
+    files = [Path(path).resolve() for path in (options.input, options.output, options.report) if path and path != STDIN]
+    if len({*files}) < len(files):
+        yield "--input, --output and --report must be different files"
+
+
+def _is_file(claim: str) -> bool:
+    """Whether a claim is the path of a file; a single word could be both, and is a claim."""
+    try:
+        return ("." in claim or "/" in claim) and Path(claim).is_file()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,220 @@
+"""``vouch check --input``: each row of a file gives a line of output, in order; a run that was cut short is resumed.
+
+Left out: rows that lean on each other. What makes a run resumable is in ``vouching.batch``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vouching.batch.journal import Journal, open_journal
+from vouching.batch.pool import PATIENCE, cores
+from vouching.batch.rows import Row, RowReader, open_rows
+from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.worker import Work
+from vouching.commands.check_options import CheckOptions
+from vouching.commands.files import STDIN
+from vouching.commands.row_progress import RowProgress
+from vouching.commands.streams import Exit, output_failed, write_error
+from vouching.errors import InputError
+from vouching.repair import Rest
+from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
+from vouching.version import __version__
+
+if TYPE_CHECKING:
+    from vouching.report.page import Entry
+
+COLUMNS = ("claim", "response")
+"""A table of rows must have one of these columns."""
+_NO_CLAIM = "without a claim"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckWork:
+    """Makes the function from a row to its record as JSON; goes to worker processes.
+
+    >>> check = CheckWork("embedded", 0.5)()
+    >>> check(Row(1, "line 1", {"id": "a", "claim": "It opened in 1973.", "source": "It opened in 1973."}))[:51]
+    '{"claim":{"text":"It opened in 1973.","id":"a","spa'
+    """
+
+    model: str
+    """Name of what judges."""
+    threshold: float
+    """Score from which a claim counts as Attributable."""
+    repair_rest: Rest | None = None
+    """What to do with claims that have no fix; None for no repair."""
+
+    def __call__(self) -> Work:
+        """Load the model. Raises ConfigError for an unknown one, or a threshold outside [0, 1]."""
+        from vouching.checker import Checker
+        from vouching.types.serial import to_json
+
+        checker = Checker(self.model, self.threshold)
+
+        def check(row: Row) -> str:
+            if row.fields is None:
+                return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
+            return to_json(checker.check_row(row.fields, row.number, self.repair_rest, row.place))
+
+        return check
+
+
+def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
+    """Check the rows of ``options.input``, write a line for each to ``options.output`` and tell how it went.
+
+    Args:
+        options: what to check and how.
+        patience: seconds of work before worker processes are started, with several jobs.
+
+    Raises:
+        InputError: the input, the output or the report cannot be used, or the output belongs to other rows.
+        ConfigError: an unknown model, or a threshold outside [0, 1].
+    """
+    assert options.input is not None
+    assert options.output is not None
+    work = CheckWork(options.model, options.threshold, options.repair_rest)
+    work()  # a wrong setting shows before any file is made
+    if options.report is not None:
+        from vouching.report.skeleton import page_target
+
+        page_target(options.report)
+    try:
+        with ExitStack() as open_files:
+            reader = open_files.enter_context(open_rows(options.input, COLUMNS))
+            journal = open_files.enter_context(_output(options))
+            summary = _run(reader, journal, work, options, patience)
+    except OSError as error:
+        return _cannot_write(error, options.output)
+    except KeyboardInterrupt:
+        # What the interrupt leaves half done, such as a coroutine that never ran, is nothing to tell the user.
+        warnings.simplefilter("ignore")
+        logging.disable()
+        raise
+    _tell(summary, options.output)
+    if options.report is not None:
+        from vouching.report.page import write_report
+
+        write_report(options.report, _entries(options.input, options.output), title=Path(options.input).name)
+    return exit_status(summary, options.fail)
+
+
+def look(input_name: str, record: dict[str, Any]) -> Seen:
+    """What a batch needs to know about a record: its row, what is wrong with that, and the outcomes to count.
+
+    >>> record = {"kind": "unverified", "claim": {"id": "a"}, "reason": "input", "message": "line 3: it is no JSON"}
+    >>> seen = look("rows.jsonl", record)
+    >>> seen.name, seen.problem, dict(seen.counts)
+    ('a', 'rows.jsonl, line 3: it is no JSON', {'unverified': 1})
+    """
+    whole = record["kind"] == "report"
+    findings: list[dict[str, Any]] = record["findings"] if whole else [record]
+    counts = Counter(str(finding.get("label", finding["kind"])) for finding in findings)
+    return Seen(
+        name=record["id"] if whole else record["claim"]["id"],
+        problem=f"{input_name}, {record['message']}" if record.get("reason") == "input" else None,
+        counts=counts if findings else {_NO_CLAIM: 1},
+    )
+
+
+def exit_status(summary: BatchSummary, fail: bool) -> Exit:
+    """How the command ends, over all finished rows: the same as for one claim or answer, see ``check.exit_status``."""
+    if fail and summary.counts["Not Attributable"]:
+        return Exit.FINDINGS
+    nothing = not summary.rows or summary.counts[_NO_CLAIM]
+    incomplete = summary.stopped is not None or summary.counts["unverified"] or (fail and nothing)
+    return Exit.INCOMPLETE if incomplete else Exit.OK
+
+
+def _output(options: CheckOptions) -> Journal:
+    assert options.output is not None
+    if options.output == STDIN:
+        return Journal(sys.stdout.buffer)
+    settings = {
+        "command": "check",
+        "model": options.model,
+        "threshold": options.threshold,
+        "repair": options.repair_rest,
+        "record": VERDICT_VERSION,
+        "vouching": __version__,
+    }
+    journal = open_journal(options.output, settings, options.resume)
+    if options.report is not None and not Path(options.output).is_file():
+        raise InputError(f"got --report with --output {options.output}, but it is made from files: name a file")
+    return journal
+
+
+def _run(reader: RowReader, journal: Journal, work: CheckWork, options: CheckOptions, patience: float) -> BatchSummary:
+    with RowProgress(reader.share) as progress:
+
+        def watch(row: Row, seen: Seen) -> None:
+            progress.advance()
+            if seen.problem is not None:
+                progress.name(seen.problem)
+
+        return run_batch(
+            reader,
+            journal,
+            work,
+            partial(look, reader.name),
+            jobs=options.jobs or cores(),
+            stop_on_problem=options.stop_on_error,
+            watch=watch,
+            patience=patience,
+        )
+
+
+def _tell(summary: BatchSummary, output: str) -> None:
+    """Say on standard error what became of the rows."""
+    to_file = output != STDIN
+    if summary.stopped is not None:
+        advice = "; mend that and finish with --resume" if to_file else ""
+        write_error(f"stopped: {summary.stopped}{advice}")
+    elif summary.found and summary.found == summary.rows:
+        write_error(f"nothing to do: {output} is finished")
+    outcomes = {
+        "attributable": summary.counts["Attributable"],
+        "not attributable": summary.counts["Not Attributable"],
+        "not verified": summary.counts["unverified"],
+        "without a claim": summary.counts[_NO_CLAIM],
+    }
+    words = ", ".join(f"{count:,} {name}" for name, count in outcomes.items() if count)
+    broken = f"; {summary.problems:,} of the rows cannot be used, the output says why" if summary.problems else ""
+    write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{f': {words}' if words else ''}{broken}")
+
+
+def _cannot_write(error: OSError, output: str) -> Exit:
+    if output == STDIN:
+        return output_failed(error)
+    write_error(
+        f"cannot write to {output}: {error.strerror or error}; the rows finished so far are kept, make room and "
+        "finish with --resume"
+    )
+    return Exit.INCOMPLETE
+
+
+def _entries(input_path: str, output: str) -> Iterator[Entry]:
+    """The records of a finished output, each with the sources of its row."""
+    from vouching.inputs import as_sources, row_sources
+    from vouching.report.page import Entry
+    from vouching.types.serial import SCHEMAS, from_json
+
+    with Path(output).open("rb") as lines, open_rows(input_path, COLUMNS) as rows:
+        for line, row in zip(lines, rows, strict=False):
+            kind = json.loads(line)["kind"]
+            record = from_json(SCHEMAS[kind], line)
+            sources: tuple[Source, ...] = ()
+            if kind != "report" and row.fields is not None:
+                with suppress(InputError):
+                    sources = as_sources(row_sources(row.fields))
+            yield Entry(record, sources)

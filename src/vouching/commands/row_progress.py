@@ -1,0 +1,113 @@
+"""How far a batch has come, on standard error: a bar on a terminal, else a line now and then, nothing in a short run.
+
+Left out: an estimate where nobody knows how long the input is (standard input).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from vouching.commands.streams import PATIENCE, write_error
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+LINE_SECONDS = 10.0
+"""Between two lines where there is no terminal."""
+BAR_SECONDS = 0.2
+"""Between two changes of the bar."""
+MOST_NAMED = 100
+"""Rows with a problem that are named; further ones are counted, the output has them all."""
+
+
+class RowProgress:
+    """Tells how many rows are done, how fast, and how long it will take.
+
+    Args:
+        share: tells how much of the input has been read, from 0 to 1; None if nobody knows.
+    """
+
+    def __init__(self, share: Callable[[], float | None]) -> None:
+        self._share = share
+        self._terminal = sys.stderr.isatty()
+        self._rows = 0
+        self._named = 0
+        self._start = time.monotonic()
+        self._next = self._start + (PATIENCE if self._terminal else LINE_SECONDS)
+        self._first_share: float | None = None
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> RowProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self) -> None:
+        """Count a row."""
+        now = time.monotonic()
+        if self._rows == 0:
+            # The rows that an earlier run finished were only read again; the rate is that of the new ones.
+            self._start, self._first_share = now, self._share()
+        self._rows += 1
+        if now < self._next:
+            return
+        self._next = now + (BAR_SECONDS if self._terminal else LINE_SECONDS)
+        share = self._share()
+        words = progress_words(self._rows, now - self._start, share, self._first_share)
+        if self._terminal:
+            self._draw(words, share)
+        else:
+            write_error(words)
+
+    def name(self, problem: str) -> None:
+        """Name a row that cannot be used."""
+        self._named += 1
+        if self._named <= MOST_NAMED:
+            write_error(problem)
+        if self._named == MOST_NAMED:
+            write_error("further rows with a problem are not named here; the output has them all")
+
+    def _draw(self, words: str, share: float | None) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = BarColumn(bar_width=30), TextColumn("{task.description}")
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("", total=None if share is None else 1.0)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], description=words, completed=share or 0.0)
+
+
+def progress_words(rows: int, seconds: float, share: float | None, first_share: float | None = 0.0) -> str:
+    """Rows done, rate, and the time left if the share of the input that has been read is known.
+
+    Args:
+        rows: rows done in this run.
+        seconds: how long they took.
+        share: how much of the input has been read, from 0 to 1; None if nobody knows.
+        first_share: the same at the start of this run.
+
+    >>> progress_words(1200, 10, 0.25, 0.0)
+    '1,200 rows, 120 a second, 25 %, 30 s left'
+    >>> progress_words(1200, 10, None)
+    '1,200 rows, 120 a second'
+    """
+    rate = rows / max(seconds, 1e-9)
+    words = f"{rows:,} rows, {rate:,.0f} a second" if rate >= 10 else f"{rows:,} rows, {rate:.1f} a second"
+    if share is None or first_share is None or share <= first_share:
+        return words
+    left = seconds * (1 - share) / (share - first_share)
+    return f"{words}, {100 * share:.0f} %, {_duration(left)} left"
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"

@@ -1,0 +1,91 @@
+"""Two runs on the same rows, compared by hand and refused where they are not on the same rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.test_evaluate import scored
+from vouching.bench.compare import compare_runs
+from vouching.errors import InputError
+
+FEW = 500
+
+
+def write_run(out: Path, rows: list[dict[str, Any]], name: str = "wice", **settings: Any) -> Path:
+    """A folder like that of a run."""
+    (out / "rows").mkdir(parents=True)
+    note = {
+        "settings": {"model": "x", "vouching": "1", "split": "test", "limit": None, **settings},
+        "data": {name: {"rows": len(rows), "fingerprint": "f"}},
+    }
+    (out / "run.json").write_text(json.dumps(note), encoding="utf-8")
+    (out / "rows" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return out
+
+
+def wrong(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with the other label."""
+    return {**row, "label": not row["label"], "score": 1 - row["score"]}
+
+
+def test_differences_are_those_of_the_second_run(tmp_path: Path) -> None:
+    right = [scored(n) for n in range(40)]
+    # The first run gets rows 0 to 7 wrong, four of each class; the second gets all right.
+    first = write_run(tmp_path / "a", [wrong(row) if n < 8 else row for n, row in enumerate(right)])
+    found = compare_runs(first, write_run(tmp_path / "b", right), FEW)["sets"]["wice"]
+    # Balanced accuracy: 16 of 20 in each class, then 20 of 20.
+    assert (found["balanced_accuracy"]["first"], found["balanced_accuracy"]["second"]) == (0.8, 1.0)
+    assert found["balanced_accuracy"]["difference"]["estimate"] == pytest.approx(0.2)
+    assert found["balanced_accuracy"]["difference"]["verdict"] == "better"
+    # All eight rows on which they differ go to the second: p = 2 / 2^8.
+    assert found["mcnemar"] == {"only_a": 0, "only_b": 8, "p_value": 2 / 256}
+
+
+def test_a_run_compared_with_itself_shows_no_difference(tmp_path: Path) -> None:
+    rows = [wrong(scored(n)) if n % 7 == 0 else scored(n) for n in range(40)]
+    found = compare_runs(write_run(tmp_path / "a", rows), write_run(tmp_path / "b", rows), FEW)["sets"]["wice"]
+    assert found["auroc"]["difference"]["verdict"] == "no difference shown"
+    assert found["mcnemar"]["p_value"] == 1.0
+
+
+def test_rows_without_a_verdict_in_either_run_are_left_out_and_counted(tmp_path: Path) -> None:
+    rows = [scored(n) for n in range(40)]
+    failed = {**rows[0], "score": None, "label": None, "unverified": "backend: no answer"}
+    found = compare_runs(write_run(tmp_path / "a", rows), write_run(tmp_path / "b", [failed, *rows[1:]]), FEW)
+    assert (found["sets"]["wice"]["rows"], found["sets"]["wice"]["left_out"]) == (39, 1)
+    assert found["pooled"] is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "name", "settings", "said"),
+    [
+        ([scored(n) for n in range(40)], "bump", {}, "different rows, as their wice shows"),
+        ([scored(n) for n in range(40)], "wice", {"split": "dev"}, "different rows, as their split shows"),
+        ([scored(n) for n in range(40)], "wice", {"limit": 40}, "different rows, as their limit shows"),
+        ([scored(n) for n in range(39)], "wice", {}, "different rows, as their wice shows"),
+        ([scored(n + 2) for n in range(40)], "wice", {}, "wice differs between the runs at row 'row-0'"),
+    ],
+)
+def test_runs_on_different_rows_are_refused(
+    tmp_path: Path, rows: list[dict[str, Any]], name: str, settings: dict[str, Any], said: str
+) -> None:
+    first = write_run(tmp_path / "a", [scored(n) for n in range(40)])
+    with pytest.raises(InputError, match=said):
+        compare_runs(first, write_run(tmp_path / "b", rows, name, **settings), FEW)
+
+
+def test_a_run_that_is_not_finished_is_refused(tmp_path: Path) -> None:
+    rows = [scored(n) for n in range(40)]
+    first, second = write_run(tmp_path / "a", rows), write_run(tmp_path / "b", rows)
+    (second / "rows" / "wice.jsonl").write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="one run has 40 rows and the other 1: finish both"):
+        compare_runs(first, second, FEW)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"run\.json cannot be read: .* is .* the folder of a run\?"):
+        compare_runs(tmp_path, tmp_path, FEW)

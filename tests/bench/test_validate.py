@@ -1,0 +1,56 @@
+"""A sound set has no faults; each kind of damage is found."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.samples import claim_rows, data_folder
+from vouching.bench.catalog import DATA_SETS
+from vouching.bench.catalog import data_folder as named_folder
+from vouching.bench.rows import BenchRow, Split
+from vouching.bench.validate import figure_faults, validate
+
+
+def faults(folder: Path, name: str, split: Split = "test") -> list[str]:
+    return [str(fault) for fault in validate(DATA_SETS[name], folder, split)]
+
+
+def test_a_sound_set_has_no_faults(tmp_path: Path) -> None:
+    folder = data_folder(tmp_path, wice=claim_rows())
+    assert faults(folder, "wice") == []
+    assert faults(folder, "anli") == []
+    assert faults(folder, "halueval") == []
+
+
+def test_a_row_without_a_label_and_an_id_that_occurs_twice_are_told_with_their_place(tmp_path: Path) -> None:
+    first, second, *rest = claim_rows()
+    folder = data_folder(tmp_path, wice=[{**first, "label": None}, {**second, "id": rest[0]["id"]}, *rest])
+    assert faults(folder, "wice") == [
+        "wice.jsonl.gz, line 1: its \"label\" is missing, wanted one of 'Attributable', 'Not Attributable'",
+        "row bridge-2: 2 rows have this id, wanted one",
+    ]
+
+
+def test_a_set_whose_format_changed_has_a_fault_in_every_row(tmp_path: Path) -> None:
+    renamed: list[dict[str, Any]] = [{"id": row["id"], "hypothesis": row["claim"]} for row in claim_rows(3)]
+    told = faults(data_folder(tmp_path, wice=renamed), "wice")
+    assert len(told) == 4
+    assert told[0] == 'wice.jsonl.gz, line 1: it has the fields id, hypothesis, wanted "claim" as text'
+    assert told[-1] == "the whole set: it has no row that can be used"
+
+
+def test_a_set_without_labels_or_pairs_cannot_be_measured() -> None:
+    row = BenchRow("a", "It opened.", ("It opened.",), None)
+    assert [str(fault) for fault in figure_faults([row])] == [
+        "the whole set: no figure is defined on it: it has neither labels nor pairs"
+    ]
+
+
+@pytest.mark.skipif(not os.environ.get("VOUCH_DATA"), reason="VOUCH_DATA does not name a folder with the data sets")
+@pytest.mark.parametrize("name", ["bump", "ragtruth", "seva_v3", "wice", "wice_spans"])
+def test_the_real_test_sets_are_sound(name: str) -> None:
+    assert faults(named_folder(), name) == []
