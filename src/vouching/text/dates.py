@@ -66,11 +66,9 @@ def find_dates(text: str) -> list[DateMention]:
 
 
 def _candidates(text: str) -> Iterator[DateMention]:
-    has_digit = _DIGIT.search(text) is not None
-    for pattern, build, needs_digit in _PATTERNS:
-        if needs_digit and not has_digit:
-            continue
-        for match in pattern.finditer(text):
+    present = {cue for cue, sign in _CUES.items() if sign.search(text)}
+    for cue, pattern, build in _PATTERNS:
+        for match in pattern.finditer(text) if cue in present else ():
             mention = build(text, match)
             if mention:
                 yield mention
@@ -175,40 +173,56 @@ def _bare_year(text: str, match: re.Match[str]) -> DateMention | None:
     return DateMention(match.start(), match.end(), "date", int(match.group()))
 
 
-_DIGIT = re.compile(r"\d")
-_WITHOUT_DIGITS = (_bare_month, _weekday, _century)
-_WORDED_DECADE = r"(?P<decade>[TFSENtfsen](?<!\w.)[a-z]{3,5}ties)\b"
+# What a text must hold for a pattern to be worth a scan: most sentences hold none of it.
+_CUES = {
+    "digit": re.compile(r"\d"),
+    "year": re.compile(r"\d{3}"),
+    "month": re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"),
+    "weekday": re.compile("day"),
+    "tens": re.compile("ties"),
+    "century": re.compile("entury"),
+}
 _MONTH_YEAR = rf"(?P<year>\d{{3,4}})(?:\ ?{_ERA})?(?![\w/]|[-,.]\d)"
-_PATTERNS: tuple[tuple[re.Pattern[str], _Builder, bool], ...] = tuple(
-    (re.compile(pattern), build, build not in _WITHOUT_DIGITS and pattern != _WORDED_DECADE)
-    for pattern, build in (
-        (r"([12](?<![\w./-].)\d{3})[-/.](\d{2})[-/.]([0-2]\d|3[01])(?![\d-])", _iso_date),
-        (rf"(\d(?<![\w./-].)\d?)[/.]({_TWO})[/.]([12]\d{{3}})(?!\w)", _slashed_date),
-        (rf"{_DAY}(?: of)?[ -]{_MONTH}(?:(?:,? | of |-){_MONTH_YEAR})?", _full_date),
-        (rf"{_MONTH} {_DAY}(?![\d:%]|[.,/]\d)(?:,? {_MONTH_YEAR})?", _full_date),
-        (rf"{_MONTH},?(?: of)? {_MONTH_YEAR}", _full_date),
-        (rf"{_MONTH}", _bare_month),
-        (r"\b(?P<part>[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)(?: of)?,? (?P<year>[12]\d{3})\b", _part_of_year),
-        (r"(?P<year>[12](?<!\w.)\d{3}) (?P<part>Q[1-4])\b", _part_of_year),
-        (r"(?P<part>Q(?<!\w.)[1-4])(?:(?: of|,)? ?(?:FY ?)?(?P<year>[12]\d{3}))?\b", _part_of_year),
-        (r"\b(?P<part>(?:[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth) quarter) of (?P<year>[12]\d{3})\b", _part_of_year),
-        (r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b", _weekday),
-        (r"(?P<decade>[12](?<![\w.,$€£].)\d{2}0)(?:'|’)?s\b", _decade),
-        (r"['’](?<!\w.)(?P<decade>\d0)s\b", _decade),
-        (_WORDED_DECADE, _decade),
+_PATTERNS: tuple[tuple[str, re.Pattern[str], _Builder], ...] = tuple(
+    (cue, re.compile(pattern), build)
+    for cue, pattern, build in (
+        ("year", r"([12](?<![\w./-].)\d{3})[-/.](\d{2})[-/.]([0-2]\d|3[01])(?![\d-])", _iso_date),
+        ("year", rf"(\d(?<![\w./-].)\d?)[/.]({_TWO})[/.]([12]\d{{3}})(?!\w)", _slashed_date),
+        ("month", rf"{_DAY}(?: of)?[ -]{_MONTH}(?:(?:,? | of |-){_MONTH_YEAR})?", _full_date),
+        ("month", rf"{_MONTH} {_DAY}(?![\d:%]|[.,/]\d)(?:,? {_MONTH_YEAR})?", _full_date),
+        ("month", rf"{_MONTH},?(?: of)? {_MONTH_YEAR}", _full_date),
+        ("month", rf"{_MONTH}", _bare_month),
         (
+            "year",
+            r"\b(?P<part>[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)(?: of)?,? (?P<year>[12]\d{3})\b",
+            _part_of_year,
+        ),
+        ("year", r"(?P<year>[12](?<!\w.)\d{3}) (?P<part>Q[1-4])\b", _part_of_year),
+        ("digit", r"(?P<part>Q(?<!\w.)[1-4])(?:(?: of|,)? ?(?:FY ?)?(?P<year>[12]\d{3}))?\b", _part_of_year),
+        (
+            "year",
+            r"\b(?P<part>(?:[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth) quarter) of (?P<year>[12]\d{3})\b",
+            _part_of_year,
+        ),
+        ("weekday", r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b", _weekday),
+        ("year", r"(?P<decade>[12](?<![\w.,$€£].)\d{2}0)(?:'|’)?s\b", _decade),
+        ("digit", r"['’](?<!\w.)(?P<decade>\d0)s\b", _decade),
+        ("tens", r"(?P<decade>[TFSENtfsen](?<!\w.)[a-z]{3,5}ties)\b", _decade),
+        (
+            "century",
             r"(?P<nth>\d(?<!\w.)\d?(?:st|nd|rd|th)|[A-Za-z](?<!\w.)[a-z]++(?:-[a-z]++)?)[ -][Cc]entury\b"
             rf"(?: {_ERA})?",
             _century,
         ),
         (
+            "year",
             rf"(?P<first>{YEAR})(?<![\w.,$€£/-]\d{{4}})(?P<gap>[-–—/]| [-–] | (?:to|and|until|till|through) )"
             rf"(?P<last>{YEAR}|\d\d)"
             r"(?![\w%/]|[-,.]\d)",
             _year_range,
         ),
-        (rf"(?P<year>\d(?<![\w.,].)\d{{0,3}}) ?{_ERA}", _full_date),
-        (r"(?P<era>A(?<!\w.)(?:D|\.D\.)) ?(?P<year>\d{1,4})\b", _full_date),
-        (rf"{YEAR}(?<!\w\d{{4}})(?!\w)", _bare_year),
+        ("digit", rf"(?P<year>\d(?<![\w.,].)\d{{0,3}}) ?{_ERA}", _full_date),
+        ("digit", r"(?P<era>A(?<!\w.)(?:D|\.D\.)) ?(?P<year>\d{1,4})\b", _full_date),
+        ("year", rf"{YEAR}(?<!\w\d{{4}})(?!\w)", _bare_year),
     )
 )

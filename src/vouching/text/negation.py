@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from vouching.text.words import Word
 
@@ -28,7 +29,7 @@ _CLAUSE_END = re.compile(
 )
 _FARTHEST = 3
 """Content words a cue reaches, at most."""
-_NEGATIVE_PREFIXES = frozenset(("un", "in", "im", "il", "ir", "non", "dis", "mis"))
+_NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,16 @@ def is_negated(start: int, negations: Sequence[Negation]) -> bool:
     return sum(n.end <= start < n.scope_end for n in negations) % 2 == 1
 
 
-def is_negative_form(one: str, other: str) -> bool:
-    """True if one stem is the other with a negative prefix.
+@lru_cache(maxsize=50_000)
+def negative_forms(stem: str) -> frozenset[str]:
+    """The stem with a negative prefix, and without the one it has; of what remains at least four letters.
 
-    >>> is_negative_form("unsafe", "safe"), is_negative_form("under", "der")
+    >>> sorted(form for form in negative_forms("unsafe") if len(form) < 7)
+    ['safe']
+    >>> "unsafe" in negative_forms("safe"), "under" in negative_forms("der")
     (True, False)
     """
-    short, long = (one, other) if len(one) <= len(other) else (other, one)
-    return len(short) >= 4 and long.endswith(short) and long[: -len(short)] in _NEGATIVE_PREFIXES
+    longer = {prefix + stem for prefix in _NEGATIVE_PREFIXES if len(stem) >= 4}
+    return frozenset(
+        longer | {stem[len(p) :] for p in _NEGATIVE_PREFIXES if stem.startswith(p) and len(stem) >= len(p) + 4}
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vouching.text.negation import is_negated, is_negative_form
+from vouching.text.negation import is_negated, negative_forms
 from vouching.text.qualifiers import Qualifier, compare_qualifiers
 from vouching.text.words import antonyms
 from vouching.verifiers.embedded.focus import Lookup
@@ -142,11 +142,12 @@ def _missing_word(scene: Scene, position: int, lookup: Lookup) -> _Found:
     if scene.home is not None and scene.topic >= SOME_TOPIC:
         reading = scene.index.read(scene.home)
         denied = is_negated(scene.claim.words[position].start, scene.claim.negations)
-        opposites = antonyms().get(lookup.stem, frozenset())
-        for other in reading.words:
-            if other.stem in opposites or is_negative_form(other.stem, lookup.stem):
-                same = denied == is_negated(other.start, reading.negations)
-                return _Found("opposite" if same else "equal", scene.home, (other.start, other.end))
+        opposites = antonyms().get(lookup.stem, frozenset()) | negative_forms(lookup.stem)
+        places = [reading.positions[stem][0] for stem in opposites if stem in reading.positions]
+        if places:
+            other = reading.words[min(places)]
+            same = denied == is_negated(other.start, reading.negations)
+            return _Found("opposite" if same else "equal", scene.home, (other.start, other.end))
         rival = _slot(scene, position, reading)
         if rival is not None:
             # Two capitals in one slot are two names, also where a sentence begins; two codes are two things.
