@@ -124,9 +124,10 @@ def _hedge_before(scene: Scene, place: int, reading: Reading) -> int | None:
 
     A hedge ("may", "could") or a rank ("one of the", "second", "vice") right before it.
     """
-    ours = {word.lower for word in scene.claim.words}
     before = reading.words[max(0, place - 3) : place]
-    weaker = next((w for w in before if w.lower in _LESSER and w.lower not in ours), None)
+    lesser = [w for w in before if w.lower in _LESSER]
+    ours = {word.lower for word in scene.claim.words} if lesser else ()
+    weaker = next((w for w in lesser if w.lower not in ours), None)
     if weaker is not None and (weaker.lower != "one" or (before[-2:-1] and before[-2].lower == "of")):
         return weaker.start
     if any(q.scale == "certainty" for q in scene.claim.qualifiers):
