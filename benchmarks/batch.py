@@ -35,7 +35,8 @@ def write_rows(path: Path, rows: int) -> None:
     """Write rows of which a third is right, a third wrong and a third about something that the source leaves out."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(rows):
-            thing, place = THINGS[number % 7], PLACES[number // 7 % 7]
+            # A word that no other row has: caches of words must not grow with the rows.
+            thing, place = THINGS[number % 7], f"{PLACES[number // 7 % 7]}-{to_letters(number)}"
             opened, visitors = 1800 + number % 200, 1_000 + number
             source = f"The {thing} of {place} was opened in {opened}. Some {visitors:,} people visit it every year."
             claims = (
@@ -45,6 +46,16 @@ def write_rows(path: Path, rows: int) -> None:
             )
             row = {"id": f"row {number}", "claim": claims[number % 3], "source": source}
             file.write(json.dumps(row) + "\n")
+
+
+def to_letters(number: int) -> str:
+    """A made-up word for a number.
+
+    >>> to_letters(3)
+    'Babababafo'
+    """
+    syllables = [f"{'bcdfghjklm'[digit]}{'aeiou'[digit % 5]}" for digit in map(int, f"{number:05}")]
+    return "".join(syllables).capitalize()
 
 
 def measure(rows: Path, count: int, jobs: int) -> dict[str, Any]:
@@ -114,7 +125,7 @@ def main() -> None:
         runs = [measure(rows, options.rows, jobs) for jobs in options.jobs]
         size = rows.stat().st_size
     record = {
-        "command": f"python benchmarks/batch.py --rows {options.rows}",
+        "command": f"python benchmarks/batch.py --rows {options.rows} --jobs {' '.join(map(str, options.jobs))}",
         "model": "embedded:rules",
         "version": vouching.__version__,
         "date": datetime.date.today().isoformat(),

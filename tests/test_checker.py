@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 import vouching
 from vouching import Checker, Claim, InputError, Report, Source, Unverified, Verdict
-from vouching.checker import run
+from vouching.checker import _LOOPS, run
 from vouching.errors import ConfigError
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
@@ -195,6 +198,58 @@ def test_a_response_is_counted_claim_by_claim_and_covered_whole() -> None:
     assert report.question == "When did it open?"
     # All characters but the list marker "-" of "Sure!" + 22 + 22 + "-" + 16 non-space ones.
     assert report.coverage == pytest.approx(1 - 1 / len("".join(report.response.split())))
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc, which is not here")
+def test_a_thread_that_ended_leaves_no_file_open() -> None:
+    async def answer() -> int:
+        return 42
+
+    run(answer())
+    before, threads = open_files(), [Thread(target=lambda: run(answer())) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    # The threads are still held here: what they opened must not wait for that.
+    assert open_files() == before
+
+
+def test_what_an_error_leaves_half_done_does_not_go_on_in_the_next_call() -> None:
+    went_on: list[str] = []
+
+    async def slow() -> None:
+        await asyncio.sleep(0.01)
+        went_on.append("slow")
+
+    async def fail() -> None:
+        raise ValueError
+
+    async def both() -> None:
+        await asyncio.gather(slow(), fail())
+
+    with pytest.raises(ValueError):  # noqa: PT011 - the test's own
+        run(both())
+    run(asyncio.sleep(0.05))
+    assert went_on == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_does_not_run_on_the_loop_of_its_parent() -> None:
+    run(asyncio.sleep(0))
+    parents = _LOOPS.loop
+    child = os.fork()
+    if not child:
+        with suppress(BaseException):
+            run(asyncio.sleep(0))
+            os._exit(0 if _LOOPS.loop is not parents else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    run(asyncio.sleep(0))
+    assert _LOOPS.loop is parents
 
 
 def test_the_score_of_a_response_is_halfway_between_its_claims_and_the_support_of_its_whole_text() -> None:

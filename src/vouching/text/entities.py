@@ -164,7 +164,7 @@ def _is_no_name(text: str, word: Word) -> bool:
     return word.lower in FUNCTION_WORDS or word.lower in _CALENDAR
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=5_000)
 def name_key(name: str) -> str:
     """Lower-case form of a name without titles, points, articles and possessives.
 

@@ -81,7 +81,7 @@ def is_negated(start: int, negations: Sequence[Negation]) -> bool:
     return sum(n.end <= start < n.scope_end for n in negations) % 2 == 1
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=2_000)
 def negative_forms(stem: str) -> frozenset[str]:
     """The stem with a negative prefix, and without the one it has; of what remains at least four letters.
 

@@ -77,7 +77,7 @@ class Word(NamedTuple):
     """False for words that carry grammar rather than content."""
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def _forms(word: str) -> tuple[str, str, bool]:
     """Lower case, stem, and whether it is a content word."""
     lower = word.lower().replace("’", "'")
@@ -105,7 +105,7 @@ def lower_words(text: str, start: int = 0, end: int | None = None) -> list[str]:
     return [word.lower().replace("’", "'") for word in _WORD.findall(text, start, len(text) if end is None else end)]
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Light stem of a lower-case word: plural, tense and common noun endings removed.
 
