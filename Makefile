@@ -31,6 +31,7 @@ check: $(VENV)/.dev ## lint, formatting, types
 bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_DATA), write docs/figures.md
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/batch.py
+	$(BIN)/python benchmarks/perturb.py
 	rm -rf bench-out
 	$(BIN)/vouch bench run all --model embedded:rules --out bench-out --jobs 0
 	cp bench-out/results.json docs/results/embedded-rules/results.json

@@ -6,8 +6,8 @@ Several ways are compared by AUROC on texts of several sentences, all from ``att
 have several sentences, and responses composed of three to eight claims with all their sources, half of them with one
 unsupported claim. Sets count by their shares. ``Report.score`` is "mean_and_support": it ranks as well as any
 ("mean_and_whole" is level with it), and of the two it is the one that a false alarm, whose chance grows with the length
-of a response, pulls down only once. Left out: fitting a model of these ways, which was no better on sets left out; every
-test set.
+of a response, pulls down only once. Left out: fitting a model of these ways, which was no better on sets left out; all
+test sets.
 """
 
 from __future__ import annotations

@@ -1,0 +1,54 @@
+"""``vouch train``: training runs that can be killed and gone on with, each described by one TOML file.
+
+Left out: what is trained on language models; that comes with its methods.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vouching.commands.streams import Exit, usage_errors, write_error
+
+app = typer.Typer()
+
+_EPILOG = """
+**Examples**
+
+vouch train encoder recipes/encoder/nli.toml --out runs/nli
+
+vouch train encoder recipes/encoder/attribution.toml encoder=runs/nli/model epochs=3 --out runs/attribution
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+"""
+_Config = Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")]
+_Settings = Annotated[list[str] | None, typer.Argument(help="Settings over those of the file, as key=value.")]
+_Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for checkpoint, log, model and export.")]
+_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
+
+
+@app.callback(invoke_without_command=True)
+def train(context: typer.Context) -> None:
+    """Train what verifies. Needs the extra "train"; data are read from the folder that VOUCH_DATA names."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("encoder", epilog=_EPILOG)
+def encoder_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train the encoder of the embedded verifier and export it as int8 ONNX.
+
+    Every checkpoint holds all that the next step depends on: a run that was killed and resumed ends like one that was
+    not. The folder DIR/export is what vouching.encoder reads, DIR/model what a next stage starts from.
+    """
+    with usage_errors():
+        from vouching.train.encoder import train_encoder
+        from vouching.train.encoder_config import read_config
+
+        try:
+            train_encoder(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None

@@ -1,0 +1,145 @@
+"""Reading claims beside their sources: pick windows, run the model on each, fold the windows.
+
+One forward pass over ``[CLS] claim [SEP] window [SEP]`` gives the relation, the support of each claim token, the error
+type and the states for late interaction (Khattab & Zaharia 2020, MaxSim, here between tokens that have seen each
+other). Each window is run alone, without padding: int8 activations are scaled by the largest of a batch, so that in a
+batch a claim's numbers would depend on its neighbours, and on one core batches are no faster. Left out: calibration and
+verdicts (the verifier's), GPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.encoder.choosing import Chosen, choose
+from vouching.encoder.folding import WindowOutputs, fold, reading_of
+from vouching.encoder.reading import Reading
+from vouching.encoder.tokens import PairTokenizer, SourceTokens
+from vouching.encoder.weights import INPUTS, MODEL, OUTPUTS, TOKENIZER, Weights, find_weights
+from vouching.encoder.windows import TokenIndex
+from vouching.errors import MissingExtraError, WeightsError
+from vouching.types import Source
+
+Inputs: TypeAlias = dict[str, NDArray[np.int64]]
+
+
+class Encoder:
+    """A loaded encoder. Safe to use from several threads.
+
+    Args:
+        weights: a checked folder.
+        threads: threads of the model; one is best where several processes share a machine.
+
+    Raises:
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+        WeightsError: the model cannot be loaded, or model and tokenizer do not fit each other.
+    """
+
+    def __init__(self, weights: Weights, threads: int = 1) -> None:
+        self.weights = weights
+        self._session = _session(weights.folder / MODEL, threads)
+        try:
+            self._tokenizer = PairTokenizer(weights.folder / TOKENIZER)
+        except ImportError as error:
+            raise MissingExtraError("all", "the encoder", "tokenizers") from error
+        if self._tokenizer.size != weights.vocabulary:
+            raise WeightsError(
+                f"the tokenizer in {weights.folder} has {self._tokenizer.size} tokens, the model knows "
+                f"{weights.vocabulary}: take both from one export"
+            )
+
+    def read(self, claims: Sequence[str], sources: Sequence[Source]) -> list[Reading]:
+        """Read each claim beside the same sources.
+
+        Args:
+            claims: texts; a claim beyond the model's limit is read as far as that goes (``Reading.claim_read``).
+            sources: texts of any length; what no window covers is named in ``Reading.unread``.
+
+        Returns:
+            One reading per claim, in order. The same call gives the same numbers on one machine; across CPUs they
+            differ in the last digits.
+        """
+        source_tokens = self._tokenizer.source_tokens([source.text for source in sources])
+        index = TokenIndex(source_tokens.tokens.ids)
+        chosen = [choose(t, source_tokens, index, self.weights.limits) for t in self._tokenizer.tokens(claims)]
+        return [
+            reading_of(claim, found, fold(self._windows(found, source_tokens)), sources, source_tokens)
+            for claim, found in zip(claims, chosen, strict=True)
+        ]
+
+    def _windows(self, chosen: Chosen, sources: SourceTokens) -> list[WindowOutputs]:
+        """The model's outputs for each window of a claim, in order."""
+        outputs: list[WindowOutputs] = []
+        n = len(chosen.claim)
+        for first, after in chosen.windows.tolist():
+            ids = self._tokenizer.pair(chosen.claim.ids, sources.tokens.ids[first:after])
+            values = self._session.run(list(OUTPUTS), inputs_of(ids, n))
+            relation, support, error, states = (np.asarray(value[0], np.float32) for value in values)
+            outputs.append(
+                WindowOutputs(first, relation, error, support[1 : n + 1], states[1 : n + 1], states[n + 2 : -1])
+            )
+        return outputs
+
+
+@cache
+def load_encoder(path: Path | None = None, threads: int = 1) -> Encoder:
+    """The encoder of a folder, loaded once.
+
+    Args:
+        path: the folder; None for the one that ships with vouching.
+        threads: threads of the model.
+
+    Raises:
+        WeightsError: no encoder is shipped, or the folder's files are missing, altered, of another format or do not
+            fit each other.
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+
+    >>> load_encoder()
+    Traceback (most recent call last):
+        ...
+    vouching.errors.WeightsError: this version of vouching ships no encoder yet: ...
+    """
+    return Encoder(find_weights(path), threads)
+
+
+def inputs_of(ids: NDArray[np.int32], claim_tokens: int) -> Inputs:
+    """The model's inputs, (1, T) each, for one claim with one window.
+
+    Args:
+        ids: (T,) token ids, special tokens included.
+        claim_tokens: how many are the claim's; with [CLS] and the first [SEP] they are of type 0, the window of type 1.
+
+    >>> inputs_of(np.array([2, 7, 3, 8, 3], np.int32), 1)["token_type_ids"]
+    array([[0, 0, 0, 1, 1]])
+    """
+    row = ids.astype(np.int64)[None]
+    types = (np.arange(len(ids)) > claim_tokens + 1).astype(np.int64)[None]
+    return dict(zip(INPUTS, (row, np.ones_like(row), types), strict=True))
+
+
+def _session(path: Path, threads: int) -> Any:
+    try:
+        onnxruntime: Any = import_module("onnxruntime")
+    except ImportError as error:
+        raise MissingExtraError("all", "the encoder", "onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    # Batches differ in shape: kept arenas would only grow.
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own errors derive from Exception
+        raise WeightsError(f"onnxruntime cannot load {path} ({error}): export the encoder again") from error
+    for found, wanted in ((session.get_inputs(), INPUTS), (session.get_outputs(), OUTPUTS)):
+        names = tuple(str(entry.name) for entry in found)
+        if names != wanted:
+            raise WeightsError(f"{path} has the inputs or outputs {names}, wanted {wanted}: export the encoder again")
+    return session

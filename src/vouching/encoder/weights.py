@@ -1,0 +1,114 @@
+"""The folder that an encoder is read from: a model, a tokenizer, and a manifest that says what they are.
+
+    encoder.json     format, limits, the SHA-256 of the other two, and how they were made
+    model.onnx       int8
+    tokenizer.json
+
+``vouch train encoder`` writes such a folder. Left out: downloading one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from vouching.errors import WeightsError
+
+MANIFEST, MODEL, TOKENIZER = "encoder.json", "model.onnx", "tokenizer.json"
+WEIGHTS_FORMAT = 1
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+"""Names of the model's inputs, each int64 (B, T): ids, 1 for tokens and 0 for padding, 0 for claim and 1 for source."""
+OUTPUTS = ("relation", "token_support", "error_type", "states")
+"""Names of its outputs, float32: logits (B, 3) of supported, contradicted, not found; logits (B, T) that a token is
+supported; logits (B, 6) in the order of ``ERROR_TYPES``; states (B, T, W) of unit length for late interaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the encoder reads at once."""
+
+    most_tokens: int
+    """Tokens of a claim with a window, special tokens included."""
+    most_claim_tokens: int
+    """Tokens of a claim; what comes after is not read, and reported."""
+    most_windows: int
+    """Windows that are read for one claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A checked folder."""
+
+    folder: Path
+    """Where it lies."""
+    limits: Limits
+    """What the model was made for."""
+    vocabulary: int
+    """Number of token ids the model knows."""
+    digest: str
+    """First 12 hexadecimal digits of the model's SHA-256."""
+
+
+def find_weights(folder: Path | None = None) -> Weights:
+    """Check a folder of weights.
+
+    Args:
+        folder: None for the one that ships with this package.
+
+    Raises:
+        WeightsError: there is none, a file is missing or altered, or the format is another.
+
+    >>> find_weights(Path("no-such-folder"))
+    Traceback (most recent call last):
+        ...
+    vouching.errors.WeightsError: no-such-folder has no encoder.json: give a folder that "vouch train encoder" exported
+    """
+    if folder is None:
+        folder = Path(str(files("vouching.encoder").joinpath("weights")))
+        if not (folder / MANIFEST).is_file():
+            raise WeightsError(
+                "this version of vouching ships no encoder yet: give the folder of one that "
+                '"vouch train encoder" exported, or use embedded:rules'
+            )
+    try:
+        record = json.loads((folder / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise WeightsError(f'{folder} has no {MANIFEST}: give a folder that "vouch train encoder" exported') from None
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"cannot read {folder / MANIFEST} ({error}): export the encoder again") from error
+    try:
+        return _checked(folder, record)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise WeightsError(f"{folder / MANIFEST} is not complete ({error!r}): export the encoder again") from error
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checked(folder: Path, record: Mapping[str, Any]) -> Weights:
+    if record["format"] != WEIGHTS_FORMAT:
+        raise WeightsError(
+            f"{folder / MANIFEST} has format {record['format']}, wanted {WEIGHTS_FORMAT}: export the encoder with "
+            "this version of vouching"
+        )
+    for name in (MODEL, TOKENIZER):
+        wanted = record["sha256"][name]
+        try:
+            found = sha256_of(folder / name)
+        except OSError as error:
+            raise WeightsError(f"cannot read {folder / name} ({error.strerror}): export the encoder again") from None
+        if found != wanted:
+            raise WeightsError(
+                f"{folder / name} has SHA-256 {found[:12]}..., its manifest says {wanted[:12]}...: the file was "
+                "altered or copied badly; copy the whole folder again"
+            )
+    limits = Limits(*(int(record["limits"][name]) for name in ("most_tokens", "most_claim_tokens", "most_windows")))
+    return Weights(folder, limits, int(record["vocabulary"]), record["sha256"][MODEL][:12])

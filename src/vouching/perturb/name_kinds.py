@@ -1,0 +1,109 @@
+"""What kind of thing a name is, told from short lists and the words around it.
+
+Left out: every name that gives no cue; it has no kind and is not exchanged. Gender is not told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal, NamedTuple
+
+from vouching.perturb.verbs import lexicon_lines
+from vouching.text.entities import Entity
+from vouching.text.neighbours import word_before
+
+NameKind = Literal[
+    "person", "country", "the country", "state", "city", "place", "nationality", "school", "company", "club",
+    "public body", "association", "title",
+]  # fmt: skip
+_WHOLE_NAMES: tuple[NameKind, ...] = ("country", "the country", "nationality", "state", "city")
+"""Kinds whose names are listed; "the country" holds those that take an article."""
+_HEADS: tuple[NameKind, ...] = ("school", "company", "club", "public body", "association")
+"""Kinds told by the head of the name: its last word, or the one before "of"."""
+_TITLE_CASE = re.compile(r"[A-Z][\w’'-]*(?: (?:of|the|and|in|a|an|to|for|on|at|[A-Z][\w’'-]*)){1,6}")
+_INITIAL = re.compile(r"[A-Z]\.")
+_HUMAN_AFTER = re.compile(
+    r"(?:,? who\b|, \d\d,|,? (?:was |is )?(?:born|married|died|said|says|told|grew up|starred|wrote)\b)"
+)
+
+
+class NameType(NamedTuple):
+    """Kind and shape of a name; names of one type can stand for each other."""
+
+    kind: NameKind
+    """What it names."""
+    words: int = 0
+    """Of people, 1 for a single name and 2 for more; else 0."""
+
+
+@cache
+def _lists() -> Mapping[str, frozenset[str]]:
+    lists: dict[str, set[str]] = {}
+    current: set[str] = set()
+    for line in lexicon_lines("names.txt"):
+        if line.startswith("["):
+            current = lists.setdefault(line.strip("[]"), set())
+        else:
+            current.update(line.split("|"))
+    return {kind: frozenset(entries) for kind, entries in lists.items()}
+
+
+def name_type(text: str, entity: Entity) -> NameType | None:
+    """The type of a name in its text; None if nothing tells.
+
+    >>> from vouching.text.entities import find_entities
+    >>> text = "He later met Marie Curie in Paris, while teaching physics at Oxford University."
+    >>> [name_type(text, entity).kind for entity in find_entities(text)]
+    ['person', 'city', 'school']
+    """
+    name, lists = entity.text, _lists()
+    if entity.kind == "title":
+        return NameType("title") if _TITLE_CASE.fullmatch(name) else None
+    for kind in _WHOLE_NAMES:
+        if name in lists[kind]:
+            return NameType(kind)
+    words = name.split()
+    numbered = any(char.isdigit() for char in name) or re.match(r" \d", text[entity.end : entity.end + 2])
+    if not entity.certain or numbered or entity.kind == "acronym" or any(word in lists["no person"] for word in words):
+        return None
+    if len(words) > 1 and (words[-1] in lists["place word"] or words[0] in ("Lake", "Mount", "River")):
+        return NameType("place")
+    head = words[words.index("of") - 1] if "of" in words[1:] else words[-1]
+    for kind in _HEADS if len(words) > 1 else ():
+        if head.strip(".,") in lists[kind]:
+            return NameType(kind)
+    return _person(text, entity, words)
+
+
+def _person(text: str, entity: Entity, words: list[str]) -> NameType | None:
+    """A person, by first name, title or what follows; the words exclude titles."""
+    lists = _lists()
+    titled = words[0].rstrip(".") in lists["person title"] or word_before(text, entity.start) in _titles()
+    bare = [word for word in words if word.rstrip(".") not in lists["person title"]]
+    if not 1 <= len(bare) <= 3 or any(not word[0].isupper() or (word.isupper() and len(word) > 2) for word in bare):
+        return None
+    first_name = bare[0] in lists["first name"] or _INITIAL.fullmatch(bare[0])
+    surnamed = len(bare) > 1 and not _INITIAL.fullmatch(bare[-1])
+    follows = _HUMAN_AFTER.match(text, entity.end)
+    if titled or (first_name and surnamed) or (follows and surnamed):
+        return NameType("person", min(len(bare), 2))
+    return None
+
+
+@cache
+def _titles() -> frozenset[str]:
+    return frozenset(title.lower() for title in _lists()["person title"])
+
+
+def without_title(name: str) -> str:
+    """A name without the titles before it.
+
+    >>> without_title("President Barack Obama"), without_title("Dr. Who")
+    ('Barack Obama', 'Who')
+    """
+    words = name.split()
+    while len(words) > 1 and words[0].rstrip(".") in _lists()["person title"]:
+        words = words[1:]
+    return " ".join(words)

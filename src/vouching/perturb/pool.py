@@ -1,0 +1,170 @@
+"""Names and facts of a corpus, to put in the place of those of a claim; bounded, however long the corpus is.
+
+Left out: any knowledge about the names beyond what their own texts show.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+from vouching.perturb.name_kinds import NameType, name_type, without_title
+from vouching.perturb.scene import Reading
+from vouching.text.entities import name_key
+from vouching.text.words import Word
+
+_MOST_NAMES = 1_500
+_MOST_FACTS = 3_000
+_MOST_CHARACTERS = 2_000
+_LEANING = frozenset(
+    str.split("""he she it they his her its their him them himself herself itself themselves this that these those such
+    here there then former latter respectively above below following also too however therefore who which we i you our
+    my your us same other another said says say""")
+)
+_NOT_SINGULAR = frozenset(("are", "were", "have", "do", "did", "must", "should", "could", "might"))
+_IDENTITY = re.compile(r"(?:is|was|became|becomes|remains) (?:an?|the|one|its|whether|preceded|\w+['’]s)\b")
+"""What says what its subject is can hardly be said of another."""
+_UNFIT = re.compile(r"[\"“”\[\](){}|#*;:_<>…]|\.\.|--|\bhttp|www\.| ['’]s\b|-LRB-|''|``")
+_ENDS_WELL = re.compile(r"\w\w\Z|\d\Z")
+_LONGEST_FACT, LONGEST_NAME = 13, 4
+"""In words; a longer run of capitals is rarely one name."""
+_PERSONAL = frozenset(("he", "she"))
+
+Entry = TypeVar("Entry", bound=Hashable)
+Topic = Literal["person", "name", "thing"]
+"""What a fact can be said of: a person, something else with a name, or anything else."""
+
+
+class Fact(NamedTuple):
+    """What a sentence says of its subject."""
+
+    predicate: str
+    """From the verb to the end, without the stop: "won the prize in 1930"."""
+    topic: Topic
+    """Kind of its subject."""
+    subject: str
+    """What it was said of, as a key."""
+    stems: frozenset[str]
+    """Stems of its content words."""
+    telling: frozenset[str]
+    """Those of its names and numbers."""
+    context: frozenset[str]
+    """Stems of the content words of its sentence and the two beside it: what it is about."""
+
+
+class CorpusPool:
+    """Names by type, and predicates, of the texts it was given; a fair sample once a list is full.
+
+    Args:
+        texts: claims and sources to begin with.
+        seed: of the sampling.
+
+    >>> pool = CorpusPool(["Ann Lee was born in Paris.", "Bob Roy moved to Rome in 1990."])
+    >>> [pool.names(NameType("city")), [fact.predicate for fact in pool.facts("person")]]
+    [['Paris', 'Rome'], ['was born in Paris', 'moved to Rome in 1990']]
+    """
+
+    def __init__(self, texts: Iterable[str] = (), seed: int = 0) -> None:
+        self._rng = random.Random(seed)
+        self._names: dict[NameType, _Sample[str]] = {}
+        self._facts: dict[Topic, _Sample[Fact]] = {}
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """Take in the names and facts of a text; of a long one, those of its beginning."""
+        reading = Reading(text[:_MOST_CHARACTERS])
+        for entity in reading.entities:
+            kind = name_type(reading.text, entity)
+            name = without_title(entity.text) if kind and kind.kind == "person" else entity.text
+            if kind and _UNFIT.search(name) is None and len(name.split()) <= LONGEST_NAME:
+                self._names.setdefault(kind, _Sample(_MOST_NAMES)).add(name, self._rng)
+        for fact in facts_of(reading):
+            self._facts.setdefault(fact.topic, _Sample(_MOST_FACTS)).add(fact, self._rng)
+
+    def names(self, kind: NameType) -> Sequence[str]:
+        """The names of a type, without repetition, in the order they came."""
+        return self._names[kind].entries if kind in self._names else ()
+
+    def facts(self, topic: Topic) -> Sequence[Fact]:
+        """What was said of subjects of a kind."""
+        return self._facts[topic].entries if topic in self._facts else ()
+
+
+class _Sample(Generic[Entry]):
+    """Distinct entries; when it is full, each new one replaces one at random with falling chance (algorithm R)."""
+
+    def __init__(self, most: int) -> None:
+        self.entries: list[Entry] = []
+        self._most = most
+        self._known: set[Entry] = set()
+        self._seen = 0
+
+    def add(self, entry: Entry, rng: random.Random) -> None:
+        """Take an entry in, or leave it out."""
+        if entry in self._known:
+            return
+        self._seen += 1
+        if len(self.entries) < self._most:
+            self.entries.append(entry)
+            self._known.add(entry)
+        elif (at := rng.randrange(self._seen)) < self._most:
+            self._known.discard(self.entries[at])
+            self._known.add(entry)
+            self.entries[at] = entry
+
+
+def facts_of(reading: Reading) -> Iterator[Fact]:
+    """Predicates of short sentences that stand on their own: singular, positive, without pronouns or quotation."""
+    for at, (start, end) in enumerate(reading.sentences):
+        sentence = reading.text[start:end]
+        if not 20 <= len(sentence) <= 160 or sentence[-1] != "." or _UNFIT.search(sentence):
+            continue
+        single = Reading(sentence)
+        verb = single.main_verb
+        if verb is None or verb.kind not in ("past", "third", "auxiliary") or single.negations or verb.subject_start:
+            continue
+        written = sentence[verb.start : verb.end]
+        predicate = sentence[verb.start : single.body_end]
+        words = [word for word in single.words if word.start >= verb.start]
+        if _IDENTITY.match(predicate) or "," in predicate or not _ENDS_WELL.search(predicate):
+            continue
+        fits = 4 <= len(words) <= _LONGEST_FACT and written not in _NOT_SINGULAR
+        if fits and not _LEANING & {word.lower for word in words}:
+            subject = name_key(sentence[verb.subject_start : verb.subject_end])
+            content = [word for word in words if word.is_content]
+            telling = [word for word in content if sentence[word.start].isupper() or sentence[word.start].isdigit()]
+            around = reading.sentences[max(0, at - 1) : at + 2]
+            context = _stems(w for w in reading.between(around[0][0], around[-1][1]) if w.is_content)
+            yield Fact(predicate, topic_of(single), subject, _stems(content), _stems(telling), context)
+
+
+def _stems(words: Iterable[Word]) -> frozenset[str]:
+    return frozenset(word.stem for word in words)
+
+
+def topic_of(reading: Reading) -> Topic:
+    """What kind of thing the subject of a sentence is.
+
+    >>> topic_of(Reading("Ann Lee was born in Paris.")), topic_of(Reading("The bridge opened in 1973."))
+    ('person', 'thing')
+    """
+    verb = reading.main_verb
+    if verb is None:
+        return "thing"
+    if reading.text[verb.subject_start : verb.subject_end].lower() in _PERSONAL:
+        return "person"
+    named = next((e for e in reading.entities if e.start - 4 <= verb.subject_start and e.end == verb.subject_end), None)
+    kind = name_type(reading.text, named) if named else None
+    return "thing" if named is None else "person" if kind and kind.kind == "person" else "name"
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two names share a word that tells, so that one might be read as the other.
+
+    >>> same_name("Marie Curie", "Pierre Curie"), same_name("Paris", "Rome")
+    (True, False)
+    """
+    return bool(set(name_key(one).split()) & set(name_key(other).split()) - {"of", "the", "and", "new", "university"})

@@ -1,0 +1,224 @@
+"""From claims with their sources to perturbations: draft, apply, filter, count.
+
+Left out: reading files and rows (``vouching.commands.data``), and choosing strategies by what a model fails at.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import TypeAlias
+
+from vouching.errors import ConfigError
+from vouching.perturb import grafts, names, notation, polarity, scope, structure, times, values, wording
+from vouching.perturb.edits import Edit, apply_edits
+from vouching.perturb.filters import Filter, fluent, near_duplicate, on_type, visible
+from vouching.perturb.pool import CorpusPool
+from vouching.perturb.records import STRATEGIES, Draft, Perturbation, Strategy
+from vouching.perturb.scene import Scene
+from vouching.types import Example
+
+Propose: TypeAlias = Callable[[Scene, CorpusPool, random.Random], Iterator[Draft]]
+
+PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
+    {
+        "number_change": values.number_change,
+        "unit_change": values.unit_change,
+        "bound_change": values.bound_change,
+        "date_shift": times.date_shift,
+        "order_flip": times.order_flip,
+        "negation_added": polarity.negation_added,
+        "negation_removed": polarity.negation_removed,
+        "opposite": polarity.opposite,
+        "entity_swap": names.entity_swap,
+        "entity_graft": names.entity_graft,
+        "role_swap": names.role_swap,
+        "qualifier_strengthened": scope.qualifier_strengthened,
+        "hedge_dropped": scope.hedge_dropped,
+        "intensifier_added": scope.intensifier_added,
+        "exclusivity_added": scope.exclusivity_added,
+        "fact_graft": grafts.fact_graft,
+        "presupposition": grafts.presupposition,
+        "detail_added": grafts.detail_added,
+        "number_format": notation.number_format,
+        "number_rounded": notation.number_rounded,
+        "unit_converted": notation.unit_converted,
+        "date_format": notation.date_format,
+        "synonym": wording.synonym,
+        "qualifier_weakened": scope.qualifier_weakened,
+        "time_moved": structure.time_moved,
+        "voice_changed": structure.voice_changed,
+        "sentences_joined": structure.sentences_joined,
+        "sentence_split": structure.sentence_split,
+        "detail_dropped": structure.detail_dropped,
+    }
+)
+"""The function that proposes the drafts of each strategy."""
+_LOOK_AHEAD = 1_000
+_LONGEST_CLAIM = 2_000
+_MOST_DRAFTS = 20
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many drafts there were, and what became of them."""
+
+    drafted: Counter[Strategy] = field(default_factory=Counter[Strategy])
+    """Drafts by strategy."""
+    dropped: Counter[tuple[Strategy, Filter]] = field(default_factory=Counter[tuple[Strategy, Filter]])
+    """Drafts that a filter dropped, by strategy and filter."""
+    kept: Counter[Strategy] = field(default_factory=Counter[Strategy])
+    """Perturbations by strategy."""
+
+    def drop_rate(self, strategy: Strategy) -> float:
+        """Share of a strategy's drafts that were dropped; 0 if there was none."""
+        return sum(n for (s, _), n in self.dropped.items() if s == strategy) / max(1, self.drafted[strategy])
+
+
+def perturb(
+    claim: str,
+    source: str,
+    strategies: Collection[Strategy] = STRATEGIES,
+    *,
+    pool: CorpusPool | None = None,
+    rng: random.Random | None = None,
+    tally: Tally | None = None,
+) -> list[Perturbation]:
+    """Everything that the strategies make of a claim and that passes the filters.
+
+    Args:
+        claim: a statement that the source supports; longer than 2,000 characters gives nothing.
+        source: the text that supports it.
+        strategies: which strategies, in this order.
+        pool: names and facts of a corpus; without it ``entity_swap`` and ``fact_graft`` find nothing.
+        rng: where chance comes from; a new one with seed 0 if it is left out, so that equal calls give equal results.
+        tally: counts drafts and drops.
+
+    Raises:
+        ConfigError: an unknown strategy.
+
+    Source: SEVA (App. F, Table 19), with strategies of our own; see docs/perturb.md.
+
+    >>> source = "The bridge opened in 1973 and cost $5 million."
+    >>> [made.claim for made in perturb("The bridge cost $5 million.", source, ["unit_change", "number_format"])]
+    ['The bridge cost €5 million.', 'The bridge cost $5 billion.', 'The bridge cost $5,000,000.']
+    """
+    check_strategies(strategies)
+    work = _Work(Scene(claim, source), pool or CorpusPool(), rng or random.Random(0), tally or Tally())
+    return [made for strategy in strategies for made in work.done_by(strategy)]
+
+
+def check_strategies(strategies: Iterable[str]) -> None:
+    """Raises ConfigError if one is unknown."""
+    unknown = [name for name in strategies if name not in PROPOSERS]
+    if unknown:
+        raise ConfigError(f"unknown strategy {unknown[0]!r}; there are: {', '.join(STRATEGIES)}")
+
+
+class _Work:
+    """One claim being perturbed: what was made of it so far, for the filter of near-duplicates."""
+
+    def __init__(self, scene: Scene, pool: CorpusPool, rng: random.Random, tally: Tally) -> None:
+        self._scene, self._pool, self._rng, self._tally = scene, pool, rng, tally
+        self._made: list[tuple[Perturbation, tuple[Edit, ...]]] = []
+
+    def done_by(self, strategy: Strategy) -> Iterator[Perturbation]:
+        """What a strategy makes of the claim and passes the filters, counted."""
+        claim = self._scene.claim.text
+        if len(claim) > _LONGEST_CLAIM or not claim.strip():
+            return
+        for draft in islice(PROPOSERS[strategy](self._scene, self._pool, self._rng), _MOST_DRAFTS):
+            self._tally.drafted[strategy] += 1
+            text, spans = apply_edits(claim, draft.edits)
+            made = Perturbation(text, claim, self._scene.source.text, spans, strategy)
+            fault = self._fault(draft, made)
+            if fault is not None:
+                self._tally.dropped[strategy, fault] += 1
+                continue
+            self._tally.kept[strategy] += 1
+            self._made.append((made, draft.edits))
+            yield made
+
+    def _fault(self, draft: Draft, made: Perturbation) -> Filter | None:
+        """The first filter that a perturbation does not pass."""
+        if not visible(made.original, made.claim):
+            return "visible"
+        if not fluent(made.original, made.claim):
+            return "fluent"
+        if not on_type(self._scene, made.strategy, draft, made.claim):
+            return "on_type"
+        return "near_duplicate" if near_duplicate(made, draft.edits, self._made) else None
+
+
+def perturb_rows(
+    examples: Iterable[Example],
+    strategies: Collection[Strategy] = STRATEGIES,
+    *,
+    per_row: int = 4,
+    seed: int = 0,
+    tally: Tally | None = None,
+) -> Iterator[Perturbation]:
+    """Perturbations of many examples, in order, without holding them.
+
+    Only Attributable examples are changed. For each, the strategies that have given least so far are tried first, so
+    that rare ones are not crowded out. Names and facts come from the examples up to 1,000 places ahead. The same
+    examples and seed give the same result.
+
+    Args:
+        examples: labelled claims with their sources; several sources are joined by a blank line.
+        strategies: which strategies.
+        per_row: most perturbations of one example.
+        seed: of all chance.
+        tally: counts drafts and drops.
+
+    Raises:
+        ConfigError: an unknown strategy.
+
+    >>> from vouching.types import Source
+    >>> row = Example("r1", "It opened in 1973.", (Source("The bridge opened in 1973."),), "Attributable")
+    >>> [(made.id, made.claim) for made in perturb_rows([row], ["date_shift"])]
+    [('r1/date_shift-1', 'It opened in 1976.')]
+    """
+    check_strategies(strategies)
+    return _of_examples(examples, [*dict.fromkeys(strategies)], per_row, seed, tally or Tally())
+
+
+def _of_examples(
+    examples: Iterable[Example], strategies: Sequence[Strategy], per_row: int, seed: int, tally: Tally
+) -> Iterator[Perturbation]:
+    pool = CorpusPool(seed=seed)
+    given = Counter[Strategy]()
+    waiting: deque[Example] = deque()
+    coming = iter(examples)
+    while True:
+        for example in islice(coming, _LOOK_AHEAD - len(waiting)):
+            waiting.append(example)
+            for text in (example.claim, *(source.text for source in example.sources)):
+                pool.add(text)
+        if not waiting:
+            return
+        example = waiting.popleft()
+        if example.label != "Attributable":
+            continue
+        source = "\n\n".join(source.text for source in example.sources)
+        work = _Work(Scene(example.claim, source), pool, random.Random(f"{seed} {example.id}"), tally)
+        rarest_first = sorted(strategies, key=given.__getitem__)
+        for made in islice(_in_turns([work.done_by(strategy) for strategy in rarest_first]), per_row):
+            given[made.strategy] += 1
+            name = f"{example.id}/{made.strategy}-{given[made.strategy]}"
+            yield replace(made, id=name, group=example.group or example.id)
+
+
+def _in_turns(sources: Sequence[Iterator[Perturbation]]) -> Iterator[Perturbation]:
+    """One of each, then a second of each, until all are at their end."""
+    left = deque(sources)
+    while left:
+        source = left.popleft()
+        made = next(source, None)
+        if made is not None:
+            yield made
+            left.append(source)

@@ -1,0 +1,126 @@
+"""A claim and its source, read once for all strategies; each kind of reading is made when it is first asked for.
+
+Left out: languages other than English, whose words the lists do not know; little or nothing is proposed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from vouching.perturb.main_verb import MainVerb, find_main_verb
+from vouching.text.dates import DateMention, find_dates
+from vouching.text.entities import Entity, find_entities
+from vouching.text.negation import Negation, find_negations
+from vouching.text.numerals import Numeral, find_numerals
+from vouching.text.qualifiers import Qualifier, find_qualifiers
+from vouching.text.quantities import Quantity, find_quantities
+from vouching.text.sentences import sentence_spans
+from vouching.text.words import Word, find_words
+
+_HOME_SENTENCES = 2
+
+
+class Reading:
+    """What a text says, in words, numbers, dates and names.
+
+    >>> reading = Reading("Ann Lee paid $5 in 1973.")
+    >>> [entity.text for entity in reading.entities], [date.year for date in reading.dates], reading.body_end
+    (['Ann Lee'], [1973], 23)
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """Its words."""
+        return find_words(self.text)
+
+    @cached_property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Offsets of its sentences."""
+        return sentence_spans(self.text)
+
+    @cached_property
+    def entities(self) -> list[Entity]:
+        """Its names."""
+        return find_entities(self.text, [start for start, _ in self.sentences])
+
+    @cached_property
+    def dates(self) -> list[DateMention]:
+        """Its dates, spans of years and durations."""
+        return find_dates(self.text)
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """Its numbers that are no dates."""
+        return find_quantities(self.text, self.dates)
+
+    @cached_property
+    def numerals(self) -> list[Numeral]:
+        """Its numbers as written, without units."""
+        return find_numerals(self.text)
+
+    @cached_property
+    def negations(self) -> list[Negation]:
+        """Its negation cues."""
+        return find_negations(self.text, self.words)
+
+    @cached_property
+    def qualifiers(self) -> list[Qualifier]:
+        """Its strengthening and weakening words."""
+        return find_qualifiers(self.words)
+
+    @cached_property
+    def lower_set(self) -> frozenset[str]:
+        """Its words in lower case."""
+        return frozenset(word.lower for word in self.words)
+
+    @cached_property
+    def main_verb(self) -> MainVerb | None:
+        """The finite verb of its first sentence, where there is one that is surely that."""
+        return find_main_verb(self.text, *self.sentences[0]) if self.sentences else None
+
+    @cached_property
+    def is_one_sentence(self) -> bool:
+        """Whether it is one sentence and no question."""
+        return len(self.sentences) == 1 and "?" not in self.text
+
+    @cached_property
+    def body_end(self) -> int:
+        """Offset before the stop that ends it and the blanks around that."""
+        return len(self.text.rstrip().rstrip(".!?").rstrip())
+
+    def between(self, start: int, end: int) -> Sequence[Word]:
+        """Words that lie within a stretch."""
+        return [word for word in self.words if start <= word.start and word.end <= end]
+
+    def in_name(self, start: int, end: int) -> bool:
+        """Whether a stretch touches a name; a lone capital at the start of a sentence makes none."""
+        return any(entity.start < end and start < entity.end for entity in self.entities if entity.certain)
+
+
+class Scene:
+    """A claim with the source that supports it.
+
+    >>> scene = Scene("It opened in 1973.", "The bridge opened in 1973. It has two towers.")
+    >>> scene.home.text
+    'The bridge opened in 1973. It has two towers.'
+    """
+
+    def __init__(self, claim: str, source: str) -> None:
+        self.claim = Reading(claim)
+        self.source = Reading(source)
+
+    @cached_property
+    def home(self) -> Reading:
+        """The source's sentences that share most content words with the claim: where it is spoken of."""
+        wanted = {word.stem for word in self.claim.words if word.is_content}
+        source = self.source
+        shares = [
+            (-len(wanted & {word.stem for word in find_words(source.text, start, end)}), start, end)
+            for start, end in source.sentences
+        ]
+        best = sorted((start, end) for _, start, end in sorted(shares)[:_HOME_SENTENCES])
+        return Reading(" ".join(source.text[start:end] for start, end in best))

@@ -1,0 +1,255 @@
+# pyright: basic
+"""``vouch train encoder``: the run. Read, split, encode; step, score, save; then export.
+
+    OUT/run.json         settings, revision, versions, data
+    OUT/log.jsonl        a line per step and per evaluation
+    OUT/checkpoint.pt    what a killed run goes on from, exactly
+    OUT/model/           the torch model, which a next stage can start from
+    OUT/export/          what ``vouching.encoder.load_encoder`` reads
+
+A cross-encoder learns the relation of claim and source from rows of many sets, which tokens of the claim are
+unsupported from marked ones, and to rank a claim above the same claim with an error. Left out: several GPUs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vouching.bench.catalog import data_folder
+from vouching.encoder.tokens import PairTokenizer
+from vouching.encoder.weights import TOKENIZER, Limits
+from vouching.errors import ConfigError
+from vouching.train.checkpoint import load_checkpoint, save_checkpoint
+from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
+from vouching.train.encoder_config import EncoderConfig
+from vouching.train.encoder_export import export_encoder
+from vouching.train.encoder_loss import losses_of
+from vouching.train.encoder_model import encoder_folder, import_torch, load_model, read_batch, save_model
+from vouching.train.encoder_rows import Unit, hold_out, read_set, read_sets, row_weights
+from vouching.train.encoder_scores import answers_of, scores_of
+from vouching.train.run_folder import Progress, open_run
+
+TELL_EVERY = 20
+"""Steps between lines of progress."""
+_LONGEST_GRADIENT = 1.0
+_WEIGHT_DECAY = 0.01
+"""Not on biases and norms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The rows of a run, encoded."""
+
+    train: list[EncodedUnit]
+    """What is learned from."""
+    held: list[EncodedUnit]
+    """What is scored: groups held out, and the sets of ``dev``."""
+    held_places: list[str]
+    """The set of each unit of ``held``."""
+    pad: int
+    """Token id of padding."""
+    counts: dict[str, int]
+    """Units by set, before the split."""
+
+    @property
+    def held_rows(self) -> list[EncodedRow]:
+        """The rows of ``held``."""
+        return [row for unit in self.held for row in unit.rows]
+
+
+@dataclass
+class Run:
+    """A run while it goes on: what a step changes."""
+
+    config: EncoderConfig
+    """Its settings."""
+    model: Any
+    """The torch model."""
+    optimizer: Any
+    """AdamW."""
+    device: Any
+    """Where the model is."""
+    steps: int = 0
+    """How many steps it has in all."""
+    step: int = 0
+    """How many are done."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the next step depends on."""
+        torch = import_torch()
+        cuda = torch.cuda.get_rng_state_all() if self.device.type == "cuda" else []
+        return {
+            "step": self.step, "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
+            "random": torch.get_rng_state(), "cuda": cuda,
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a saved state."""
+        torch = import_torch()
+        self.step = state["step"]
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        torch.set_rng_state(state["random"])
+        if state["cuda"] and self.device.type == "cuda":
+            torch.cuda.set_rng_state_all(state["cuda"])
+
+
+def train_encoder(
+    config: EncoderConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """Train an encoder and export it.
+
+    Args:
+        config: the settings.
+        out: folder of the run; new or empty, or that of the same run with ``resume``.
+        resume: go on where the run's checkpoint stands; a finished run is only exported again.
+        report: takes lines of progress; None writes them to standard error.
+
+    Returns:
+        The figures of the last evaluation, see ``encoder_scores.scores_of``.
+
+    Raises:
+        MissingExtraError: the extra "train", or onnx for the export, is not installed.
+        ConfigError: VOUCH_DATA, the encoder or a setting cannot be used.
+        InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
+    """
+    torch = import_torch()
+    say = report or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
+    torch.set_num_threads(config.threads)
+    folder = encoder_folder(config.encoder)
+    tokenizer = PairTokenizer(folder / TOKENIZER)
+    run = start(config, folder, tokenizer.size)
+    material = read_material(config, tokenizer)
+    run.steps = len(batches(config, material))
+    open_run(out, config, material.counts, resume)
+    state = load_checkpoint(out) if resume else None
+    if state:
+        run.restore(state)
+    progress = Progress(out, run.step, run.steps, say)
+    say(
+        f"{sum(material.counts.values()):,} units of {len(material.counts)} sets: {len(material.train):,} to train on, "
+        f"{len(material.held):,} held out; {run.steps:,} steps on {run.device.type}, from step {run.step:,}"
+    )
+    if find_spec("onnx") is None:
+        say("onnx is not installed: the run will not be exported; install it then, and call again with --resume")
+    scores = train(run, material, out, progress) or score(run, material)
+    save_model(run.model, folder / TOKENIZER, out / "model")
+    export_encoder(run.model, config, folder / TOKENIZER, out / "export", scores, material.held_rows)
+    say(f"exported to {out / 'export'}")
+    return scores
+
+
+def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
+    """Read the sets, hold groups out, and encode everything."""
+    root = data_folder() / "attribution"
+    sets = read_sets([root / part for part in config.train], config.shares, config.most_rows, config.seed)
+    for name in config.pairs:
+        place = f"pairs/{Path(name).name.partition('.')[0]}"
+        sets[place] = read_set(Path(name), place, config.most_rows, config.seed)
+    dev = read_sets([root / part for part in config.dev], {}, config.validation_rows, config.seed)
+    train, held = hold_out(sets, config.validation_rows, config.seed)
+    held += [unit for units in dev.values() for unit in units]
+    if not train or not held:
+        raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: give more rows")
+    limits = Limits(config.most_tokens, config.most_claim_tokens, config.most_windows)
+
+    def encoded(units: list[Unit], weights: list[float]) -> list[EncodedUnit]:
+        return encode_units(units, weights, tokenizer, limits)
+
+    return Material(
+        encoded(train, row_weights(train, config.shares)), encoded(held, [1.0] * len(held)),
+        [unit[0].place for unit in held], tokenizer.pad, {place: len(units) for place, units in sets.items()},
+    )  # fmt: skip
+
+
+def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
+    """A run before its first step; how many it has is not known yet.
+
+    Raises:
+        ConfigError: the encoder is too small for the tokenizer or the settings, or there is no such device.
+    """
+    torch = import_torch()
+    cuda = torch.cuda.is_available()
+    if config.device == "cuda" and not cuda:
+        raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')
+    device = torch.device("cuda" if cuda and config.device != "cpu" else "cpu")
+    model = load_model(folder, config.seed, config.dropout)
+    bert = model["bert"].config
+    for name, wanted, has in (
+        ("tokens in the vocabulary of its tokenizer", vocabulary, bert.vocab_size),
+        ("most_tokens", config.most_tokens, bert.max_position_embeddings),
+        ("alignment_layer", config.alignment_layer, bert.num_hidden_layers),
+    ):
+        if wanted > has:
+            raise ConfigError(f"{config.encoder} is too small: {wanted:,} {name}, it has {has:,} at most")
+    model = model.to(device).train()
+    plain = [p for p in model.parameters() if p.ndim < 2]
+    decayed = [p for p in model.parameters() if p.ndim >= 2]
+    groups = [{"params": decayed, "weight_decay": _WEIGHT_DECAY}, {"params": plain, "weight_decay": 0.0}]
+    return Run(config, model, torch.optim.AdamW(groups, lr=config.learning_rate), device)
+
+
+def batches(config: EncoderConfig, material: Material) -> list[list[int]]:
+    """The units of every step, in order: all epochs, or as far as ``most_steps`` says."""
+    order = [
+        batch
+        for epoch in range(config.epochs)
+        for batch in order_of_batches(material.train, config.batch_tokens, config.seed, epoch)
+    ]
+    return order[: config.most_steps or None]
+
+
+def rate_at(step: int, steps: int, config: EncoderConfig) -> float:
+    """The learning rate of a step: up in a line during the warm-up, then down in a line to 0 after the last.
+
+    >>> config = EncoderConfig(learning_rate=1.0, warmup=0.5)
+    >>> [rate_at(step, 4, config) for step in range(4)]
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    rising = max(1, round(config.warmup * steps))
+    return config.learning_rate * min((step + 1) / rising, (steps - step) / max(1, steps - rising))
+
+
+def train(run: Run, material: Material, out: Path, progress: Progress) -> dict[str, Any]:
+    """Do the steps that are left; the figures of the last evaluation, none if no step was left."""
+    order = batches(run.config, material)
+    scores: dict[str, Any] = {}
+    while run.step < run.steps:
+        units = [material.train[i] for i in order[run.step]]
+        losses = step(run, batch_of(units, material.pad))
+        run.step += 1
+        progress.count(run.step, sum(unit.windows for unit in units), losses)
+        last = run.step == run.steps
+        if run.step % TELL_EVERY == 0 or last:
+            progress.tell_losses()
+        if evaluated := (run.step % run.config.evaluate_every == 0 or last):
+            scores = score(run, material)
+            progress.log_scores(run.step, scores)
+        if evaluated or run.step % run.config.checkpoint_every == 0:
+            save_checkpoint(out, run.state())
+            progress.flush()
+    return scores
+
+
+def step(run: Run, batch: Any) -> dict[str, float]:
+    """One step of the optimizer; the losses before it."""
+    torch = import_torch()
+    for group in run.optimizer.param_groups:
+        group["lr"] = rate_at(run.step, run.steps, run.config)
+    losses = losses_of(read_batch(run.model, batch, run.device), batch, run.config)
+    run.optimizer.zero_grad(set_to_none=True)
+    losses.total.backward()
+    torch.nn.utils.clip_grad_norm_(run.model.parameters(), _LONGEST_GRADIENT)
+    run.optimizer.step()
+    return losses.numbers()
+
+
+def score(run: Run, material: Material) -> dict[str, Any]:
+    """Figures of what was held out."""
+    answers = answers_of(run.model, material.held, material.pad, run.config.batch_tokens, run.device)
+    return scores_of(material.held_places, material.held, answers)

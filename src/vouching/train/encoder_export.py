@@ -1,0 +1,229 @@
+# pyright: basic
+"""From a torch model to what ships: int8 ONNX, tokenizer, manifest with checksums, and the skeleton of a model card.
+
+Linear layers and embeddings become int8 (dynamic quantisation: weights per channel, activations as they come). The
+export is compared with torch before it is called done. Left out: fused attention, which was no faster on a CPU.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vouching.encoder.encoder import inputs_of
+from vouching.encoder.folding import softmax
+from vouching.encoder.tokens import PairTokenizer
+from vouching.encoder.weights import (
+    INPUTS,
+    MANIFEST,
+    MODEL,
+    OUTPUTS,
+    TOKENIZER,
+    WEIGHTS_FORMAT,
+    find_weights,
+    sha256_of,
+)
+from vouching.errors import ConfigError, MissingExtraError
+from vouching.train.encoder_batches import EncodedRow
+from vouching.train.encoder_config import EncoderConfig
+from vouching.train.encoder_model import import_torch, outputs_of
+from vouching.train.run_folder import surroundings
+
+OPSET = 17
+LEAST_AGREEMENT = 0.95
+"""Share of rows on which int8 and torch must agree whether a claim is supported (P >= .5), see ``NEAR``."""
+NEAR = 0.02
+"""Difference of P that is no disagreement, on whichever side of .5."""
+MOST_COMPARED = 1000
+"""Rows that are compared."""
+EXACT = 1e-3
+"""Most that an output before quantisation may differ from torch's."""
+CARD = """# Encoder {digest}
+
+A cross-encoder over a claim and a window of its source: relation, support of each token of the claim, error type, and
+states for late interaction. Written by `vouch train encoder`; complete this card before shipping.
+
+| | |
+|---|---|
+| started from | {encoder} |
+| rows | {train} |
+| settings, revision, versions | `encoder.json` |
+| size | {megabytes:.1f} MB |
+| agrees with torch | on {agreement:.1%} of {compared} held-out rows |
+
+## AUROC on rows held out by document, and on development sets
+
+| set | rows | AUROC |
+|---|--:|--:|
+{scores}
+
+## Data and licences
+
+To be named: every set of the run, its licence, and what it holds.
+
+## Limits
+
+English. Probabilities are not calibrated. A claim that needs several windows together is not recognised.
+"""
+
+
+def export_encoder(
+    model: Any,
+    config: EncoderConfig,
+    tokenizer: Path,
+    folder: Path,
+    scores: Mapping[str, Mapping[str, float]],
+    rows: Sequence[EncodedRow],
+) -> None:
+    """Write the folder that ``vouching.encoder.load_encoder`` reads; one that is there is replaced when all is well.
+
+    Args:
+        model: the torch model.
+        config: the settings of the run.
+        tokenizer: its tokenizer.json.
+        folder: where to.
+        scores: the last figures, for the card.
+        rows: held-out rows, at least one, to compare the export with torch on.
+
+    Raises:
+        MissingExtraError: onnx is not installed.
+        ConfigError: the export does not agree with torch.
+    """
+    fresh = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    model = model.cpu().eval()
+    write_onnx(model, config.alignment_layer, fresh / "float.onnx")
+    quantize(fresh / "float.onnx", fresh / MODEL)
+    shutil.copyfile(tokenizer, fresh / TOKENIZER)
+    agreement = compare(model, config.alignment_layer, fresh, rows)
+    (fresh / "float.onnx").unlink()
+    limits = {name: getattr(config, name) for name in ("most_tokens", "most_claim_tokens", "most_windows")}
+    record = {
+        "format": WEIGHTS_FORMAT,
+        "limits": limits,
+        "vocabulary": PairTokenizer(tokenizer).size,
+        "sha256": {name: sha256_of(fresh / name) for name in (MODEL, TOKENIZER)},
+        "trained": {"settings": asdict(config), **surroundings(), "scores": scores, "agreement": agreement},
+    }
+    (fresh / MANIFEST).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (fresh / "CARD.md").write_text(_card(record, config, fresh), encoding="utf-8")
+    find_weights(fresh)
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)
+
+
+def write_onnx(model: Any, alignment_layer: int, path: Path) -> None:
+    """Write a torch model as ONNX, not quantised, with batch and length open. Raises MissingExtraError without onnx."""
+    torch = import_torch()
+    _import_onnx()
+
+    class Exported(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
+            inputs: dict[str, Any] = dict(zip(INPUTS, (input_ids, attention_mask, token_type_ids), strict=True))
+            return outputs_of(self.model, inputs, alignment_layer)
+
+    model["bert"].set_attn_implementation("eager")
+    ids = torch.ones((2, 8), dtype=torch.int64)
+    axes = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, *OUTPUTS)}
+    axes |= {name: {0: "batch"} for name in ("relation", "error_type")}
+    with warnings.catch_warnings():
+        # torch would rather use its new exporter, whose graphs onnxruntime does not quantise.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            Exported().eval(), (ids, ids, ids * 0), str(path), input_names=list(INPUTS), output_names=list(OUTPUTS),
+            dynamic_axes=axes, opset_version=OPSET, dynamo=False,
+        )  # fmt: skip
+
+
+def quantize(source: Path, target: Path) -> None:
+    """Write an int8 version of an ONNX model: weights of linear layers and embeddings, one scale per channel."""
+    onnx = _import_onnx()
+    quantization: Any = import_module("onnxruntime.quantization")
+    logging.disable(logging.WARNING)  # it recommends a step that changes nothing here
+    try:
+        quantization.quantize_dynamic(
+            str(source), str(target), op_types_to_quantize=["MatMul", "Gemm", "Gather"], per_channel=True,
+            weight_type=quantization.QuantType.QInt8,
+        )  # fmt: skip
+    finally:
+        logging.disable(logging.NOTSET)
+    small = onnx.load(str(target))
+    del small.graph.value_info[:]  # shapes that onnxruntime finds out itself
+    onnx.save(small, str(target))
+
+
+def compare(model: Any, alignment_layer: int, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, float]:
+    """How far the exported models agree with torch on the first window of some rows, each read alone as at run time.
+
+    Returns:
+        ``rows``: how many were compared; ``labels``: share of them where the int8 model gives the same label, or nearly
+        the same P; ``mean_difference`` of that P; ``largest_float_difference`` of any output before quantisation.
+
+    Raises:
+        ConfigError: they do not agree.
+    """
+    torch = import_torch()
+    onnxruntime: Any = import_module("onnxruntime")
+    exact, small = (
+        onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"])
+        for name in ("float.onnx", MODEL)
+    )
+    largest, ours, theirs = 0.0, list[float](), list[float]()
+    for row in rows[:: -(-len(rows) // MOST_COMPARED)]:
+        inputs = inputs_of(row.windows[0], row.claim_tokens)
+        with torch.no_grad():
+            tensors = {name: torch.from_numpy(values) for name, values in inputs.items()}
+            wanted = [value.numpy() for value in outputs_of(model, tensors, alignment_layer)]
+        found = exact.run(list(OUTPUTS), inputs)
+        largest = max(largest, *(float(np.abs(a - b).max()) for a, b in zip(found, wanted, strict=True)))
+        ours.append(float(softmax(small.run(["relation"], inputs)[0])[0, 0]))
+        theirs.append(float(softmax(wanted[0])[0, 0]))
+    int8, full = np.array(ours), np.array(theirs)
+    labels = float((((int8 >= 0.5) == (full >= 0.5)) | (np.abs(int8 - full) <= NEAR)).mean())
+    if largest > EXACT or labels < LEAST_AGREEMENT:
+        raise ConfigError(
+            f"the exported model differs from torch: by {largest:.2g} before quantisation (at most {EXACT}), and in "
+            f"{1 - labels:.1%} of the labels after it (at most {1 - LEAST_AGREEMENT:.0%}); the torch model is kept"
+        )
+    return {
+        "rows": len(ours),
+        "labels": round(labels, 4),
+        "mean_difference": round(float(np.abs(int8 - full).mean()), 5),
+        "largest_float_difference": round(largest, 7),
+    }
+
+
+def _card(record: Mapping[str, Any], config: EncoderConfig, folder: Path) -> str:
+    trained = record["trained"]
+    lines = [
+        f"| {place} | {found['rows']} | {found['auroc']:.3f} |"
+        for place, found in trained["scores"].items()
+        if "auroc" in found
+    ]
+    return CARD.format(
+        digest=record["sha256"][MODEL][:12], encoder=Path(config.encoder).name, train=", ".join(config.train),
+        megabytes=(folder / MODEL).stat().st_size / 1e6, agreement=trained["agreement"]["labels"],
+        compared=trained["agreement"]["rows"],
+        scores="\n".join(lines),
+    )  # fmt: skip
+
+
+def _import_onnx() -> Any:
+    try:
+        return import_module("onnx")
+    except ImportError as error:
+        raise MissingExtraError("train", "exporting the encoder", "onnx") from error

@@ -1,0 +1,228 @@
+"""What the encoder learns from: labelled rows and pairs of rows, and the groups that validation is held out by.
+
+Reads this project's own format (``id, claim, source, label``) with what some sets say besides: a fine label, tokens
+that are not supported, a corrected claim, the original of a perturbation. Left out: questions, and rows without label.
+"""
+
+from __future__ import annotations
+
+import difflib
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from vouching.batch.rows import open_rows
+from vouching.bench.rows import Offsets, Record, label_of, list_of, offsets_of, text_of
+from vouching.errors import InputError
+from vouching.metrics.groups import document_numbers
+from vouching.text.sentences import sentence_spans
+from vouching.types.labels import ERROR_TYPES, ErrorType
+
+SUPPORTED, CONTRADICTED, NOT_FOUND = (0,), (1,), (2,)
+UNSUPPORTED = (1, 2)
+"""Not Attributable, and nothing says whether the source says otherwise or nothing."""
+FINE_LABELS: Mapping[str, tuple[int, ...]] = {
+    "contradiction": CONTRADICTED,
+    "refute": CONTRADICTED,
+    "Refutes": CONTRADICTED,
+    "neutral": NOT_FOUND,
+    "irrelevant": NOT_FOUND,
+    "Neutral": NOT_FOUND,
+}
+"""Relations that a fine label of a row that is Not Attributable allows; the labels not named allow both."""
+_ERROR_OF_EDIT: Mapping[str, ErrorType] = {
+    "Intrinsic Entity": "entity_substitution",
+    "Extrinsic Entity": "entity_substitution",
+}
+"""BUMP's types that are one of ours; predicates and circumstances may be several."""
+_TELLING_SENTENCE = 40
+_ONE_GROUP_AT_MOST = 0.25
+"""Share of what a set wants held out that one group may fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRow:
+    """One labelled claim."""
+
+    place: str
+    """The set it is from, as "part/set"."""
+    claim: str
+    """The statement."""
+    source: str
+    """What it is to be checked against."""
+    relations: tuple[int, ...]
+    """Relations that the label allows: 0 supported, 1 contradicted, 2 not found."""
+    unsupported: Offsets | None = None
+    """Stretches of the claim that are not supported; the rest is. None if nobody marked them."""
+    error_type: int = -1
+    """Position in ``ERROR_TYPES``; -1 for unknown."""
+    group: str | None = None
+    """Document, where the set names one."""
+
+    @property
+    def attributable(self) -> bool:
+        """Whether the label is Attributable."""
+        return self.relations == SUPPORTED
+
+
+Unit: TypeAlias = tuple[TrainingRow, ...]
+"""Rows that are read together: one, or a claim and the same claim with an error, in this order."""
+
+
+def read_sets(folders: Sequence[Path], shares: Mapping[str, float], most: int, seed: int) -> dict[str, list[Unit]]:
+    """The units of every ``*.jsonl.gz`` of the folders by "folder/set", at most ``most`` of each, shuffled.
+
+    Raises:
+        InputError: a folder has no such file, or a row cannot be used; the message names it.
+    """
+    sets: dict[str, list[Unit]] = {}
+    for folder in folders:
+        paths = sorted(folder.glob("*.jsonl.gz"))
+        if not paths:
+            raise InputError(f"{folder} has no *.jsonl.gz: name folders below VOUCH_DATA/attribution")
+        for path in paths:
+            name = path.name.removesuffix(".jsonl.gz")
+            if shares.get(name, 1.0) > 0:
+                sets[f"{folder.name}/{name}"] = read_set(path, f"{folder.name}/{name}", most, seed)
+    return sets
+
+
+def read_set(path: Path, place: str, most: int, seed: int) -> list[Unit]:
+    """The units of one file, shuffled, at most ``most``. Raises InputError for a row that cannot be used."""
+    units: list[Unit] = []
+    with open_rows(str(path)) as reader:
+        for row in reader:
+            try:
+                if row.fields is None:
+                    raise InputError(row.problem or "it cannot be read")
+                units.append(unit_of(row.fields, place))
+            except InputError as error:
+                raise InputError(f"{reader.name}, {row.place}: {error}") from None
+    random.Random(f"{seed} {place}").shuffle(units)
+    return units[:most]
+
+
+def unit_of(record: Record, place: str) -> Unit:
+    """One record as a unit; it is a pair if it says what the claim was before an error was put in.
+
+    >>> record = {"claim": "It opened in 1937.", "source": "It opened in 1973.", "label": "Not Attributable",
+    ...     "correct_summary": "It opened in 1973."}
+    >>> before, after = unit_of(record, "train/bump")
+    >>> before.attributable, [after.claim[start:end] for start, end in after.unsupported]
+    (True, ['1937.'])
+    """
+    claim, source = text_of(record, "claim"), text_of(record, "source")
+    attributable = label_of(record, "label", {"Attributable": True, "Not Attributable": False})
+    before = record.get("correct_summary") or record.get("original")
+    group = record.get("group")
+    group = None if group is None else str(group)
+    if attributable or not before:
+        marks = _marked_tokens(record, claim)
+        relations = SUPPORTED if attributable else FINE_LABELS.get(str(record.get("fine_label")), UNSUPPORTED)
+        return (TrainingRow(place, claim, source, relations, marks, _error(record), group),)
+    spans = _spans(record) or changed_spans(str(before), claim)
+    return (
+        TrainingRow(place, str(before), source, SUPPORTED, (), group=group),
+        TrainingRow(place, claim, source, UNSUPPORTED, spans or None, _error(record), group),
+    )
+
+
+def changed_spans(before: str, after: str) -> Offsets:
+    """Stretches of ``after`` whose words are not those of ``before`` in the same place.
+
+    >>> changed_spans("He saw a red fox", "He saw a blue fox")
+    ((9, 13),)
+    """
+    old = re.findall(r"\S+", before)
+    new = list(re.finditer(r"\S+", after))
+    edits = difflib.SequenceMatcher(None, old, [word[0] for word in new], autojunk=False).get_opcodes()
+    return tuple((new[b].start(), new[e - 1].end()) for kind, _, _, b, e in edits if kind != "equal" and b < e)
+
+
+def hold_out(sets: Mapping[str, Sequence[Unit]], rows: int, seed: int) -> tuple[list[Unit], list[Unit]]:
+    """Split units into those to train on and those held out: ``rows`` of each set, of a small one at most a tenth.
+
+    Units that share a source, a claim, a longer sentence of a source or a named document, directly or through others,
+    in one set or across sets, stay together. A group that would be much of what a set may hold out stays in training.
+    """
+    units = [unit for several in sets.values() for unit in several]
+    number_of = document_numbers(list(_keys(unit)) for unit in units)
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for i, number in enumerate(number_of.tolist()):
+        members[number].append(i)
+    wanted = Counter({place: min(rows, len(several) // 10) for place, several in sets.items()})
+    whole = dict(wanted)
+    held: set[int] = set()
+    groups = list(members.values())
+    random.Random(seed).shuffle(groups)
+    for group in groups:
+        counts = Counter(units[i][0].place for i in group)
+        if all(n <= wanted[place] and n <= max(1, _ONE_GROUP_AT_MOST * whole[place]) for place, n in counts.items()):
+            held.update(group)
+            wanted -= counts
+    return [u for i, u in enumerate(units) if i not in held], [units[i] for i in sorted(held)]
+
+
+def row_weights(units: Sequence[Unit], shares: Mapping[str, float]) -> list[float]:
+    """What each unit counts for: the share of its set, and both labels of a set alike.
+
+    A pair has both labels and counts for its share. One label that is rare counts at most fourfold.
+
+    >>> row = TrainingRow("nli/a", "c", "s", SUPPORTED)
+    >>> other = TrainingRow("nli/a", "c", "s", NOT_FOUND)
+    >>> row_weights([(row,), (other,), (other,), (row, other)], {"a": 0.5})
+    [0.75, 0.375, 0.375, 0.5]
+    """
+    alone = Counter((unit[0].place, unit[0].attributable) for unit in units if len(unit) == 1)
+    weights: list[float] = []
+    for unit in units:
+        place, label = unit[0].place, unit[0].attributable
+        share = shares.get(place.partition("/")[2], 1.0)
+        both = alone[place, True] + alone[place, False]
+        weights.append(share if len(unit) > 1 else share * min(4.0, 0.5 * both / alone[place, label]))
+    return weights
+
+
+def _keys(unit: Unit) -> Iterator[Hashable]:
+    """Whatever marks a unit as belonging with others."""
+    for row in unit:
+        yield "claim", _plain(row.claim)
+        yield "source", _plain(row.source)
+        if row.group is not None:
+            yield "group", row.place, row.group
+    source = unit[0].source
+    for start, end in sentence_spans(source):
+        if end - start >= _TELLING_SENTENCE:
+            yield "sentence", _plain(source[start:end])
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _marked_tokens(record: Record, claim: str) -> Offsets | None:
+    """Stretches of the claim whose tokens are marked as not supported (WiCE); None without marks."""
+    if "non_supported_spans" not in record:
+        return None
+    places = offsets_of(claim, list_of(record, "claim_tokens"))
+    marks = list_of(record, "non_supported_spans")
+    if len(marks) != len(places):
+        raise InputError(f'its "claim_tokens" are {len(places)}, its "non_supported_spans" {len(marks)}')
+    return tuple(place for place, unsupported in zip(places, marks, strict=True) if unsupported)
+
+
+def _spans(record: Record) -> Offsets:
+    """The changed stretches that a perturbation names; those without a character are left out."""
+    spans = cast("list[Record]", record.get("spans") or [])
+    return tuple((int(span["start"]), int(span["end"])) for span in spans if span["end"] > span["start"])
+
+
+def _error(record: Record) -> int:
+    named = record.get("error_type") or _ERROR_OF_EDIT.get(
+        str(record.get("bump_error_type", "")).removesuffix(" Error"), ""
+    )
+    return ERROR_TYPES.index(named) if named in ERROR_TYPES else -1

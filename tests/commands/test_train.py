@@ -1,0 +1,70 @@
+"""``vouch train encoder``: what is refused in one line; the run itself is tested in tests/train."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.house.source_tree import ROOT
+
+NLI = str(ROOT / "recipes/encoder/nli.toml")
+VOUCH = "import sys; sys.argv[0] = 'vouch'; from vouching.cli import main; sys.exit(main())"
+
+
+def vouch(*arguments: str, before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own, after the line ``before``."""
+    variables = {"PYTHONPATH": str(ROOT / "src"), "PATH": "", "OMP_NUM_THREADS": "1", **environment}
+    command = [sys.executable, "-c", f"{before}\n{VOUCH}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=variables)
+
+
+def test_without_torch_the_extra_to_install_is_named(tmp_path: Path) -> None:
+    done = vouch(
+        "train", "encoder", NLI, "--out", str(tmp_path / "run"), before="import sys; sys.modules['torch'] = None"
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "vouch: training the encoder needs the module 'torch': install it with pip install 'vouching[train]'\n"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((NLI, "epoch=2"), "there is no setting 'epoch'; did you mean epochs?"),
+        ((NLI, "epochs=many"), "epochs is 'many'"),
+        (("no-such-file.toml",), "cannot read no-such-file.toml"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_and_status_2(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = vouch("train", "encoder", *arguments, "--out", str(tmp_path / "run"))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="the extra train (torch) is not installed")
+@pytest.mark.parametrize(
+    ("setting", "environment", "message"),
+    [
+        ("encoder=no-such-encoder", {"VOUCH_DATA": "."}, "no-such-encoder is neither a folder"),
+        (f"encoder={ROOT}/tests/data/tiny_encoder", {"VOUCH_DATA": "."}, "is neither a folder with config.json"),
+    ],
+)
+def test_an_encoder_that_is_not_there_is_named(
+    tmp_path: Path, setting: str, environment: dict[str, str], message: str
+) -> None:
+    done = vouch("train", "encoder", NLI, setting, "--out", str(tmp_path / "run"), **environment)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_train_alone_shows_what_can_be_trained() -> None:
+    done = vouch("train")
+    assert done.returncode == 0
+    assert "encoder" in done.stdout

@@ -1,0 +1,169 @@
+"""The encoder on a tiny model with random weights: offsets, what is read and what is not, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vouching.encoder.encoder import load_encoder
+from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, Reading, features_of
+from vouching.errors import WeightsError
+from vouching.types import Source
+
+TINY = Path(__file__).parents[1] / "data/tiny_encoder"
+LONG = " ".join(f"The city number {i} was built {i} years ago by the river." for i in range(60))
+TEXTS = st.text(st.sampled_from("the bridge OPENED in 1973.\n\t é中[SEP]!"), max_size=200)
+
+
+def read(claim: str, *texts: str) -> Reading:
+    [reading] = load_encoder(TINY).read([claim], [Source(text, f"source-{i}") for i, text in enumerate(texts)])
+    return reading
+
+
+@settings(max_examples=40)
+@given(TEXTS, st.lists(TEXTS, max_size=3))
+def test_every_span_of_a_reading_is_the_text_at_its_offsets(claim: str, texts: list[str]) -> None:
+    reading = read(claim, *texts)
+    by_id = {f"source-{i}": text for i, text in enumerate(texts)}
+    for match in reading.matches:
+        assert claim[match.claim_span.start : match.claim_span.end] == match.claim_span.text != ""
+        assert 0 <= match.support <= 1
+        assert -1 <= match.similarity <= 1
+    spans = [match.source_span for match in reading.matches] + list(reading.unread)
+    for span in [*spans, *([reading.best_sentence] if reading.best_sentence else [])]:
+        assert by_id[span.source_id or ""][span.start : span.end] == span.text != ""
+    assert sum(reading.relation.values()) == pytest.approx(1, abs=1e-5)
+    assert sum(reading.error_type.values()) == pytest.approx(1, abs=1e-5)
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 60), st.integers(0, 59))
+def test_what_was_not_read_is_reported_and_with_what_was_read_makes_up_the_source(sentences: int, asked: int) -> None:
+    text = " ".join(LONG.split(". ")[:sentences])
+    reading = read(f"The city number {asked} was built.", text)
+    assert (reading.windows_read < reading.windows) == bool(reading.unread)
+    assert reading.windows_read == min(2, reading.windows)  # the tiny encoder reads two windows
+    unread = {i for span in reading.unread for i in range(span.start, span.end)}
+    for match in reading.matches:
+        assert not unread & set(range(match.source_span.start, match.source_span.end))
+
+
+def test_the_window_that_holds_the_words_of_the_claim_is_read() -> None:
+    reading = read("The city number 47 was built.", LONG)
+    place = LONG.index("number 47 ")
+    assert not any(span.start <= place < span.end for span in reading.unread)
+
+
+def test_a_claim_reads_the_same_alone_and_beside_others() -> None:
+    encoder, sources = load_encoder(TINY), [Source(LONG)]
+    claims = ["The bridge is old.", "It was built by the river, 12 years ago, in the city.", ""]
+    assert encoder.read(claims, sources) == [encoder.read([claim], sources)[0] for claim in claims]
+
+
+@pytest.mark.parametrize("texts", [(), ("",), (" \n", "")], ids=["none", "empty", "blank"])
+def test_without_a_source_to_read_the_claim_is_not_found(texts: tuple[str, ...]) -> None:
+    reading = read("The bridge is old.", *texts)
+    assert reading.relation == {"supported": 0.0, "contradicted": 0.0, "not_found": 1.0}
+    assert (reading.matches, reading.unread, reading.windows) == ((), (), 0)
+
+
+def test_a_claim_of_two_thousand_tokens_is_read_in_part_and_says_how_far() -> None:
+    claim = "the " * 2000
+    reading = read(claim, "The bridge opened.")
+    assert len(reading.matches) == 24  # the tiny encoder reads 24 tokens of a claim
+    assert claim[: reading.claim_read] == ("the " * 24).rstrip()
+
+
+def test_a_claim_that_fits_is_read_to_its_last_character() -> None:
+    claim = "The bridge is old. "
+    assert read(claim, "The bridge opened.").claim_read == len(claim)
+
+
+def test_a_source_of_a_million_tokens_is_read_in_its_best_windows() -> None:
+    text = "the old bridge of the city. " * 150_000 + "It opened in 1973."
+    reading = read("It opened in 1973.", text)
+    assert reading.windows_read == 2
+    assert reading.windows > 20_000
+    assert any(match.source_span.start > len(text) - 20 for match in reading.matches)
+
+
+def test_features_have_names_and_stay_in_their_range() -> None:
+    for reading in (read("The bridge is old.", "The bridge was built long ago."), read("It opened.")):
+        features = features_of(reading)
+        assert set(features) == {*HEAD_FEATURES, *LATE_INTERACTION_FEATURES}
+        assert all(-1 <= value <= 1 for value in features.values())
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(TINY, tmp_path / "encoder"))
+
+
+def test_no_encoder_is_shipped_yet_and_the_message_says_so() -> None:
+    with pytest.raises(WeightsError, match="ships no encoder yet"):
+        load_encoder()
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_an_altered_file_is_refused_by_name(copy: Path, name: str) -> None:
+    (copy / name).write_bytes((copy / name).read_bytes() + b" ")
+    with pytest.raises(WeightsError, match=f"{name} has SHA-256"):
+        load_encoder(copy)
+
+
+@pytest.mark.parametrize("name", ["encoder.json", "model.onnx", "tokenizer.json"])
+def test_a_missing_file_is_named(copy: Path, name: str) -> None:
+    (copy / name).unlink()
+    with pytest.raises(WeightsError, match=name):
+        load_encoder(copy)
+
+
+def rewrite(copy: Path, **changes: object) -> None:
+    record = json.loads((copy / "encoder.json").read_text(encoding="utf-8"))
+    (copy / "encoder.json").write_text(json.dumps(record | changes), encoding="utf-8")
+
+
+def test_another_format_is_refused(copy: Path) -> None:
+    rewrite(copy, format=99)
+    with pytest.raises(WeightsError, match="format 99, wanted 1"):
+        load_encoder(copy)
+
+
+def test_a_manifest_without_limits_is_refused(copy: Path) -> None:
+    rewrite(copy, limits={})
+    with pytest.raises(WeightsError, match="not complete"):
+        load_encoder(copy)
+
+
+def test_a_tokenizer_of_another_size_than_the_model_knows_is_refused(copy: Path) -> None:
+    rewrite(copy, vocabulary=30522)
+    with pytest.raises(WeightsError, match="the model knows 30522"):
+        load_encoder(copy)
+
+
+def test_a_file_that_is_no_model_is_refused(copy: Path) -> None:
+    import hashlib
+
+    (copy / "model.onnx").write_bytes(b"not a model")
+    sums = {n: hashlib.sha256((copy / n).read_bytes()).hexdigest() for n in ("model.onnx", "tokenizer.json")}
+    rewrite(copy, sha256=sums)
+    with pytest.raises(WeightsError, match="onnxruntime cannot load"):
+        load_encoder(copy)
+
+
+@pytest.mark.parametrize("module", ["onnxruntime", "tokenizers"])
+def test_a_missing_package_is_named_with_its_remedy(module: str) -> None:
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from pathlib import Path\nfrom vouching.encoder.encoder import load_encoder\n"
+        f"load_encoder(Path({str(TINY)!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"needs the module {module!r}" in done.stderr
