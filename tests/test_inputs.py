@@ -102,9 +102,10 @@ def test_text_is_given_back_untouched(text: str) -> None:
     assert check_text(text, "the text") is text
 
 
-def test_a_row_has_its_sources_under_the_first_name_that_holds_something() -> None:
+def test_a_row_has_its_sources_under_the_one_name_that_holds_something() -> None:
     assert row_sources({"sources": None, "context": "one"}) == "one"
-    assert row_sources({"source": "one", "sources": ["two"]}) == ["two"]
+    with pytest.raises(InputError, match='both "sources" and "source"'):
+        row_sources({"source": "one", "sources": ["two"]})
 
 
 @pytest.mark.parametrize("row", [{}, {"claim": "x"}, {"sources": None}, {1: 2, "a": 3}])

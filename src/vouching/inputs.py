@@ -127,8 +127,10 @@ def check_text(value: object, name: str) -> str:
 
 
 def row_sources(row: Mapping[str, object]) -> SourcesLike:
-    """The sources of a row, under any of the accepted names. Raises InputError if there are none."""
-    for key in SOURCE_KEYS:
-        if row.get(key) is not None:
-            return cast("SourcesLike", row[key])
-    raise InputError(f'the row has the keys {[*row]}, wanted "sources" (a text or a list of texts)')
+    """The sources of a row, under one of the accepted names. Raises InputError if there are none, or under two."""
+    given = [key for key in SOURCE_KEYS if row.get(key) is not None]
+    if not given:
+        raise InputError(f'the row has the keys {[*row]}, wanted "sources" (a text or a list of texts)')
+    if len(given) > 1:
+        raise InputError(f'it has both "{given[0]}" and "{given[1]}", wanted one of them: put all texts into "sources"')
+    return cast("SourcesLike", row[given[0]])

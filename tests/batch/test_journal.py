@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,10 @@ def filled(path: Path, texts: list[str] = TEXTS) -> Path:
     return path
 
 
-def go_on(path: Path) -> bytes:
+def go_on(path: Path, changed: Sequence[Row] = ()) -> bytes:
     """Resume an output, add the lines that are missing, and return all of it."""
     with open_journal(str(path), SETTINGS, resume=True) as journal:
-        rows = rows_of(len(TEXTS))
+        rows = iter(changed) if changed else rows_of(len(TEXTS))
         for _ in journal.finished():
             journal.confirm(next(rows))
         for row in rows:
@@ -51,9 +52,11 @@ def test_a_line_is_in_the_file_as_soon_as_it_is_appended(output: Path) -> None:
 
 @pytest.mark.parametrize("length", range(len(WHOLE) + 1))
 def test_cut_at_any_byte_the_output_is_mended_and_finished(output: Path, length: int) -> None:
-    filled(output)
-    output.write_bytes(WHOLE[:length])
-    assert go_on(output) == WHOLE
+    for noted in range(WHOLE[:length].count(b"\n") + 1):
+        output.unlink(missing_ok=True)
+        filled(output, TEXTS[:noted])
+        output.write_bytes(WHOLE[:length])
+        assert go_on(output) == WHOLE
 
 
 @given(st.integers(0, 3_000_000), st.lists(st.integers(1, 900_000), min_size=1, max_size=3))
@@ -61,11 +64,12 @@ def test_long_lines_cut_anywhere_leave_the_finished_ones(
     tmp_path_factory: pytest.TempPathFactory, cut: int, lengths: list[int]
 ) -> None:
     output = tmp_path_factory.mktemp("cut") / "out.jsonl"
-    filled(output, ["x" * length for length in lengths])
-    raw = output.read_bytes()[:cut]
-    output.write_bytes(raw)
+    raw = b"".join(b"x" * length + b"\n" for length in lengths)[:cut]
+    filled(output, []).write_bytes(raw)
+    whole = raw[: raw.rfind(b"\n") + 1]
     with open_journal(str(output), SETTINGS, resume=True) as journal:
-        assert b"".join(journal.finished()) == raw[: raw.rfind(b"\n") + 1]
+        assert b"".join(journal.finished()) == whole
+    assert output.read_bytes() == whole
 
 
 def test_finished_lines_are_not_overwritten_without_being_asked_for(output: Path) -> None:
@@ -87,29 +91,21 @@ def test_an_output_of_other_settings_is_not_gone_on_with(output: Path) -> None:
 
 
 def test_an_output_of_other_rows_is_not_gone_on_with(output: Path) -> None:
-    filled(output)
-    journal = open_journal(str(output), SETTINGS, resume=True)
+    with filled(output).open("ab") as file:
+        file.write(b"torn")
     changed = [*rows_of(2), Row(3, "line 3", {"id": "id-3", "source": "Another one."})]
-    with journal:
-        journal.confirm(changed[0])
-        journal.confirm(changed[1])
-        with pytest.raises(InputError, match="was made from other rows, as the first 3 of this input show"):
-            journal.confirm(changed[2])
-    assert output.read_bytes() == WHOLE
+    with pytest.raises(InputError, match="was made from other rows, as the first 3 of this input show"):
+        go_on(output, changed)
+    assert output.read_bytes() == WHOLE + b"torn"
 
 
-def test_lines_may_be_taken_off_the_end_to_be_made_again_from_other_rows(output: Path) -> None:
-    filled(output)
-    output.write_bytes(b"".join(output.read_bytes().splitlines(keepends=True)[:1]))
-    changed = [*rows_of(1), Row(2, "line 2", {"id": "new"}), Row(3, "line 3", {"id": "new too"})]
-    for found in (1, 3):
-        with open_journal(str(output), SETTINGS, resume=True) as journal:
-            for row, _ in zip(changed, journal.finished(), strict=False):
-                journal.confirm(row)
-            assert journal.rows == found
-            for row in changed[found:]:
-                journal.append(row, json.dumps(row.fields))
-    assert output.read_bytes().count(b"\n") == 3
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_an_output_with_fewer_lines_than_were_written_is_not_gone_on_with(output: Path, lines: int) -> None:
+    raw = b"".join(filled(output).read_bytes().splitlines(keepends=True)[:lines]) + b"torn"
+    output.write_bytes(raw)
+    with pytest.raises(InputError, match=f"has only {lines} of the 3 lines that were written to it"):
+        go_on(output)
+    assert output.read_bytes() == raw
 
 
 def test_an_output_that_nothing_is_known_about_is_not_gone_on_with(output: Path) -> None:

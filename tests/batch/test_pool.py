@@ -14,7 +14,7 @@ import pytest
 
 from tests.batch import works
 from tests.batch.works import rows_of
-from vouching.batch.pool import in_order
+from vouching.batch.pool import CHUNK_TEXT, in_order
 from vouching.batch.rows import Row
 from vouching.batch.worker import Work, WorkerError, WorkFactory
 from vouching.errors import InputError
@@ -56,6 +56,21 @@ def test_rows_without_end_are_read_only_as_far_as_they_are_needed() -> None:
     results.close()
     # At most three chunks of at most 1,000 rows for each of the two processes.
     assert next(read) < 100 + 2 * 3 * 1_000
+
+
+def test_large_rows_are_read_a_few_at_a_time_after_chunks_of_many_small_ones() -> None:
+    small = 20_000
+    large = {"sources": [{"text": "x" * (CHUNK_TEXT // 10)}]}
+    read = 0
+
+    def rows() -> Iterator[Row]:
+        nonlocal read
+        for read in range(1, small + 201):
+            yield Row(read, "line", large if read > small else {})
+
+    ahead = [read - row.number for row, _ in in_order(works.echo, rows(), 2, patience=0.0) if row.number > small]
+    # Ten rows fill a chunk; there are at most three chunks for each of the two processes.
+    assert 0 < max(ahead) <= 2 * 3 * 10
 
 
 @pytest.mark.parametrize(

@@ -8,22 +8,24 @@ from typing import Any
 
 import pytest
 
-from tests.bench.test_evaluate import scored
+from tests.bench.test_evaluate import scored, width
 from vouching.bench.compare import compare_runs
 from vouching.errors import InputError
 
 FEW = 500
 
 
-def write_run(out: Path, rows: list[dict[str, Any]], name: str = "wice", **settings: Any) -> Path:
-    """A folder like that of a run."""
+def write_run(out: Path, rows: list[dict[str, Any]], *names: str, **settings: Any) -> Path:
+    """A folder like that of a run over sets that all have the same rows."""
     (out / "rows").mkdir(parents=True)
+    sets = names or ("wice",)
     note = {
         "settings": {"model": "x", "vouching": "1", "split": "test", "limit": None, **settings},
-        "data": {name: {"rows": len(rows), "fingerprint": "f"}},
+        "data": {name: {"rows": len(rows), "fingerprint": "f"} for name in sets},
     }
     (out / "run.json").write_text(json.dumps(note), encoding="utf-8")
-    (out / "rows" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for name in sets:
+        (out / "rows" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return out
 
 
@@ -52,6 +54,34 @@ def test_a_run_compared_with_itself_shows_no_difference(tmp_path: Path) -> None:
     assert found["mcnemar"]["p_value"] == 1.0
 
 
+def test_rows_of_one_group_are_drawn_together(tmp_path: Path) -> None:
+    rows = [scored(n, keys=[str(n)]) for n in range(40)]
+    fourfold = [row for row in rows for _ in range(4)]
+    widths: list[float] = []
+    for name, second in (("grouped", fourfold), ("alone", [{**row, "keys": []} for row in fourfold])):
+        first = [wrong(row) if int(row["id"].removeprefix("row-")) < 8 else row for row in second]
+        runs = [write_run(tmp_path / name / run, some) for run, some in (("a", first), ("b", second))]
+        widths.append(width(compare_runs(*runs, FEW)["sets"]["wice"]["balanced_accuracy"]["difference"]))
+    # Forty groups rather than 160 rows: twice as wide.
+    assert 1.5 < widths[0] / widths[1] < 2.5
+
+
+def test_all_rows_are_those_of_the_sets_that_a_run_pools(tmp_path: Path) -> None:
+    rows = [scored(n) for n in range(40)]
+    folders = [write_run(tmp_path / run, rows, "wice", "bump", "seva_truthfulqa") for run in "ab"]
+    comparison = compare_runs(*folders, FEW)
+    # seva_truthfulqa has a remark.
+    assert (len(comparison["sets"]), comparison["pooled"]["rows"]) == (3, 80)
+
+
+def test_two_different_systems_without_a_mistake_have_no_interval(tmp_path: Path) -> None:
+    rows = [scored(n) for n in range(40)]
+    other = [{**row, "score": row["score"] / 2 + 0.3} for row in rows]
+    found = compare_runs(write_run(tmp_path / "a", rows), write_run(tmp_path / "b", other), FEW)["sets"]["wice"]
+    assert found["auroc"]["difference"]["verdict"] == "no interval"
+    assert found["macro_f1"]["difference"]["verdict"] == "no difference shown"
+
+
 def test_rows_without_a_verdict_in_either_run_are_left_out_and_counted(tmp_path: Path) -> None:
     rows = [scored(n) for n in range(40)]
     failed = {**rows[0], "score": None, "label": None, "unverified": "backend: no answer"}
@@ -63,7 +93,7 @@ def test_rows_without_a_verdict_in_either_run_are_left_out_and_counted(tmp_path:
 @pytest.mark.parametrize(
     ("rows", "name", "settings", "said"),
     [
-        ([scored(n) for n in range(40)], "bump", {}, "different rows, as their wice shows"),
+        ([scored(n) for n in range(40)], "bump", {}, "only .* has wice"),
         ([scored(n) for n in range(40)], "wice", {"split": "dev"}, "different rows, as their split shows"),
         ([scored(n) for n in range(40)], "wice", {"limit": 40}, "different rows, as their limit shows"),
         ([scored(n) for n in range(39)], "wice", {}, "different rows, as their wice shows"),

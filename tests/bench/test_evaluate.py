@@ -21,10 +21,15 @@ def scored(number: int, **changes: Any) -> Scored:
     gold = bool(number % 2)
     return {
         "id": f"row-{number}", "is_response": False, "attributable": gold, "score": 0.8 if gold else 0.3, "label": gold,
-        "unverified": None, "error_types": [] if gold else ["fabrication"], "overlap": 0.5, "spans": None,
-        "structure": None, "seconds": 0.01, "part": None, "document": str(number // 2), "pair": None,
+        "unverified": None, "error_types": [] if gold else ["fabrication"], "overlap": 0.5, "length": 20,
+        "spans": None, "structure": None, "seconds": 0.01, "part": None, "keys": [str(number // 2)], "pair": None,
         "preferred": None, **changes,
     }  # fmt: skip
+
+
+def width(figure: dict[str, Any]) -> float:
+    """How wide an interval is."""
+    return figure["high"] - figure["low"]
 
 
 def noisy(number: int) -> list[Scored]:
@@ -57,6 +62,23 @@ def test_the_overlap_is_measured_on_the_same_rows_and_the_difference_has_a_verdi
     difference = figures["difference"]
     assert difference["low"] < difference["estimate"] < difference["high"]
     assert difference["verdict"] == "better"
+
+
+def test_the_length_of_the_claim_is_a_baseline_that_prefers_the_shorter() -> None:
+    # Attributable claims of 10 and 30 characters, others of 20 and 40: of four pairs, three have the shorter right.
+    rows = [scored(n, length=length) for n, length in ((1, 10), (3, 30), (2, 20), (4, 40))]
+    assert set_figures(rows, FEW)["baselines"]["claim_length"]["auroc"]["estimate"] == 0.75
+
+
+def test_two_systems_that_come_out_level_on_few_rows_show_nothing() -> None:
+    # Both rank three rows perfectly, by other scores.
+    rows = [scored(n, overlap=0.9 if n % 2 else 0.2) for n in range(3)]
+    difference = set_figures(rows, FEW)["difference"]
+    assert (difference["estimate"], difference["verdict"]) == (0.0, "no interval")
+    perfect = [scored(n, overlap=0.9 if n % 2 else 0.2) for n in range(40)]
+    assert set_figures(perfect, FEW)["difference"]["verdict"] == "no interval"
+    same = [{**row, "overlap": row["score"]} for row in noisy(40)]
+    assert set_figures(same, FEW)["difference"]["verdict"] == "no difference shown"
 
 
 def test_both_constant_labels_are_baselines() -> None:
@@ -98,9 +120,9 @@ def test_three_rows_have_figures_and_no_intervals() -> None:
     assert auroc["why_not"] == "3 groups of rows: an interval needs at least 10"
 
 
-def test_rows_of_one_document_are_drawn_together() -> None:
+def test_rows_of_one_group_are_drawn_together() -> None:
     rows = noisy(120)
-    alone = set_figures([{**row, "document": row["id"]} for row in rows], 1_000)["metrics"]["accuracy"]
+    alone = set_figures([{**row, "keys": []} for row in rows], 1_000)["metrics"]["accuracy"]
     # The same rows four times over say no more than once.
     fourfold = set_figures([row for row in rows for _ in range(4)], 1_000)["metrics"]["accuracy"]
     assert fourfold["high"] - fourfold["low"] > 0.8 * (alone["high"] - alone["low"])
@@ -134,6 +156,44 @@ def test_spans_are_summed_over_rows_beside_marking_everything() -> None:
     assert spans["f1_of_marking_everything"] == round(24 / 112, 4)
 
 
+def test_spans_of_rows_of_one_group_are_drawn_together() -> None:
+    # Each of 20 rows all right or all wrong; the same rows four times over say no more than once.
+    rows = [scored(n, keys=[str(n)], spans=[10 * (n % 2), 10, 10, 40]) for n in range(20)]
+    fourfold = [row for row in rows for _ in range(4)]
+    once, grouped = (width(set_figures(some, 1_000)["spans"]["f1"]) for some in (rows, fourfold))
+    alone = width(set_figures([{**row, "keys": []} for row in fourfold], 1_000)["spans"]["f1"])
+    assert grouped == pytest.approx(once, rel=0.1)
+    assert alone < 0.7 * grouped
+
+
+def test_pairs_of_one_group_are_drawn_together() -> None:
+    pairs = [
+        scored(
+            n, attributable=None, pair=f"p-{n}-{copy}", preferred=better, score=0.9 if better == (n % 3 > 0) else 0.1
+        )
+        for n in range(20)
+        for copy in range(4)
+        for better in (True, False)
+    ]
+    # The better row of a pair shares a key with its copies, the other has one of its own.
+    grouped = [{**row, "keys": [row["id"] if row["preferred"] else row["pair"]]} for row in pairs]
+    alone = [{**row, "keys": [row["pair"]]} for row in pairs]
+    narrow, wide = (width(set_figures(rows, 1_000)["pairs"]["pair_accuracy"]) for rows in (alone, grouped))
+    # Twenty pairs rather than eighty: twice as wide.
+    assert 1.6 * narrow < wide < 2.4 * narrow
+
+
+def test_without_labels_and_pairs_the_figure_is_the_share_judged_attributable() -> None:
+    rows = [scored(n, attributable=None, label=n % 4 > 0, keys=[]) for n in range(40)]
+    failed = scored(40, attributable=None, label=None, score=None, unverified="backend: no answer")
+    figures = set_figures([*rows, failed], 1_000)
+    share = figures["share_attributable"]
+    assert share["estimate"] == 0.75
+    assert share["low"] < 0.75 < share["high"]
+    assert figures["undefined"] == "no row has a label"
+    assert set_figures(noisy(20), FEW)["share_attributable"] is None
+
+
 def test_a_pair_is_right_if_the_preferred_row_scores_higher_and_half_right_if_level() -> None:
     scores = [(0.9, 0.1), (0.2, 0.6), (0.5, 0.5)]
     rows = [
@@ -164,6 +224,27 @@ def test_pooled_figures_take_sets_with_both_classes_and_count_each_set_the_same(
     right = sum(row["label"] == row["attributable"] for row in [*small, *large])
     assert pooled["all_rows"]["accuracy"]["estimate"] == pytest.approx(right / 80, abs=1e-4)
     assert pooled_figures({"large": large}, FEW) is None
+
+
+def test_pooled_rows_of_different_sets_that_share_a_source_are_drawn_together() -> None:
+    one, other = noisy(60), noisy(60)
+    apart = [{**row, "keys": [f"other {row['keys'][0]}"]} for row in other]
+    shared = pooled_figures({"one": one, "other": other}, 1_000)
+    separate = pooled_figures({"one": one, "other": apart}, 1_000)
+    assert shared
+    assert separate
+    # The same rows twice over say no more than once; if they were other rows, the interval would be 1 / sqrt 2 as wide.
+    assert width(shared["all_rows"]["accuracy"]) > 1.2 * width(separate["all_rows"]["accuracy"])
+    assert width(shared["mean_of_sets"]["accuracy"]) > 1.2 * width(separate["mean_of_sets"]["accuracy"])
+
+
+def test_the_mean_of_the_parts_counts_each_part_with_both_classes_the_same() -> None:
+    # Balanced accuracy 1 on ten rows, .5 on thirty that are all called Attributable; a part of one class is left out.
+    rows = [scored(n, part="small") for n in range(10)]
+    rows += [scored(n, part="large", label=True, score=0.9) for n in range(10, 40)]
+    rows += [scored(2 * n, part="one class") for n in range(20)]
+    assert set_figures(rows, FEW)["mean_balanced_accuracy"]["estimate"] == 0.75
+    assert set_figures(rows[:10], FEW)["mean_balanced_accuracy"] is None
 
 
 def test_the_reliability_curve_counts_every_row_once() -> None:

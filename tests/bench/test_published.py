@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.bench.samples import SAMPLES
+from tests.bench.samples import SAMPLES, write_rows
 from vouching.bench.catalog import DATA_SETS
 from vouching.bench.rows import BenchRow, Fault, Split
 from vouching.errors import InputError
@@ -57,6 +57,46 @@ def test_fever_takes_the_named_sentences_page_by_page() -> None:
     assert faults == [
         "paper_test.jsonl, line 4: the page 'Nowhere' of its evidence is in none of the files of pages",
         'paper_test.jsonl, line 5: its "evidence" wants sets of [annotation id, evidence id, page, sentence number]',
+    ]
+
+
+def fever_with(tmp_path: Path, evidence: object, page: str = "Beyonce\u0301") -> tuple[list[BenchRow], list[str]]:
+    """What is read of one FEVER claim with this evidence; the page has its accent as a mark of its own (NFD)."""
+    claim = {"id": 1, "label": "SUPPORTS", "claim": "Beyoncé sings.", "evidence": evidence}
+    write_rows(tmp_path / "fever" / "paper_test.jsonl", [claim])
+    write_rows(tmp_path / "fever" / "wiki-pages" / "wiki-001.jsonl", [{"id": page, "lines": "0\tShe sings .\n1\t"}])
+    return read("fever", tmp_path)
+
+
+def test_fever_finds_pages_whatever_their_normal_form(tmp_path: Path) -> None:
+    rows, faults = fever_with(tmp_path, [[[1, 1, "Beyonc\u00e9", 0]]])
+    assert faults == []
+    assert rows[0].sources == ("Beyonc\u00e9\nShe sings .",)
+    assert fever_with(tmp_path, [[[1, 1, "Beyonce\u0301", 0]]], page="Beyonc\u00e9")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        ([5], 'its "evidence" wants sets of [annotation id, evidence id, page, sentence number]'),
+        ([[5]], 'its "evidence" wants sets of [annotation id, evidence id, page, sentence number]'),
+        ([[[1, 1, "Beyoncé", 7]]], "the page 'Beyoncé' has no sentence 7, which its evidence names"),
+        ([[[1, 1, "Beyoncé", 0], [1, 2, "Beyoncé", 1]]], "the page 'Beyoncé' has no sentence 1"),
+    ],
+)
+def test_fever_evidence_that_leads_nowhere_is_a_fault(tmp_path: Path, evidence: object, said: str) -> None:
+    rows, faults = fever_with(tmp_path, evidence)
+    assert rows == []
+    assert len(faults) == 1
+    assert said in faults[0]
+
+
+def test_fever_has_a_fault_and_no_end_where_a_named_page_is_empty(tmp_path: Path) -> None:
+    claim = {"id": 1, "label": "SUPPORTS", "claim": "It is.", "evidence": [[[1, 1, "Void", 0]]]}
+    write_rows(tmp_path / "fever" / "paper_test.jsonl", [claim])
+    write_rows(tmp_path / "fever" / "wiki-pages" / "wiki-001.jsonl", [{"id": "Void", "text": "", "lines": ""}])
+    assert read("fever", tmp_path)[1] == [
+        "paper_test.jsonl, line 1: the page 'Void' has no sentence 0, which its evidence names"
     ]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.bench.samples import claim_rows, data_folder, write_rows
 from vouching.bench.catalog import chosen
+from vouching.bench.labelled import group_numbers
 from vouching.bench.run import RunOptions, RunOutcome, run_benchmark
 from vouching.errors import ConfigError, InputError
 
@@ -68,10 +69,34 @@ def test_a_run_leaves_settings_rows_figures_and_a_report(data: Path, tmp_path: P
     assert outcome.unverified == 0
 
 
-def test_rows_of_one_source_have_one_document_number(data: Path, tmp_path: Path) -> None:
-    run(data, tmp_path / "out")
-    documents = [line["document"] for line in lines_of(tmp_path / "out")]
-    assert documents == [str(place // 3) for place in range(30)]
+def test_rows_that_share_a_source_or_a_claim_are_one_group(tmp_path: Path) -> None:
+    # Three rows on each of ten sources; one more row has the claim of the first and a source of its own.
+    again = {**claim_rows(1)[0], "id": "again", "source": "Nobody knows.", "claim": " bridge 0  OPENED in 1900."}
+    data = data_folder(tmp_path / "data", wice=[*claim_rows(30), again])
+    outcome = run(data, tmp_path / "out")
+    groups = group_numbers(lines_of(tmp_path / "out")).tolist()
+    assert groups == [*(place // 3 for place in range(30)), 0]
+    assert outcome.results
+    assert outcome.results["sets"]["wice"]["groups"] == 10
+
+
+def test_sets_share_groups_by_their_texts_and_not_by_the_names_of_documents(tmp_path: Path) -> None:
+    named = [{**row, "group": "7", "bump_error_type": None} for row in claim_rows(6)]
+    other = [{**row, "claim": f"Long ago, {row['claim']}", "source": f"So: {row['source']}"} for row in named]
+    data = data_folder(tmp_path / "data", bump=named, wice=claim_rows(6), faithbench=other)
+    run(data, tmp_path / "out", "bump", "wice", "faithbench")
+    each = [lines_of(tmp_path / "out", name) for name in ("bump", "wice", "faithbench")]
+    assert group_numbers([*each[0], *each[1]]).tolist() == [0] * 12
+    assert not {key for row in each[0] for key in row["keys"]} & {key for row in each[2] for key in row["keys"]}
+
+
+def test_answers_without_labels_have_a_share_and_no_decoding_is_recorded(tmp_path: Path) -> None:
+    outcome = run(data_folder(tmp_path / "data"), tmp_path / "out", "facts_grounding")
+    assert outcome.results
+    assert outcome.results["decoding"] is None
+    assert outcome.results["sets"]["facts_grounding"]["share_attributable"]["estimate"] == 1.0
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<td>judged Attributable</td><td>1.000</td>" in page
 
 
 def test_published_figures_and_remarks_stand_beside_ours(tmp_path: Path) -> None:
@@ -143,8 +168,10 @@ def test_a_run_that_was_cut_off_is_finished_as_if_it_had_not_been(data: Path, tm
     run(data, cut, "wice", "seva_fever")
     rows = cut / "rows" / "seva_fever.jsonl"
     raw = rows.read_bytes()
-    # Half of the fourth line is left, and a later set has not begun: as after a kill.
+    # Half of the fourth line is left, and the note beside it is the first: as after a kill within a second.
     rows.write_bytes(raw[: len(b"\n".join(raw.split(b"\n")[:3])) + 20])
+    note = cut / "rows" / "seva_fever.jsonl.run.json"
+    note.write_text(json.dumps({**json.loads(note.read_text(encoding="utf-8")), "rows": 0, "digest": ""}))
     (cut / "results.json").unlink()
     run(data, cut, "wice", "seva_fever", options=RunOptions(resume=True, resamples=200))
     assert lines_of(cut, "seva_fever") == lines_of(whole, "seva_fever")

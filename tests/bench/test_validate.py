@@ -26,6 +26,14 @@ def test_a_sound_set_has_no_faults(tmp_path: Path) -> None:
     assert faults(folder, "halueval") == []
 
 
+def test_a_set_of_answers_alone_is_sound_by_the_share_judged_attributable(tmp_path: Path) -> None:
+    folder = data_folder(tmp_path)
+    # The sample's second line names no example; without it, nothing is wrong.
+    answers = folder / "facts_grounding" / "responses.jsonl"
+    answers.write_text(answers.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    assert faults(folder, "facts_grounding") == []
+
+
 def test_a_row_without_a_label_and_an_id_that_occurs_twice_are_told_with_their_place(tmp_path: Path) -> None:
     first, second, *rest = claim_rows()
     folder = data_folder(tmp_path, wice=[{**first, "label": None}, {**second, "id": rest[0]["id"]}, *rest])
@@ -38,15 +46,14 @@ def test_a_row_without_a_label_and_an_id_that_occurs_twice_are_told_with_their_p
 def test_a_set_whose_format_changed_has_a_fault_in_every_row(tmp_path: Path) -> None:
     renamed: list[dict[str, Any]] = [{"id": row["id"], "hypothesis": row["claim"]} for row in claim_rows(3)]
     told = faults(data_folder(tmp_path, wice=renamed), "wice")
-    assert len(told) == 4
+    assert len(told) == 3
     assert told[0] == 'wice.jsonl.gz, line 1: it has the fields id, hypothesis, wanted "claim" as text'
-    assert told[-1] == "the whole set: it has no row that can be used"
 
 
-def test_a_set_without_labels_or_pairs_cannot_be_measured() -> None:
-    row = BenchRow("a", "It opened.", ("It opened.",), None)
+def test_a_set_of_halves_of_pairs_cannot_be_measured() -> None:
+    row = BenchRow("a", "It opened.", ("It opened.",), None, pair="p", preferred=True)
     assert [str(fault) for fault in figure_faults([row])] == [
-        "the whole set: no figure is defined on it: it has neither labels nor pairs"
+        "the whole set: no figure is defined on it: it has neither labels nor whole pairs"
     ]
 
 

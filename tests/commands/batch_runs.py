@@ -10,9 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from vouching.cli import app
+from vouching.commands.streams import Exit
 
 PROGRAM = [sys.executable, "-m", "vouching.cli", "check"]
 SOURCE = "The bridge opened in 1973. It has two towers."
@@ -31,6 +33,29 @@ from vouching.commands.check_rows import check_rows
 sys.exit(check_rows(CheckOptions(input=sys.argv[1], output=sys.argv[2], resume=True, jobs=2), patience=0.0))
 """
 """Code for the command with two worker processes from the first row on, which it starts only in long runs."""
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "rows.jsonl", ROWS)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "out.jsonl"
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_many(tmp_path_factory.mktemp("many"))
+
+
+@pytest.fixture(scope="module")
+def expected(many: Path) -> str:
+    """What an uninterrupted run makes of the long file."""
+    output = many.with_name("expected.jsonl")
+    assert vouch("--input", many, "--output", output).exit_code == Exit.INCOMPLETE
+    return untimed(output)
 
 
 def vouch(*arguments: str | Path, stdin: str | bytes = "") -> Result:

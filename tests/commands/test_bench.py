@@ -44,7 +44,7 @@ def test_list_counts_what_is_here_and_says_how_to_get_the_rest(data: Path) -> No
     about, counts = result.stdout.partition("wice: ")[2].splitlines()[:2]
     assert about.endswith("ODC-BY")
     # 30 rows, three on each of 10 sources, half of them right.
-    assert counts.split() == ["test", "30", "rows", "10", "documents", "50%", "attributable"]
+    assert counts.split() == ["test", "30", "rows", "10", "groups", "50%", "attributable"]
     assert "broken slice" in result.stdout
     assert "llm_aggrefact: generated claims" in result.stdout.partition("Not here:")[2]
 
@@ -75,6 +75,22 @@ def test_run_prints_the_figures_with_their_remarks_and_where_everything_is(data:
     assert "seva_truthfulqa *" in result.stdout
     assert "* seva_truthfulqa: broken slice" in result.stdout.replace("\n", " ")
     assert json.loads((out / "results.json").read_text(encoding="utf-8"))["sets"]["wice"]["rows"] == 30
+
+
+def test_a_set_without_an_auroc_says_why_and_what_it_has_instead(tmp_path: Path) -> None:
+    one_class = [row for row in claim_rows(48) if row["label"] == "Attributable"]
+    folder = data_folder(tmp_path / "data", wice=one_class)
+    result = bench("run", "wice", "facts_grounding", "--out", tmp_path / "out", data=folder, columns=200)
+    assert "wice: one class only: all 24 rows are Attributable" in result.stdout
+    assert "facts_grounding: no row has a label.\nfacts_grounding: judged Attributable 1.000." in result.stdout
+
+
+def test_wide_terminals_show_the_length_of_the_claim_as_a_rival(data: Path, tmp_path: Path) -> None:
+    result = bench("run", "wice", "--out", tmp_path / "out", data=data, columns=140)
+    header, row = (line.split() for line in result.stdout.splitlines()[:2])
+    assert "length" in header
+    # Right and wrong claims are equally long.
+    assert row.count("0.500") >= 1
 
 
 def test_run_fits_on_80_columns(data: Path, tmp_path: Path) -> None:
@@ -141,3 +157,38 @@ def test_without_a_subcommand_the_help_is_shown() -> None:
     result = bench()
     assert result.exit_code == 0
     assert "compare" in result.stdout
+
+
+def test_a_file_that_cannot_be_read_spoils_only_its_own_set(data: Path) -> None:
+    (data / "attribution/test/wice.jsonl.gz").write_text("no gzip", encoding="utf-8")
+    listed, validated = bench("list", data=data), bench("validate", data=data)
+    assert listed.exit_code == 0
+    assert "vouch: wice, test: " in listed.stderr
+    assert "seva_truthfulqa: " in listed.stdout.partition("Not here:")[0]
+    assert validated.exit_code == 3
+    assert "wice, test: faults: 1" in validated.stdout
+    assert "seva_truthfulqa, test: " in validated.stdout
+
+
+def test_a_quick_look_tells_all_rows_that_cannot_be_used(data: Path, tmp_path: Path) -> None:
+    rows = claim_rows(30)
+    del rows[3]["label"], rows[20]["claim"]
+    folder = data_folder(tmp_path / "broken", wice=rows)
+    ended = bench("run", "wice", "--limit", "5", "--out", str(tmp_path / "run"), data=folder)
+    assert ended.exit_code == 3
+    assert "line 4" in ended.stderr
+    assert "line 21" in ended.stderr
+    assert "A quick look: at most 5 rows" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+
+
+def test_data_sets_are_looked_for_one_folder_up_only_in_words(data: Path) -> None:
+    ended = bench("run", "wice", "--out", "run", data=data / "attribution")
+    assert ended.exit_code == 2
+    assert f"wanted the folder above it: {data}" in ended.stderr
+
+
+def test_runs_of_other_sets_are_not_compared(data: Path, tmp_path: Path) -> None:
+    one, other = str(tmp_path / "one"), str(tmp_path / "other")
+    bench("run", "wice", "--out", one, data=data)
+    bench("run", "seva_truthfulqa", "--out", other, data=data)
+    assert f"only {one} has wice" in bench("compare", one, other).stderr

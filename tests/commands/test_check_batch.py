@@ -17,46 +17,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.commands.batch_runs import (
-    MANY,
-    ROWS,
-    SOURCE,
-    ended,
-    lines_of,
-    resumed,
-    untimed,
-    vouch,
-    write_jsonl,
-    write_many,
-)
+from tests.commands import batch_runs
+from tests.commands.batch_runs import MANY, ROWS, SOURCE, lines_of, resumed, untimed, vouch, write_jsonl
 from vouching import Report, Unverified, Verdict
 from vouching.batch.rows import Row
 from vouching.commands.check_rows import CheckWork, look
 from vouching.commands.streams import Exit
 from vouching.types.serial import from_json
 
-
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
-    return write_jsonl(tmp_path / "rows.jsonl", ROWS)
-
-
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    return tmp_path / "out.jsonl"
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_many(tmp_path_factory.mktemp("many"))
-
-
-@pytest.fixture(scope="module")
-def expected(many: Path) -> str:
-    """What an uninterrupted run makes of the long file."""
-    output = many.with_name("expected.jsonl")
-    assert ended("--input", many, "--output", output)[0] == Exit.INCOMPLETE
-    return untimed(output)
+rows, output = batch_runs.rows, batch_runs.output
+many, expected = batch_runs.many, batch_runs.expected
 
 
 # What it writes
@@ -157,6 +127,26 @@ def test_the_report_shows_the_claims_with_their_sources(rows: Path, output: Path
     assert "It has two towers." in page.read_text(encoding="utf-8")
 
 
+def test_the_report_of_a_run_that_stopped_early_has_the_finished_rows(rows: Path, output: Path, tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    write_jsonl(rows, [ROWS[1], {}, ROWS[3]])
+    assert vouch("--input", rows, "--output", output, "--stop-on-error", "--report", page).exit_code == 3
+    shown = page.read_text(encoding="utf-8")
+    assert "Change 1937 to 1973." in shown
+    assert "and more" in ROWS[3]["claim"]
+    assert "and more" not in shown
+
+
+def test_a_report_that_cannot_be_written_takes_nothing_from_the_verdicts(
+    rows: Path, output: Path, tmp_path: Path
+) -> None:
+    # A name of 255 bytes is allowed; the file that is written before it takes its name has a longer one.
+    result = vouch("--input", rows, "--output", output, "--report", tmp_path / f"{'r' * 250}.html")
+    assert result.exit_code == 3
+    assert "the verdicts are written, the report is not: " in result.stderr
+    assert len(output.read_text(encoding="utf-8").splitlines()) == len(ROWS)
+
+
 # Rows that cannot be used
 
 BROKEN = [
@@ -169,6 +159,11 @@ BROKEN = [
     ('{"id": "x", "claim": "a", "source": 3}', "line 2: source 1 is of type int"),
     ('{"id": "x", "claim": " ", "source": "a"}', "line 2: the claim is empty"),
     ('{"id": "x", "claim": "a", "response": "b", "source": "c"}', 'line 2: it has both "claim" and "response"'),
+    (
+        '{"id": "x", "claim": "a", "source": "b", "sources": ["c"]}',
+        'line 2: it has both "sources" and "source", wanted',
+    ),
+    ('{"id": "x", "claim": "a", "docs": "b", "context": "c"}', 'line 2: it has both "context" and "docs", wanted one'),
     ('{"id": "\\ud800", "claim": "a", "source": "c"}', "line 2: the id has a lone surrogate"),
     ('{"id": "x", "response": "a b.", "question": 3, "source": "c"}', "line 2: the question is of type int"),
 ]
@@ -272,6 +267,9 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
     write_jsonl(rows, [{**row, "source": "Something else."} for row in ROWS])
     assert "was made from other rows" in refused(*given, "--resume")
     assert output.read_bytes() == raw
+    write_jsonl(rows, ROWS)
+    output.write_bytes(raw[: raw.index(b"\n") + 1])
+    assert "has only 1 of the 4 lines that were written to it" in refused(*given, "--resume")
 
 
 @pytest.mark.parametrize(

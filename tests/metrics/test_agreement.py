@@ -79,7 +79,9 @@ def test_spans_that_cannot_be_are_named_by_row() -> None:
     for spans in ([(5, 3)], [(-1, 3)]):
         with pytest.raises(InputError, match="row 2: span offsets must satisfy 0 <= start <= end"):
             m.span_counts([[], spans], [[], []])
-    with pytest.raises(InputError, match="wanted the same rows"):
-        m.span_counts([[]], [[], []])
+    with pytest.raises(InputError, match="predicted has 2 rows, gold 1: they must describe the same rows"):
+        m.span_scores([[]], [[], []])
+    with pytest.raises(InputError, match="tokens has 0 rows, gold 1"):
+        m.token_counts([[]], [[]], [])
     with pytest.raises(InputError, match=r"shape \(N, 3\)"):
         m.span_f1([1, 2, 3])

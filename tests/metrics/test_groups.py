@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,9 +44,10 @@ def test_a_long_chain_is_one_document() -> None:
     assert set(document_numbers((n, n + 1) for n in range(100_000)).tolist()) == {0}
 
 
-def test_a_bare_string_is_refused_instead_of_being_taken_apart() -> None:
-    with pytest.raises(InputError, match="row 2: the keys are one string"):
-        document_numbers([["text"], "text"])
+@pytest.mark.parametrize("keys", ["text", b"text", 7, np.int64(7), None, {"source": "text"}])
+def test_what_is_no_collection_of_keys_is_refused_instead_of_being_taken_apart(keys: Any) -> None:
+    with pytest.raises(InputError, match=f"row 2: the keys are of type {type(keys).__name__}, wanted a collection"):
+        document_numbers([["text"], keys])
 
 
 def test_no_rows_have_no_numbers() -> None:

@@ -254,7 +254,7 @@ def test_settings_out_of_range_are_refused(options: dict[str, float]) -> None:
 def test_no_rows_and_ill_shaped_statistics_are_refused() -> None:
     with pytest.raises(InputError, match="groups must be a number of rows or one group per row"):
         m.bca(partial(m.mean, [1.0]), groups=0)
-    with pytest.raises(InputError, match=r"weights must have shape \(..., 20\)"):
+    with pytest.raises(InputError, match=r"fails on the 21 rows of groups: weights must have shape \(..., 20\)"):
         m.bca(partial(m.mean, np.arange(20.0)), groups=21)
     with pytest.raises(InputError, match="a statistic must map weights"):
         m.bca(lambda weights: weights, groups=20)

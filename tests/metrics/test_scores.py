@@ -119,6 +119,13 @@ def test_an_error_type_outside_the_taxonomy_is_refused() -> None:
         m.error_type_distribution(["typo"])
 
 
+@pytest.mark.parametrize("dtype", [int, np.int8, np.uint64])
+def test_zeros_and_ones_are_taken_as_booleans(dtype: type) -> None:
+    truth, predicted = [True, True, False, False], [True, False, False, False]
+    assert m.macro_f1(np.array(truth, dtype), np.array(predicted, dtype)) == m.macro_f1(truth, predicted)
+    assert m.predicted_na_rate(np.array(predicted, dtype)) == m.predicted_na_rate(predicted)
+
+
 @pytest.mark.parametrize(
     ("truth", "scores", "message"),
     [
@@ -128,7 +135,9 @@ def test_an_error_type_outside_the_taxonomy_is_refused() -> None:
         ([True, False], [np.inf, np.nan], "row 1 has inf"),
         ([True, False], ["0.1", "0.2"], "scores must be numbers"),
         ([True, False], [0.1, None], "scores must be numbers"),
-        ([1, 0], [0.1, 0.2], "truth must be booleans"),
+        ([1.0, 0.0], [0.1, 0.2], "truth must be booleans"),
+        ([1, 2], [0.1, 0.2], "truth must be booleans, or 0 and 1 .* row 2 has 2"),
+        ([-1, 1], [0.1, 0.2], "row 1 has -1"),
         (["Attributable", "Attributable"], [0.1, 0.2], "truth must be booleans"),
         ([[True, False]], [0.1, 0.2], "one value per row"),
     ],

@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from vouching.types import Claim, Source, Unverified
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
+WIDTHS = (380, 820, 1440)
+"""Of frames: a window is never narrower than 500 pixels."""
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser found: none of {', '.join(NAMES)}")
 
 ATTACK = (
@@ -156,10 +159,18 @@ def test_a_click_shows_the_claim_and_the_theme_button_turns_the_page_dark(tmp_pa
 def test_nothing_is_wider_than_the_window_at_any_width(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     source = Source("x" * 3000, "y" * 300)
-    write_report(path, [Entry(wrong_year(), (source,)), Entry(report())], title="z" * 300)
+    long_name = "University of Kansas at Lawrence " * 4
+    verdict = wrong_year()
+    parts = tuple(replace(part, source_span=replace(part.source_span, source_id=long_name))
+                  for part in verdict.evidence_alignment if part.source_span)  # fmt: skip
+    named_long = Entry(replace(verdict, evidence_alignment=parts), (Source(SOURCE, long_name), source))
+    write_report(path, [named_long, Entry(report())], title="z" * 300)
     tell = """<script>
       const root = document.documentElement;
-      parent.postMessage([innerWidth, root.clientWidth < root.scrollWidth], "*");
+      const card = document.querySelector("#claim-1").getBoundingClientRect();
+      const places = [...document.querySelectorAll("#claim-1 .place")].map((place) => place.getBoundingClientRect());
+      const wide = root.clientWidth < root.scrollWidth || places.some((place) => place.right > card.right);
+      parent.postMessage([innerWidth, places.length && wide], "*");
     </script>"""
     (tmp_path / "framed.html").write_text(without_policy(path).replace("</body>", f"{tell}</body>"), encoding="utf-8")
     listen = """<script>
@@ -169,12 +180,10 @@ def test_nothing_is_wider_than_the_window_at_any_width(tmp_path: Path) -> None:
         document.body.dataset.seen = JSON.stringify(seen);
       });
     </script>"""
-    # A window is never narrower than 500 pixels, a frame can be.
-    sizes = (380, 820, 1440)
-    frames = "".join(f'<iframe src="framed.html#claim-1" width="{width}" height="800"></iframe>' for width in sizes)
+    frames = "".join(f'<iframe src="framed.html#claim-1" width="{width}" height="800"></iframe>' for width in WIDTHS)
     (tmp_path / "frames.html").write_text(f"<body>{listen}{frames}</body>", encoding="utf-8")
     seen = json.loads(seen_by(loaded(tmp_path / "frames.html")))
-    assert sorted(seen) == [[width, False] for width in sizes]
+    assert sorted(seen) == [[width, False] for width in WIDTHS]
 
 
 def test_the_response_reads_as_it_was_written(tmp_path: Path) -> None:
@@ -186,3 +195,19 @@ def test_the_response_reads_as_it_was_written(tmp_path: Path) -> None:
       seen.text = copy.textContent;
     """
     assert after(path, script)["text"] == RESPONSE
+
+
+def test_a_single_claim_is_read_without_a_list_and_its_evidence_is_lit(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(path, Entry(wrong_year(), Source(SOURCE, "bridge.txt")))
+    script = """
+      const edges = (selector) => document.querySelector(selector).getBoundingClientRect();
+      seen.lit = [...document.querySelectorAll("[data-lit]")].map((mark) => mark.textContent);
+      seen.filled = [edges(".finding").left, edges(".text").right].map((x) => Math.round(x - edges("h1").left));
+      seen.width = Math.round(edges("h1").width);
+      seen.place = document.querySelector("a.place").textContent;
+    """
+    seen = after(path, script)
+    assert (seen["lit"], seen["place"]) == (["The bridge was opened", "1973"], "bridge.txt:0-21")
+    # The finding and its source together reach from edge to edge.
+    assert seen["filled"] == [0, seen["width"]]

@@ -3,7 +3,7 @@
 A line is finished when it ends in a newline. Killed at any moment, the file holds finished lines and at most the
 beginning of one more, which is cut off on resumption. The note, ``<output>.run.json``, holds the settings and a digest
 of the rows that were done when it was last written, at most a second ago; it stays when the batch is finished, so that
-resuming then finds nothing to do. Left out: compressed output, and outlasting a power cut (nothing is forced to disk).
+resuming then finds nothing to do. Left out: compressed output, and comparing rows that were done after the last note.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ NOTE_SECONDS = 1.0
 """How old the note may grow."""
 OUTPUT_ENDING = ".jsonl"
 """How the name of a regular output ends."""
-_BLOCK = 1 << 16
 Settings = Mapping[str, str | float | bool | None]
 
 
@@ -37,7 +36,7 @@ class Note:
     settings: Settings
     """What made the lines; it must be the same again."""
     rows: int = 0
-    """How many rows were finished when the note was written; the output may have more."""
+    """How many rows were finished when the note was written; the output may have more, never fewer."""
     digest: str = ""
     """Digest of these rows of the input."""
 
@@ -87,10 +86,26 @@ class Journal:
             self._file.close()
 
     def finished(self) -> Iterator[bytes]:
-        """The lines that an earlier run finished, in order."""
-        if self._path is not None:
-            with self._path.open("rb") as lines:
-                yield from lines
+        """The lines that an earlier run finished, in order; at their end, what follows the last of them is cut off.
+
+        Raises:
+            InputError: there are fewer than the note counts.
+        """
+        if self._path is None:
+            return
+        lines = end = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                lines, end = lines + 1, end + len(line)
+                yield line
+        if lines < self._note.rows:
+            raise InputError(
+                f"{self._path} has only {lines:,} of the {self._note.rows:,} lines that were written to it, so "
+                "the rows cannot be compared: name another output"
+            )
+        self._file.truncate(end)
 
     def confirm(self, row: Row) -> None:
         """Count ``row`` as the one that the next finished line belongs to.
@@ -128,6 +143,8 @@ class Journal:
         self._digest.update(json.dumps([row.fields, row.problem], default=str).encode())
 
     def _write_note(self, path: Path) -> None:
+        # A power cut must not leave a note that counts lines which never reached the disk.
+        os.fsync(self._file.fileno())
         self._note = Note(self._note.settings, self.rows, self._digest.hexdigest())
         self._note.write(_note_path(path))
         self._noted_at, self._unnoted = time.monotonic(), False
@@ -139,7 +156,8 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
     Args:
         path: the file.
         settings: what makes the lines; an output that was made by others is not resumed.
-        resume: whether to keep the lines that are there and add the rest.
+        resume: whether to keep the lines that are there and add the rest; read them all with
+            :meth:`Journal.finished` before that.
 
     Raises:
         InputError: a folder, another ending than .jsonl, a file that may not be written or is being written, finished
@@ -169,7 +187,6 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
             note.write(_note_path(place))
         elif resume:
             note = _same_note(place, settings)
-            _cut_torn_line(file)
         else:
             raise InputError(f"{path} is not empty: finish it with --resume, or name another output")
     except OSError as error:
@@ -240,20 +257,6 @@ def _same_note(path: Path, settings: Settings) -> Note:
                 "again, or another output"
             )
     return note
-
-
-def _cut_torn_line(file: IO[bytes]) -> None:
-    """Cut off what follows the last newline: the beginning of a line that was never finished."""
-    end = file.seek(0, os.SEEK_END)
-    while end:
-        start = max(0, end - _BLOCK)
-        file.seek(start)
-        newline = file.read(end - start).rfind(b"\n")
-        if newline >= 0:
-            end = start + newline + 1
-            break
-        end = start
-    file.truncate(end)
 
 
 def _write_all(file: IO[bytes], data: bytes) -> None:

@@ -1,7 +1,7 @@
 """Work on rows, in this process or in several, with the results in the order of the rows.
 
-Only a few chunks of rows are under way at a time, so memory does not grow with their number; results that are ready
-wait for those before them. Left out: more than one machine.
+Only a few chunks of rows are under way at a time, and a chunk holds little text, so memory does not grow with the
+input; results that are ready wait for those before them. Left out: more than one machine.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import chain
 from queue import SimpleQueue
+from typing import cast
 
 from vouching.batch.rows import Row
 from vouching.batch.worker import Answer, Work, Worker, WorkFactory, line_of
@@ -22,7 +23,9 @@ PATIENCE = 1.0
 CHUNK_SECONDS = 0.1
 """How long a chunk should take: long beside the passing on of its rows, short beside the wait for a result."""
 MOST_ROWS = 1_000
-"""Rows in a chunk at most; the first has one, as rows may be large."""
+"""Rows in a chunk at most; the first has one, as rows may be slow."""
+CHUNK_TEXT = 1_000_000
+"""Characters of text from which a chunk takes no further row, so that large rows do not fill the memory."""
 _CHUNKS_PER_WORKER = 3
 
 
@@ -90,7 +93,7 @@ class _Workers:
         asked: deque[tuple[list[Row], Future[Answer]]] = deque()
         while True:
             while len(asked) < _CHUNKS_PER_WORKER * len(self._workers):
-                chunk = [*islice(rows, self._chunk_rows)]
+                chunk = self._chunk(rows)
                 if not chunk:
                     break
                 asked.append((chunk, self._threads.submit(self._ask, chunk)))
@@ -98,6 +101,15 @@ class _Workers:
                 break
             chunk, answer = asked.popleft()
             yield from zip(chunk, answer.result().lines, strict=True)
+
+    def _chunk(self, rows: Iterator[Row]) -> list[Row]:
+        """The next rows, as many as one worker should get at a time; empty at the end."""
+        chunk: list[Row] = []
+        text = 0
+        while len(chunk) < self._chunk_rows and text < CHUNK_TEXT and (row := next(rows, None)) is not None:
+            chunk.append(row)
+            text += _text_size([row.fields, row.problem])
+        return chunk
 
     def _ask(self, chunk: list[Row]) -> Answer:
         # There are as many threads as workers, so one is always idle.
@@ -109,3 +121,14 @@ class _Workers:
         fitting = round(len(chunk) * CHUNK_SECONDS / max(answer.seconds, 1e-6))
         self._chunk_rows = max(1, min(fitting, 2 * len(chunk), MOST_ROWS))
         return answer
+
+
+def _text_size(value: object) -> int:
+    """Characters of the texts in a value, and one for anything else in it."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(_text_size(part) for pair in cast("dict[object, object]", value).items() for part in pair)
+    if isinstance(value, list | tuple):
+        return sum(map(_text_size, cast("Iterable[object]", value)))
+    return 1

@@ -230,7 +230,7 @@ def read_json(text: str) -> object:
     """
     too_deep = ValueError(f"it is nested more than {_DEEPEST} levels deep")
     try:
-        value: object = json.loads(text, object_pairs_hook=_object)
+        value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:
@@ -255,3 +255,10 @@ def _object(pairs: list[tuple[str, Any]]) -> Fields:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r} occurs twice in an object")
     return fields
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python reads some thousands of digits, as their time grows with the square of their number
+        raise ValueError(f"it has a number of {len(digits):,} digits: put it in quotes, as a text") from None

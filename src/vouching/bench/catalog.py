@@ -104,6 +104,28 @@ _BROKEN = "broken slice: nearly every Attributable claim is a bare question, and
 _PAGES = "fever/wiki-pages/wiki-*.jsonl"
 _SUMMEDITS = ("ectsum", "podcast", "qmsumm", "sales_call", "sales_email", "scitldr")
 
+_NLI = {
+    "add_one_rte": "Pavlick and Callison-Burch 2016", "ambient": "Liu et al. 2023", "cad_snli": "Kaushik et al. 2020",
+    "entailmentbank_steps_pos": "Dalvi et al. 2021", "equate": "Ravichander et al. 2019",
+    "evidence_inference_v2": "DeYoung et al. 2020", "fever_nli_dev": "Nie et al. 2019",
+    "help_and_or": "Yanaka et al. 2019",
+    "mnli_dev_matched": "Williams et al. 2018", "mnli_dev_mismatched": "Williams et al. 2018",
+    "mnli_train_taxinli": "Joshi et al. 2020", "negation_nli": "Hossain et al. 2020",
+    "paws_wiki_en_dev": "Zhang et al. 2019", "sam_nli": "samples of Wikipedia", "scitail_dev_test": "Khot et al. 2018",
+    "snli_dev_test": "Bowman et al. 2015", "snli_train_20k": "Bowman et al. 2015",
+    "sra_semeval13": "Dzikovska et al. 2013", "tracie_train": "Zhou et al. 2021",
+}  # fmt: skip
+_NLI_UNCLEAR = {"control": "no source stated", "lingnli": "Parrish et al. 2021", "mpe": "Lai et al. 2017",
+                "rte_glue": "Dagan et al. 2005 to 2009"}  # fmt: skip
+
+
+def _entailment(name: str, origin: str, folder: str) -> DataSet:
+    """A set of entailment pairs; all of it is for training."""
+    licence = "see the authors" if folder == "nli" else "none stated: for experiments only"
+    files: dict[Split, tuple[str, ...]] = {"train": (f"attribution/{folder}/{name}.jsonl.gz",)}
+    return DataSet(name, "pairs of sentences, judged for entailment", origin, licence, files, _by_label)
+
+
 _OWN = (
     _own("attributionbench", "dev test", "answers of models and people with the page they cite", "Li et al. 2024",
          "none stated", partial(attribution.claims, part="group")),
@@ -115,8 +137,8 @@ _OWN = (
          "Schuster et al. 2019", "CC BY-SA 3.0"),
     _own("fool_me_twice", "train test", "claims written by players to fool others", "Eisenschlos et al. 2021",
          "see the authors"),
-    _own("healthver", "dev test", "claims on COVID-19 with sentences of papers", "Sarrouti et al. 2021", "none stated",
-         _by_label),
+    _own("healthver", "dev test", "claims on COVID-19 with sentences of papers; 375 sources are in both dev and test",
+         "Sarrouti et al. 2021", "none stated", _by_label),
     _own("ragtruth", "test", "responses of six models with marked hallucinations", "RAGTruth, Niu et al. 2024", "MIT",
          attribution.responses),
     _own("seva_fever", "test", "SEVA's slice of FEVER", "SEVA's release", "see the authors"),
@@ -187,7 +209,12 @@ _THEIRS = (
     ),
 )  # fmt: skip
 
-DATA_SETS: dict[str, DataSet] = {data_set.name: data_set for data_set in (*_OWN, *_THEIRS)}
+_PAIRS = (
+    *(_entailment(name, origin, "nli") for name, origin in _NLI.items()),
+    *(_entailment(name, origin, "nli_unclear") for name, origin in _NLI_UNCLEAR.items()),
+)
+
+DATA_SETS: dict[str, DataSet] = {data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS)}
 """Every set, by name."""
 
 
@@ -203,6 +230,8 @@ def data_folder() -> Path:
     folder = Path(named).expanduser()
     if not folder.is_dir():
         raise ConfigError(f"VOUCH_DATA is {named}, which is no folder: let it name the folder with the data sets")
+    if folder.name == "attribution" and not (folder / "attribution").is_dir():
+        raise ConfigError(f"VOUCH_DATA is {named}, wanted the folder above it: {folder.parent}")
     return folder
 
 

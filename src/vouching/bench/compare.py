@@ -1,6 +1,6 @@
 """Two runs on the same rows: is one better, and could that be luck?
 
-Differences are those of the second run against the first, with paired BCa intervals over documents, and an exact
+Differences are those of the second run against the first, with paired BCa intervals over groups of rows, and an exact
 McNemar test of which rows only one of them gets right. Rows that either run has no verdict on are left out and counted.
 Left out: corrections for comparing many sets; among ten equal sets, luck alone shows a difference in four runs of ten.
 """
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from vouching import metrics
+from vouching.bench.catalog import DATA_SETS
 from vouching.bench.folder import RUN, Record, read_record, read_scored
 from vouching.bench.intervals import RESAMPLES, intervals, verdict_of
-from vouching.bench.labelled import Labelled, joined, labelled
+from vouching.bench.labelled import Labelled, labelled
 from vouching.bench.score import Scored
 from vouching.errors import InputError
 from vouching.metrics.intervals import Statistic
@@ -28,7 +29,7 @@ COMPARED = ("auroc", "macro_f1", "balanced_accuracy")
 
 
 def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
-    """Compare two runs set by set, and on all rows together.
+    """Compare two runs set by set, and on all rows together of the sets that a run pools, too.
 
     Args:
         first: the folder of a run.
@@ -36,7 +37,8 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
         resamples: of the bootstrap.
 
     Returns:
-        first and second (their settings), sets and pooled (None with fewer than two sets). Each comparison has rows,
+        first and second (their settings), sets and pooled (of sets with both classes and without a remark; None with
+        fewer than two). Each comparison has rows,
         left_out, for each metric first, second and difference with its verdict, and mcnemar.
 
     Raises:
@@ -46,7 +48,8 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
     names = _same_data(runs, first, second)
     both = {name: _paired(name, read_scored(first, name), read_scored(second, name)) for name in names}
     measured = {name: pair for name in names if (pair := _arrays(both[name])) is not None}
-    together = [joined([pair[run] for pair in measured.values()]) for run in (0, 1)] if len(measured) > 1 else None
+    pooled = [name for name, pair in measured.items() if pair[0].both_classes and not _remark(name)]
+    together = _arrays([pair for name in pooled for pair in both[name]]) if len(pooled) > 1 else None
     return {
         "first": runs[0]["settings"],
         "second": runs[1]["settings"],
@@ -54,7 +57,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
             name: {"left_out": _without_verdict(both[name]), **_comparison(*pair, resamples)}
             for name, pair in measured.items()
         },
-        "pooled": _comparison(together[0], together[1], resamples) if together else None,
+        "pooled": _comparison(*together, resamples) if together else None,
     }
 
 
@@ -65,12 +68,18 @@ def _same_data(runs: Sequence[Record], first: Path, second: Path) -> list[str]:
     except (KeyError, TypeError):
         raise InputError(f"{first} or {second} has a damaged {RUN}: run it again") from None
     for name in {**data, **others}:
+        if name not in data or name not in others:
+            raise InputError(f"only {first if name in data else second} has {name}: compare runs of the same sets")
         if data.get(name) != others.get(name):
             raise InputError(
                 f"{first} and {second} are on different rows, as their {name} shows: compare runs of the same sets, "
                 "split and limit"
             )
     return [*runs[0]["data"]]
+
+
+def _remark(name: str) -> str:
+    return DATA_SETS[name].remark if name in DATA_SETS else ""
 
 
 def _drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,15 +124,17 @@ def _difference(first: Statistic, second: Statistic) -> Statistic:
 
 def _comparison(first: Labelled, second: Labelled, resamples: int) -> Record:
     one, other = _statistics(first), _statistics(second)
-    found = intervals({name: _difference(one[name], other[name]) for name in COMPARED}, first.document, resamples)
+    found = intervals({name: _difference(one[name], other[name]) for name in COMPARED}, first.group, resamples)
     ones = np.ones((1, len(first.gold)))
+    equal = {name: np.array_equal(first.label, second.label) for name in COMPARED}
+    equal["auroc"] = np.array_equal(first.score, second.score)
     values = {name: {"first": float(one[name](ones)[0]), "second": float(other[name](ones)[0])} for name in COMPARED}
     return {
         "rows": len(first.gold),
         **{
             name: {
                 **{run: None if np.isnan(value) else round(value, 4) for run, value in values[name].items()},
-                "difference": {**found[name], "verdict": verdict_of(found[name])},
+                "difference": {**found[name], "verdict": verdict_of(found[name], equal[name])},
             }
             for name in COMPARED
         },

@@ -12,11 +12,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouching import metrics
 from vouching.bench.intervals import RESAMPLES, Figure, figure, intervals, plain, verdict_of
-from vouching.bench.labelled import Labelled, joined, labelled
+from vouching.bench.labelled import Labelled, group_numbers, labelled
 from vouching.bench.score import NO_CLAIM, Scored
 from vouching.bench.structure import MEASURES
 from vouching.metrics import Interval
@@ -47,10 +46,11 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
         resamples: of the bootstrap; 0 leaves the intervals out.
 
     Returns:
-        rows, documents, attributable (share of the labelled rows), unverified (count), no_claim (count), metrics,
-        undefined, predicted_na_rate, baselines, difference, as_authors, confusion_matrix, error_types, spans, pairs,
-        structure, parts, seconds, rows_per_second. What the rows do not allow is None. The score of a response is no
-        probability, so calibration and coverage are of claims only.
+        rows, groups (count), attributable (share of the labelled rows), unverified (count), no_claim (count), metrics,
+        undefined, predicted_na_rate, share_attributable (as judged; of sets without labels and pairs), baselines,
+        difference, as_authors, confusion_matrix, error_types, spans, pairs, structure, parts, mean_balanced_accuracy
+        (mean of the parts with both classes), seconds, rows_per_second. What the rows do not allow is None. The score
+        of a response is no probability, so calibration and coverage are of claims only.
     """
     arrays = labelled(rows)
     seconds = sum(row["seconds"] for row in rows)
@@ -58,8 +58,9 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
     return {
         **_counts(rows),
         "metrics": _metrics(arrays, resamples) if arrays else None,
-        "undefined": metrics.why_undefined(arrays.gold, arrays.label) if arrays else "no row has a label and a verdict",
+        "undefined": _why_undefined(rows, arrays),
         "predicted_na_rate": plain(metrics.predicted_na_rate(_labels(rows))) if _labels(rows) else None,
+        "share_attributable": _share_attributable(rows, resamples),
         **(_against_baselines(arrays, resamples) if arrays else {"baselines": None, "difference": None}),
         "as_authors": _as_authors(rows),
         "confusion_matrix": _confusion(arrays) if arrays else None,
@@ -68,6 +69,7 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
         "pairs": _pairs(rows, resamples),
         "structure": _structure(rows),
         "parts": _parts(rows, resamples),
+        "mean_balanced_accuracy": _mean_balanced_accuracy(rows, resamples),
         "seconds": round(seconds, 2),
         "rows_per_second": round(len(rows) / seconds, 1) if seconds else None,
     }
@@ -106,23 +108,23 @@ def set_curves(rows: Sequence[Scored]) -> dict[str, list[list[float]]]:
 def pooled_figures(sets: Mapping[str, Sequence[Scored]], resamples: int = RESAMPLES) -> dict[str, Any] | None:
     """Figures over several sets: of all rows together, and the mean over the sets, in which each counts the same.
 
-    Sets with one class only are left out of both, as AUROC is not defined there. The AUROC of all rows together also
-    compares claims of different sets with each other.
+    Rows of different sets that share a source or a claim are drawn together, too. Sets with one class only are left out
+    of both, as AUROC is not defined there. The AUROC of all rows together also compares claims of different sets with
+    each other.
 
     Returns:
         sets (names), rows, all_rows and mean_of_sets (metrics by name); None with fewer than two such sets.
     """
-    each = {name: arrays for name, rows in sets.items() if (arrays := labelled(rows)) and 0 < arrays.gold.mean() < 1}
-    if len(each) < 2:
+    names, each, together = _both_classes(sets)
+    if together is None:
         return None
-    together = joined([*each.values()])
-    places = np.split(np.arange(len(together.gold)), np.cumsum([len(arrays.gold) for arrays in each.values()])[:-1])
     measures = _main_statistics(together)
-    means = {name: _mean_of([_main_statistics(arrays)[name] for arrays in each.values()], places) for name in measures}
+    sizes = [len(arrays.gold) for arrays in each]
+    means = {name: _mean_of([_main_statistics(arrays)[name] for arrays in each], sizes) for name in measures}
     both = {**{f"all {k}": v for k, v in measures.items()}, **{f"mean {k}": v for k, v in means.items()}}
-    found = intervals(both, together.document, resamples)
+    found = intervals(both, together.group, resamples)
     return {
-        "sets": [*each],
+        "sets": names,
         "rows": len(together.gold),
         "all_rows": {name: found[f"all {name}"] for name in measures},
         "mean_of_sets": {name: found[f"mean {name}"] for name in measures},
@@ -133,7 +135,7 @@ def _counts(rows: Sequence[Scored]) -> dict[str, Any]:
     gold = [row["attributable"] for row in rows if row["attributable"] is not None]
     return {
         "rows": len(rows),
-        "documents": len({row["document"] for row in rows}),
+        "groups": len(set(group_numbers(rows).tolist())),
         "attributable": round(sum(gold) / len(gold), 4) if gold else None,
         "unlabelled": len(rows) - len(gold),
         "unverified": sum(row["score"] is None and row["unverified"] != NO_CLAIM for row in rows),
@@ -145,6 +147,7 @@ def _main_statistics(arrays: Labelled) -> dict[str, Statistic]:
     return {
         "auroc": partial(metrics.auroc, arrays.gold, arrays.score),
         "overlap_auroc": partial(metrics.auroc, arrays.gold, arrays.overlap),
+        "length_auroc": partial(metrics.auroc, arrays.gold, arrays.brevity),
         "difference": _difference(arrays),
         "macro_f1": partial(metrics.macro_f1, arrays.gold, arrays.label),
         "balanced_accuracy": partial(metrics.balanced_accuracy, arrays.gold, arrays.label),
@@ -158,10 +161,19 @@ def _difference(arrays: Labelled) -> Statistic:
     return lambda weights: metrics.auroc(gold, ours, weights) - metrics.auroc(gold, theirs, weights)
 
 
-def _mean_of(statistics: Sequence[Statistic], places: Sequence[NDArray[np.intp]]) -> Statistic:
-    """The mean over sets of one statistic, each set read at its places in the weights of all rows."""
+def _both_classes(members: Mapping[str, Sequence[Scored]]) -> tuple[list[str], list[Labelled], Labelled | None]:
+    """Names and rows of the members with both classes, and all these rows as one; None with fewer than two."""
+    each = {name: arrays for name, rows in members.items() if (arrays := labelled(rows)) and arrays.both_classes}
+    together = labelled([row for name in each for row in members[name]]) if len(each) > 1 else None
+    return [*each], [*each.values()], together
+
+
+def _mean_of(statistics: Sequence[Statistic], sizes: Sequence[int]) -> Statistic:
+    """The mean over members of one statistic, each read at its place in the weights of all their rows."""
+    ends = np.cumsum(sizes)[:-1]
     return lambda weights: np.mean(
-        [statistic(weights[..., place]) for statistic, place in zip(statistics, places, strict=True)], axis=0
+        [statistic(part) for statistic, part in zip(statistics, np.split(weights, ends, axis=-1), strict=True)],
+        axis=0,
     )
 
 
@@ -171,7 +183,7 @@ def _metrics(arrays: Labelled, resamples: int) -> dict[str, Figure]:
         **{name: partial(metric, arrays.gold, arrays.label) for name, metric in LABEL_METRICS.items()},
     }
     if not arrays.calibrated:
-        return intervals(statistics, arrays.document, resamples)
+        return intervals(statistics, arrays.group, resamples)
     statistics |= {name: partial(metric, arrays.gold, arrays.score) for name, metric in PROBABILITY_METRICS.items()}
     statistics |= {
         name: partial(metrics.accuracy_at_coverage, arrays.right, arrays.confidence, coverage=share)
@@ -179,20 +191,38 @@ def _metrics(arrays: Labelled, resamples: int) -> dict[str, Figure]:
     }
     # Resampling adds chance to the chance that is in it already, so its bootstrap lies too high.
     ece = Interval(float(metrics.ece(arrays.gold, arrays.score)), None, None, 0.95, "BCa", "resampling overstates it")
-    return {**intervals(statistics, arrays.document, resamples), "ece": figure(ece)}
+    return {**intervals(statistics, arrays.group, resamples), "ece": figure(ece)}
 
 
 def _against_baselines(arrays: Labelled, resamples: int) -> dict[str, Any]:
-    """The overlap of words and both constant labels; the AUROC difference to the former and its verdict."""
+    """Overlap of words, claim length and both constant labels; the AUROC difference to the first and its verdict."""
+    main = _main_statistics(arrays)
     found = intervals(
-        {"overlap": partial(metrics.auroc, arrays.gold, arrays.overlap), "difference": _difference(arrays)},
-        arrays.document,
-        resamples,
+        {name: main[name] for name in ("overlap_auroc", "length_auroc", "difference")}, arrays.group, resamples
     )
+    trivial = {"overlap": {"auroc": found["overlap_auroc"]}, "claim_length": {"auroc": found["length_auroc"]}}
+    verdict = verdict_of(found["difference"], equal=np.array_equal(arrays.score, arrays.overlap))
     return {
-        "baselines": {"overlap": {"auroc": found["overlap"]}, **_constants(arrays)},
-        "difference": {**found["difference"], "verdict": verdict_of(found["difference"])},
+        "baselines": {**trivial, **_constants(arrays)},
+        "difference": {**found["difference"], "verdict": verdict},
     }
+
+
+def _why_undefined(rows: Sequence[Scored], arrays: Labelled | None) -> str | None:
+    """Why there is no AUROC; None if there is."""
+    if arrays:
+        return metrics.why_undefined(arrays.gold, arrays.label)
+    labelled_at_all = any(row["attributable"] is not None for row in rows)
+    return "no row has a label and a verdict" if labelled_at_all else "no row has a label"
+
+
+def _share_attributable(rows: Sequence[Scored], resamples: int) -> Figure | None:
+    """Share of the rows judged Attributable, where that is all there is to say: no row has a label or a pair."""
+    judged = [row for row in rows if row["label"] is not None]
+    if not judged or any(row["attributable"] is not None or row["pair"] is not None for row in rows):
+        return None
+    share = partial(metrics.mean, [float(row["label"]) for row in judged])
+    return intervals({"share": share}, group_numbers(judged), resamples)["share"]
 
 
 def _constants(arrays: Labelled) -> dict[str, dict[str, float | None]]:
@@ -234,7 +264,7 @@ def _spans(rows: Sequence[Scored], resamples: int) -> dict[str, Any] | None:
     counts = np.array([row["spans"] for row in kept], dtype=np.float64)
     found = intervals(
         {name: partial(metric, counts[:, :3]) for name, metric in SPAN_METRICS.items()},
-        np.unique([row["document"] for row in kept], return_inverse=True)[1],
+        group_numbers(kept),
         resamples,
     )
     everything = counts[:, [2, 3, 2]]
@@ -251,7 +281,7 @@ def _pairs(rows: Sequence[Scored], resamples: int) -> dict[str, Any] | None:
     if not whole:
         return None
     won = [float(np.sign(pair[True]["score"] - pair[False]["score"]) + 1) / 2 for pair in whole]
-    groups = np.unique([pair[True]["document"] for pair in whole], return_inverse=True)[1]
+    groups = metrics.document_numbers([*pair[True]["keys"], *pair[False]["keys"]] for pair in whole)
     found = intervals({"pair_accuracy": partial(metrics.mean, won)}, groups, resamples)
     return {"pairs": len(whole), **found}
 
@@ -263,21 +293,38 @@ def _structure(rows: Sequence[Scored]) -> dict[str, float] | None:
 
 def _parts(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
     """The main figures of each part of the set; empty if it has fewer than two."""
+    members = _members(rows)
+    return {name: _part(part, resamples) for name, part in members.items()} if len(members) > 1 else {}
+
+
+def _members(rows: Sequence[Scored]) -> dict[str, list[Scored]]:
+    """The rows of each part, by its name."""
     members: dict[str, list[Scored]] = {}
     for row in rows:
         if row["part"] is not None:
             members.setdefault(row["part"], []).append(row)
-    return {name: _part(members[name], resamples) for name in sorted(members)} if len(members) > 1 else {}
+    return dict(sorted(members.items()))
+
+
+def _mean_balanced_accuracy(rows: Sequence[Scored], resamples: int) -> Figure | None:
+    """The mean over the parts with both classes, each counting the same, as LLM-AggreFact's authors report it."""
+    _, each, together = _both_classes(_members(rows))
+    if together is None:
+        return None
+    statistics = [_main_statistics(arrays)["balanced_accuracy"] for arrays in each]
+    mean = _mean_of(statistics, [len(arrays.gold) for arrays in each])
+    return intervals({"mean": mean}, together.group, resamples)["mean"]
 
 
 def _part(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
     arrays = labelled(rows)
     statistics = _main_statistics(arrays) if arrays else {}
-    if arrays:
+    # Where no row is Not Attributable its F1 is 0 whatever is said, as long as one row is called so.
+    if arrays and not arrays.gold.all():
         statistics["na_f1"] = partial(metrics.na_f1, arrays.gold, arrays.label)
     return {
         **_counts(rows),
-        "metrics": intervals(statistics, arrays.document, resamples) if arrays else None,
+        "metrics": intervals(statistics, arrays.group, resamples) if arrays else None,
         "baselines": _constants(arrays) if arrays else None,
         "spans": _spans(rows, resamples),
         "pairs": _pairs(rows, resamples),

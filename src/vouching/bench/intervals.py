@@ -1,4 +1,4 @@
-"""Figures with their intervals, as JSON: 95 %, BCa, rows of one document drawn together."""
+"""Figures with their intervals, as JSON: 95 %, BCa, rows of one group drawn together."""
 
 from __future__ import annotations
 
@@ -31,14 +31,20 @@ def figure(interval: Interval) -> Figure:
     }
 
 
-def verdict_of(difference: Figure) -> str:
+def verdict_of(difference: Figure, equal: bool) -> str:
     """What an interval of a difference shows.
 
-    >>> verdict_of({"low": 0.01, "high": 0.08}), verdict_of({"low": -0.02, "high": 0.08})
+    Args:
+        difference: the second system less the first.
+        equal: whether both gave every row the same. Their difference is then 0 in every resample, which leaves no
+            interval and no doubt; two systems that differ may come out level by luck.
+
+    >>> verdict_of({"low": 0.01, "high": 0.08}, False), verdict_of({"low": -0.02, "high": 0.08}, False)
     ('better', 'no difference shown')
     """
     if difference["low"] is None:
-        return "no difference shown" if difference["estimate"] == 0 else "no interval"
+        never_varied = (difference["why_not"] or "").startswith("every resample gives the same value")
+        return "no difference shown" if equal and never_varied else "no interval"
     return "better" if difference["low"] > 0 else "worse" if difference["high"] < 0 else "no difference shown"
 
 
@@ -47,7 +53,7 @@ def intervals(statistics: Mapping[str, Statistic], groups: NDArray[np.intp], res
 
     Args:
         statistics: maps of row weights to values, by name.
-        groups: number of each row's document.
+        groups: number of each row's group.
         resamples: of the bootstrap; 0 leaves the intervals out.
 
     >>> from functools import partial

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.bench.score import Scored
+from vouching.metrics import document_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,18 @@ class Labelled:
     score: NDArray[np.float64]
     """Its probability of Attributable."""
     overlap: NDArray[np.float64]
-    """Score of the baseline."""
-    document: NDArray[np.intp]
-    """Number of the row's document."""
+    """Score of the overlap of words."""
+    brevity: NDArray[np.float64]
+    """Score of the claim's length: minus its characters, since what says less has less to get wrong."""
+    group: NDArray[np.intp]
+    """Number of the row's group."""
     calibrated: bool
     """Whether scores are probabilities: those of claims are, those of whole responses are not."""
+
+    @property
+    def both_classes(self) -> bool:
+        """Whether there are rows of both labels, without which AUROC is undefined."""
+        return bool(self.gold.any() and not self.gold.all())
 
     @property
     def right(self) -> NDArray[np.bool_]:
@@ -45,32 +53,30 @@ class Labelled:
 def labelled(rows: Sequence[Scored]) -> Labelled | None:
     """The rows that can be measured, as arrays; None if there are none.
 
-    >>> row = {"attributable": True, "label": True, "score": 0.9, "overlap": 1.0, "document": "0", "is_response": False}
+    >>> row = {"attributable": True, "label": True, "score": 0.9, "overlap": 1.0, "length": 9, "keys": []}
+    >>> row["is_response"] = False
     >>> labelled([row, {**row, "score": None}]).right
     array([ True])
     """
     kept = [row for row in rows if row["attributable"] is not None and row["score"] is not None]
     if not kept:
         return None
-    column = {key: [row[key] for row in kept] for key in ("attributable", "label", "score", "overlap", "document")}
+    column = {key: [row[key] for row in kept] for key in ("attributable", "label", "score", "overlap", "length")}
     return Labelled(
         np.array(column["attributable"], dtype=bool),
         np.array(column["label"], dtype=bool),
         np.array(column["score"], dtype=np.float64),
         np.array(column["overlap"], dtype=np.float64),
-        np.unique(column["document"], return_inverse=True)[1],
+        -np.array(column["length"], dtype=np.float64),
+        group_numbers(kept),
         not any(row["is_response"] for row in kept),
     )
 
 
-def joined(each: Sequence[Labelled]) -> Labelled:
-    """Several sets one after the other; documents of different sets stay different."""
-    starts = np.cumsum([0, *(int(arrays.document.max()) + 1 for arrays in each)])
-    return Labelled(
-        np.concatenate([arrays.gold for arrays in each]),
-        np.concatenate([arrays.label for arrays in each]),
-        np.concatenate([arrays.score for arrays in each]),
-        np.concatenate([arrays.overlap for arrays in each]),
-        np.concatenate([arrays.document + start for arrays, start in zip(each, starts, strict=False)]),
-        all(arrays.calibrated for arrays in each),
-    )
+def group_numbers(rows: Sequence[Scored]) -> NDArray[np.intp]:
+    """The number of each row's group: rows that share a source, a document or a claim, of whichever set.
+
+    >>> group_numbers([{"keys": ["a", "b"]}, {"keys": ["c"]}, {"keys": ["b"]}])
+    array([0, 1, 0])
+    """
+    return document_numbers(row["keys"] for row in rows)

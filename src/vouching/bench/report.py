@@ -20,6 +20,7 @@ METRIC_NAMES = {
     "accuracy": "accuracy",
     "macro_f1": "macro-F1",
     "balanced_accuracy": "balanced accuracy",
+    "mean_balanced_accuracy": "balanced accuracy, mean of the parts",
     "na_precision": "precision of Not Attributable",
     "na_recall": "recall of Not Attributable",
     "na_f1": "F1 of Not Attributable",

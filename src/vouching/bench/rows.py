@@ -6,6 +6,7 @@ out: guessing what a changed field means.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,7 @@ class BenchRow:
     part: str | None = None
     """Part of the set that is reported apart: a task, a kind of error, a fine label."""
     document: str | None = None
-    """Name of the document, where the set has one; rows with the same source text share a document anyway."""
+    """Name of the document, where the set has one."""
     spans: Offsets | None = None
     """Gold offsets in ``text`` of what the sources do not support; None where the set marks none."""
     tokens: Offsets | None = None
@@ -45,6 +46,21 @@ class BenchRow:
     """Name shared by the two rows of which people preferred one."""
     preferred: bool | None = None
     """Whether it is the preferred one of its pair."""
+
+
+def group_keys(row: BenchRow) -> list[str]:
+    """What ties a row to others: its claim, its sources and its document, as short hashes without case and blanks.
+
+    Rows that share a key are not independent. They make a group and are drawn together.
+
+    >>> row = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), False)
+    >>> other = BenchRow("2", "It  opened in 1973.", ("it opened in 1973.",), True)
+    >>> len(group_keys(row)), len({*group_keys(row)} & {*group_keys(other)})
+    (2, 1)
+    """
+    texts = [("claim", row.text), *(("source", source) for source in row.sources), ("document", row.document or "")]
+    told = {f"{kind} {words}" for kind, text in texts if (words := " ".join(text.casefold().split()))}
+    return sorted(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16] for key in told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,9 @@ from vouching.bench.report import write_report
 from vouching.bench.rows import BenchRow, Fault, Split
 from vouching.bench.score import NO_CLAIM, Scored, ScoreRows
 from vouching.errors import InputError
-from vouching.metrics import document_numbers, stratified_slice
+from vouching.metrics import stratified_slice
 from vouching.version import __version__
 
-DECODING = {"sampling": "greedy", "temperature": 0, "max_new_tokens": 1024}
-"""How a language model is asked; the embedded verifier generates nothing."""
 _BLOCK = 1 << 20
 
 
@@ -114,25 +112,23 @@ def run_benchmark(
 
 
 def bench_rows(data_set: DataSet, data: Path, options: RunOptions) -> list[Row]:
-    """The rows of a set as a batch reads them, with the number of their document; a broken one is a row with a problem.
+    """The rows of a set as a batch reads them; a broken one is a row with a problem.
 
     Raises:
         InputError: the set is not here, or not one of its rows can be used: then its format has changed.
     """
     found = [*data_set.rows(data, options.split)]
-    good = [row for row in found if isinstance(row, BenchRow)]
-    if not good:
+    if not any(isinstance(row, BenchRow) for row in found):
         first = f"; the first: {found[0]}" if found else ""
         raise InputError(f"{data_set.name} has no row that can be used of {len(found)}: has its format changed?{first}")
-    keys = (({("source", source) for source in row.sources} | {("document", row.document)}) for row in good)
-    numbers = iter(document_numbers(_without_none(key) for key in keys))
     batch: list[Row] = []
     for number, row in enumerate(found, 1):
         if isinstance(row, Fault):
             batch.append(Row(number, f"{data_set.name}, {row.place}", None, row.problem))
         else:
-            placed = dataclasses.replace(row, document=str(next(numbers)))
-            batch.append(Row(number, data_set.name, dataclasses.asdict(placed)))
+            # Documents of different sets are different ones even if they have the same name.
+            document = None if row.document is None else f"{data_set.name} {row.document}"
+            batch.append(Row(number, data_set.name, dataclasses.asdict(dataclasses.replace(row, document=document))))
     return _limited(batch, options.limit)
 
 
@@ -196,8 +192,9 @@ def _run_record(sets: Sequence[DataSet], data: Path, rows: dict[str, list[Row]],
             }
             for data_set in sets
         },
-        "decoding": DECODING,
-        "bootstrap": {"method": "BCa", "level": 0.95, "resamples": options.resamples, "seed": 0, "unit": "document"},
+        # How text is generated; none of the verifiers there are generates any.
+        "decoding": None,
+        "bootstrap": {"method": "BCa", "level": 0.95, "resamples": options.resamples, "seed": 0, "unit": "group"},
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "date": datetime.date.today().isoformat(),
     }
@@ -218,11 +215,10 @@ def fingerprint(paths: Iterable[Path]) -> str:
 
 
 def _limited(rows: list[Row], limit: int | None) -> list[Row]:
-    if limit is None or limit >= len(rows):
+    """Rows drawn so that both labels keep their share, and every row that cannot be used: these are to be told."""
+    usable = [(place, str(row.fields["attributable"])) for place, row in enumerate(rows) if row.fields]
+    if limit is None or limit >= len(usable):
         return rows
-    labels = [str(row.fields["attributable"]) if row.fields else "broken" for row in rows]
-    return [rows[place] for place in stratified_slice(labels, limit, seed=0)]
-
-
-def _without_none(keys: Iterable[tuple[str, str | None]]) -> list[tuple[str, str]]:
-    return [(kind, key) for kind, key in keys if key is not None]
+    places: list[int] = stratified_slice([label for _, label in usable], limit, seed=0).tolist()
+    drawn = {usable[place][0] for place in places}
+    return [row for place, row in enumerate(rows) if place in drawn or row.fields is None]

@@ -13,7 +13,7 @@ from typing import Any
 
 from vouching.batch.rows import Row
 from vouching.bench.baselines import overlap
-from vouching.bench.rows import BenchRow, Offsets
+from vouching.bench.rows import BenchRow, Offsets, group_keys
 from vouching.bench.structure import mean_structure
 from vouching.checker import Checker
 from vouching.errors import VouchError
@@ -21,7 +21,7 @@ from vouching.metrics import span_counts, token_counts
 from vouching.types import Unverified, Verdict
 
 Scored = dict[str, Any]
-"""A line of ``rows/<set>.jsonl``; the keys are described in docs/bench.md."""
+"""A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_row` gives."""
 NO_CLAIM = "no claim"
 """Why a response has no score although nothing failed: it states nothing that could be checked."""
 
@@ -47,8 +47,9 @@ def score_row(row: BenchRow, checker: Checker) -> Scored:
 
     Returns:
         id, is_response, attributable (gold), score in [0, 1] or None, label (True for Attributable) or None, unverified
-        (why there is none, else None), error_types, overlap, spans (characters or tokens in both, predicted, gold, all;
-        or None), structure, seconds, and the row's part, document, pair and preferred.
+        (why there is none, else None), error_types, overlap, length (characters of the text), spans (characters or
+        tokens in both, predicted, gold, all; or None), structure, seconds, keys (see
+        :func:`~vouching.bench.rows.group_keys`), and the row's part, pair and preferred.
 
     >>> row = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), attributable=False)
     >>> scored = score_row(row, Checker("embedded:rules"))
@@ -94,11 +95,12 @@ def _line(
         "unverified": unverified,
         "error_types": [verdict.error_type for verdict in verdicts if verdict.error_type],
         "overlap": overlap(row.text, "\n".join(row.sources)),
+        "length": len(row.text),
         "spans": span_counts_of(row, predicted) if verdicts and row.spans is not None else None,
         "structure": mean_structure(verdicts) if verdicts else None,
         "seconds": round(seconds, 4),
         "part": row.part,
-        "document": row.document,
+        "keys": group_keys(row),
         "pair": row.pair,
         "preferred": row.preferred,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from vouching.bench.catalog import DataSet
 from vouching.bench.report import interval_words, number_words
-from vouching.bench.rows import BenchRow, Split
+from vouching.bench.rows import BenchRow, Split, group_keys
 from vouching.metrics import document_numbers
 
 WIDE = 110
@@ -41,13 +41,13 @@ def missing_words(data_set: DataSet) -> str:
 
 
 def run_table(results: Mapping[str, Any], width: int) -> Table:
-    """AUROC of each set beside the overlap of words; then all sets together.
+    """AUROC of each set beside the overlap of words; then the sets together.
 
     Args:
         results: what results.json holds.
-        width: columns of the terminal; balanced accuracy and macro-F1 are shown from ``WIDE`` on.
+        width: columns of the terminal; the claim's length, balanced accuracy and macro-F1 are shown from ``WIDE`` on.
     """
-    wide = ("bal. acc. >", "macro-F1 >") if width >= WIDE else ()
+    wide = ("length >", "bal. acc. >", "macro-F1 >") if width >= WIDE else ()
     table = _table("set", "rows >", "AUROC >", "overlap >", "difference [95 %]", *wide)
     rows = [(f"{name} *" if found["remark"] else name, *_run(found)) for name, found in results["sets"].items()]
     pooled = results["pooled"]
@@ -56,6 +56,19 @@ def run_table(results: Mapping[str, Any], width: int) -> Table:
     for row in rows:
         table.add_row(*row[: len(table.columns)])
     return table
+
+
+def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
+    """What must be said below the table: remarks, why a set has no AUROC, and the figure it has instead."""
+    for name, found in results["sets"].items():
+        if found["remark"]:
+            yield f"* {name}: {found['remark']}."
+        if found["undefined"]:
+            yield f"{name}: {found['undefined']}."
+        if found["share_attributable"]:
+            yield f"{name}: judged Attributable {interval_words(found['share_attributable'])}."
+        if found["pairs"]:
+            yield f"{name}: right pairs {interval_words(found['pairs']['pair_accuracy'])}."
 
 
 def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
@@ -85,10 +98,9 @@ def _table(*columns: str) -> Table:
 
 def _counted(rows: Sequence[BenchRow]) -> Sequence[str]:
     gold = [row.attributable for row in rows if row.attributable is not None]
-    keys = [[*(("source", text) for text in row.sources), ("document", row.document)] for row in rows]
-    documents = int(document_numbers([key for key in row if key[1] is not None] for row in keys).max()) + 1
+    groups = len(set(document_numbers(map(group_keys, rows)).tolist()))
     share = f"{sum(gold) / len(gold):.0%} attributable" if gold else "no labels"
-    return (f"{len(rows):,} rows", f"{documents:,} documents", share)
+    return (f"{len(rows):,} rows", f"{groups:,} groups", share)
 
 
 def _run(found: Mapping[str, Any]) -> Sequence[str | Text]:
@@ -98,15 +110,17 @@ def _run(found: Mapping[str, Any]) -> Sequence[str | Text]:
         number_words(figures[key]["estimate"] if figures else None)
         for key in ("auroc", "balanced_accuracy", "macro_f1")
     )
-    overlap = number_words(baselines["overlap"]["auroc"]["estimate"] if baselines else None)
-    return (f"{found['rows']:,}", auroc, overlap, _difference(found["difference"]), balanced, macro)
+    overlap, length = (
+        number_words(baselines[name]["auroc"]["estimate"] if baselines else None)
+        for name in ("overlap", "claim_length")
+    )
+    return (f"{found['rows']:,}", auroc, overlap, _difference(found["difference"]), length, balanced, macro)
 
 
 def _pooled(rows: int, found: Mapping[str, Any]) -> Sequence[str | Text]:
-    auroc, overlap, balanced, macro = (
-        number_words(found[key]["estimate"]) for key in ("auroc", "overlap_auroc", "balanced_accuracy", "macro_f1")
-    )
-    return (f"{rows:,}", auroc, overlap, interval_words(found["difference"], sign=True), balanced, macro)
+    difference, keys = found["difference"], ("auroc", "overlap_auroc", "length_auroc", "balanced_accuracy", "macro_f1")
+    auroc, overlap, length, balanced, macro = (number_words(found[key]["estimate"]) for key in keys)
+    return (f"{rows:,}", auroc, overlap, interval_words(difference, sign=True), length, balanced, macro)
 
 
 def _compared(found: Mapping[str, Any]) -> Sequence[str | Text]:

@@ -14,6 +14,7 @@ from vouching.bench.catalog import DataSet
 from vouching.bench.evaluate import set_figures
 from vouching.bench.rows import BenchRow, Fault, Split
 from vouching.bench.score import Scored, span_counts_of
+from vouching.errors import InputError
 
 _SPOILED = 10
 """One of so many answers is made wrong."""
@@ -31,13 +32,21 @@ def validate(data_set: DataSet, folder: Path, split: Split) -> Iterator[Fault]:
         InputError: the set has no such split or is not here.
     """
     rows: list[BenchRow] = []
-    for row in data_set.rows(folder, split):
-        if isinstance(row, Fault):
-            yield row
-        else:
-            rows.append(row)
+    found = data_set.rows(folder, split)
+    sound = True
+    try:
+        for row in found:
+            if isinstance(row, Fault):
+                sound = False
+                yield row
+            else:
+                rows.append(row)
+    except InputError as error:
+        sound = False
+        yield Fault("the whole set", str(error))
     yield from id_faults(rows)
-    yield from figure_faults(rows)
+    if rows or sound:
+        yield from figure_faults(rows)
 
 
 def id_faults(rows: Sequence[BenchRow]) -> Iterator[Fault]:
@@ -70,12 +79,13 @@ def figure_faults(rows: Sequence[BenchRow]) -> Iterator[Fault]:
         elif spoiled[name] == 1.0:
             yield Fault("the whole set", f"answers of which a tenth is wrong have {name} 1, wanted less")
     if not perfect:
-        yield Fault("the whole set", "no figure is defined on it: it has neither labels nor pairs")
+        yield Fault("the whole set", "no figure is defined on it: it has neither labels nor whole pairs")
 
 
 def _answer(row: BenchRow, *, right: bool) -> Scored:
     """The row as scored by someone who knows the gold, or by one who is wrong about it."""
-    gold = row.preferred if row.attributable is None else row.attributable
+    # With neither a label nor a pair, the figure is the share judged Attributable.
+    gold = next((known for known in (row.attributable, row.preferred) if known is not None), True)
     label = gold is right
     predicted = row.spans or () if right else tuple((end, end + 1) for _, end in row.spans or ())
     return {
@@ -87,11 +97,12 @@ def _answer(row: BenchRow, *, right: bool) -> Scored:
         "unverified": None,
         "error_types": [],
         "overlap": 0.0,
+        "length": 0,
         "spans": None if row.spans is None else span_counts_of(row, predicted),
         "structure": None,
         "seconds": 0.0,
         "part": None,
-        "document": row.id,
+        "keys": [],
         "pair": row.pair,
         "preferred": row.preferred,
     }
@@ -107,4 +118,6 @@ def _values(rows: Sequence[Scored]) -> dict[str, float]:
         "pair accuracy": ("pairs", "pair_accuracy"),
     }
     found = {name: figures[group][key]["estimate"] for name, (group, key) in places.items() if figures[group]}
+    if figures["share_attributable"]:
+        found["share Attributable"] = figures["share_attributable"]["estimate"]
     return {name: value for name, value in found.items() if value is not None}

@@ -29,7 +29,7 @@ app = typer.Typer()
 
 _LEGEND = """
 1st only, 2nd only: rows that one run gets right and the other does not; p: exact McNemar test of these.
-Differences: the second run less the first, 95 % by paired bootstrap over documents."""
+Differences: the second run less the first, 95 % by paired bootstrap over groups of rows."""
 _MOST_FAULTS = 20
 """Faults of a set that are told one by one."""
 _Split = Literal["train", "dev", "test"]
@@ -70,7 +70,7 @@ def bench(context: typer.Context) -> None:
 
 @app.command("list")
 def list_command(split: _AnySplit = None) -> None:
-    """List the data sets: rows, documents, labels, licence, and how to get those that are not here."""
+    """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
     from vouching.bench.catalog import DATA_SETS, data_folder
     from vouching.bench.rows import BenchRow
     from vouching.bench.tables import here_words, missing_words
@@ -84,7 +84,11 @@ def list_command(split: _AnySplit = None) -> None:
         with usage_errors(), progress("Counting rows"):
             here = {}
             for one, part in _here(folder, split):
-                rows = [row for row in one.rows(folder, part) if isinstance(row, BenchRow)]
+                try:
+                    rows = [row for row in one.rows(folder, part) if isinstance(row, BenchRow)]
+                except InputError as error:
+                    write_error(f"{one.name}, {part}: {error}")
+                    rows = []
                 here.setdefault(one.name, {})[part] = rows
     missing = [one for one in DATA_SETS.values() if one.name not in here and (split is None or split in one.files)]
 
@@ -132,12 +136,13 @@ def run_command(
 ) -> None:
     """Score data sets and write rows, figures with intervals and a report into a folder.
 
-    Beside the verifier: the overlap of words, and always the same label. Exits with 3 if a row has no verdict.
+    Beside the verifier: the overlap of words, the length of the claim, always the same label. Exits with 3 if a row has
+    no verdict.
     """
     from vouching.batch.pool import cores
     from vouching.bench.catalog import chosen, data_folder
     from vouching.bench.run import RunOptions, run_benchmark
-    from vouching.bench.tables import run_table
+    from vouching.bench.tables import run_notes, run_table
 
     with usage_errors():
         folder = data_folder()
@@ -153,13 +158,12 @@ def run_command(
         write_error(f"stopped: {outcome.stopped}; go on with --resume when that is mended")
         raise typer.Exit(Exit.INCOMPLETE)
     results = outcome.results
-    remarks = {name: found["remark"] for name, found in results["sets"].items() if found["remark"]}
 
     def paint(console: Console) -> None:
         console.print(run_table(results, console.width))
-        for name, remark in remarks.items():
-            console.print(f"* {name}: {remark}")
-        console.print("Difference: AUROC less that of word overlap, 95 % by paired bootstrap over documents.")
+        for note in run_notes(results):
+            console.print(note, markup=False, highlight=False)
+        console.print("Difference: AUROC less that of word overlap, 95 % by paired bootstrap over groups of rows.")
         console.print(f"\nAll figures: {out / 'results.json'}; to look at: {out / 'report.html'}")
 
     draw(paint)

@@ -204,7 +204,7 @@ def _write_report(record: Verdict | Unverified | Report, sources: tuple[Source, 
         return
     from vouching.report.page import Entry, write_report
 
-    title = Path(options.response).name if options.response not in (None, STDIN) else "Report"
+    title = Path(options.response).name if options.response not in (None, STDIN) else ""
     write_report(options.report, [Entry(record, sources)], title=title)
 
 

@@ -105,7 +105,13 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
     if options.report is not None:
         from vouching.report.page import write_report
 
-        write_report(options.report, _entries(options.input, options.output), title=Path(options.input).name)
+        try:
+            write_report(options.report, _entries(options.input, options.output), title=Path(options.input).name)
+        except InputError as error:
+            write_error(
+                f"the verdicts are written, the report is not: {error}; --resume with another --report makes it"
+            )
+            return Exit.INCOMPLETE
     return exit_status(summary, options.fail)
 
 
@@ -176,9 +182,8 @@ def _run(reader: RowReader, journal: Journal, work: CheckWork, options: CheckOpt
 
 def _tell(summary: BatchSummary, output: str) -> None:
     """Say on standard error what became of the rows."""
-    to_file = output != STDIN
     if summary.stopped is not None:
-        advice = "; mend that and finish with --resume" if to_file else ""
+        advice = "; mend that and finish with --resume" if _can_resume(output) else ""
         write_error(f"stopped: {summary.stopped}{advice}")
     elif summary.found and summary.found == summary.rows:
         write_error(f"nothing to do: {output} is finished")
@@ -190,21 +195,30 @@ def _tell(summary: BatchSummary, output: str) -> None:
     }
     words = ", ".join(f"{count:,} {name}" for name, count in outcomes.items() if count)
     broken = f"; {summary.problems:,} of the rows cannot be used, the output says why" if summary.problems else ""
-    write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{f': {words}' if words else ''}{broken}")
+    claims = summary.counts.total() - summary.counts[_NO_CLAIM]
+    # An answer has any number of claims.
+    more = f", {claims:,} claim{'s' * (claims != 1)}" if claims != summary.rows else ""
+    write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{more}{f': {words}' if words else ''}{broken}")
+
+
+def _can_resume(output: str) -> bool:
+    return output != STDIN and Path(output).is_file()
 
 
 def _cannot_write(error: OSError, output: str) -> Exit:
     if output == STDIN:
         return output_failed(error)
-    write_error(
-        f"cannot write to {output}: {error.strerror or error}; the rows finished so far are kept, make room and "
-        "finish with --resume"
+    advice = (
+        "the rows finished so far are kept, make room and finish with --resume"
+        if _can_resume(output)
+        else "it is no regular file, so it cannot be resumed: begin again with a file"
     )
+    write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
     return Exit.INCOMPLETE
 
 
 def _entries(input_path: str, output: str) -> Iterator[Entry]:
-    """The records of a finished output, each with the sources of its row."""
+    """The records of the finished lines, each with the sources of its row."""
     from vouching.inputs import as_sources, row_sources
     from vouching.report.page import Entry
     from vouching.types.serial import SCHEMAS, from_json

@@ -145,8 +145,9 @@ def span_scores(gold: Sequence[RowSpans], predicted: Sequence[RowSpans]) -> Span
 
 
 def _counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans], tokens: Sequence[RowSpans | None]) -> FloatArray:
-    if not len(gold) == len(predicted) == len(tokens):
-        raise InputError(f"the spans are of {len(gold)}, {len(predicted)} and {len(tokens)} rows, wanted the same rows")
+    for name, spans in (("predicted", predicted), ("tokens", tokens)):
+        if len(spans) != len(gold):
+            raise InputError(f"{name} has {len(spans)} rows, gold {len(gold)}: they must describe the same rows")
     counts = np.zeros((len(gold), 3))
     for row, (gold_spans, predicted_spans, row_tokens) in enumerate(zip(gold, predicted, tokens, strict=True)):
         try:

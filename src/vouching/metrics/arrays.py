@@ -20,19 +20,26 @@ def bool_array(values: ArrayLike, name: str, rows: int | None = None) -> BoolArr
     """One true or false per row.
 
     Args:
-        values: N booleans.
+        values: N booleans, or whole numbers that are all 0 or 1.
         name: what they are, for the message.
         rows: the N of the arrays they belong to; None takes any but 0.
 
     Raises:
-        InputError: no rows, another number of rows, more than one dimension, or values that are not booleans.
+        InputError: no rows, another number of rows, more than one dimension, or other values.
 
     >>> bool_array([True, False], "truth")
     array([ True, False])
     """
     array = _row_array(values, name, rows)
-    if array.dtype != np.bool_:
+    if array.dtype.kind not in "biu":
         raise InputError(f"{name} must be booleans (True = Attributable), got {array.dtype}: compare labels first")
+    outside = (array != 0) & (array != 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InputError(
+            f"{name} must be booleans, or 0 and 1 (1 = Attributable), row {row + 1} has {array[row]}: "
+            "compare labels first"
+        )
     return array.astype(np.bool_)
 
 

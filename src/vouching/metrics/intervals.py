@@ -96,7 +96,8 @@ def bca(
         is undefined in more than a tenth of them, or where there are fewer than 10 groups.
 
     Raises:
-        InputError: no rows, a level, seed or number of resamples out of range, or a statistic of another shape.
+        InputError: no rows, a level, seed or number of resamples out of range, or a statistic of another shape or of
+            another number of rows than ``groups``.
 
     >>> from functools import partial
     >>> from vouching.metrics import accuracy
@@ -158,7 +159,10 @@ def bca_each(
     group_of_row = _group_numbers(groups)
     number_of_groups = int(group_of_row.max()) + 1
     random = np.random.default_rng(seed)
-    estimates = _values(statistics, [np.ones((1, len(group_of_row)))])
+    try:
+        estimates = _values(statistics, [np.ones((1, len(group_of_row)))])
+    except InputError as error:
+        raise InputError(f"the statistic fails on the {len(group_of_row)} rows of groups: {error}") from None
     if number_of_groups < FEWEST_GROUPS:
         too_few = f"{number_of_groups} groups of rows: an interval needs at least {FEWEST_GROUPS}"
         return {

@@ -38,12 +38,15 @@ class Overview:
         """Verdicts by what produced them."""
         self.responses = 0
         """Whole responses."""
+        self.in_responses = 0
+        """Findings that are of a whole response."""
         self._confidences = array("d")
 
     def add(self, record: Verdict | Unverified | Report) -> None:
         """Count a record in."""
         if isinstance(record, Report):
             self.responses += 1
+            self.in_responses += len(record.findings)
             for finding in record.findings:
                 self._add_finding(finding)
         else:
@@ -67,7 +70,10 @@ class Overview:
     def subject_words(self) -> str:
         """What was checked, in words."""
         claims = _plural(self.findings, "claim")
-        return f"{claims} in {_plural(self.responses, 'response')}" if self.responses else claims
+        if not self.responses:
+            return claims
+        some = "" if self.in_responses == self.findings else f", {self.in_responses:,} of them"
+        return f"{claims}{some} in {_plural(self.responses, 'response')}"
 
     def made_by_words(self) -> str:
         """What produced the verdicts; the first three where there are more."""

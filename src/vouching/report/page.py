@@ -9,10 +9,13 @@ them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias, cast
 
+from vouching.errors import InputError
+from vouching.inputs import SourcesLike, as_sources, each_of
 from vouching.report.documents import Document, Shelf, place_evidence
 from vouching.report.edits import Edit, word_edits
 from vouching.report.findings import FindingStatus, label_of, status_of, subject_of
@@ -31,16 +34,20 @@ _UNPACKED = 200
 _LONGEST_CLAIM = 4_000
 _LONGEST_ROW = 400
 _LONGEST_NAME = 120
+_LONGEST_TITLE = 100
+
+Record: TypeAlias = Verdict | Unverified | Report
+"""What a check gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A record and what it was checked against."""
 
-    record: Verdict | Unverified | Report
+    record: Record
     """What came out."""
-    sources: tuple[Source, ...] = ()
-    """The sources of a claim; a report has its own."""
+    sources: SourcesLike = ()
+    """The sources of a claim, as the check took them; a report has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +58,10 @@ class Chosen:
     """Its place among all findings, from 1."""
     finding: Finding
     """The finding itself."""
-    entry: Entry
+    record: Record
     """Where it comes from."""
+    sources: tuple[Source, ...]
+    """The sources of a claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,43 +104,48 @@ class Card:
         return origin_words(self.finding) if isinstance(self.finding, Verdict) else ""
 
 
-def write_report(path: str | Path, entries: Iterable[Entry], *, title: str = "Report", most: int = MOST) -> None:
+def write_report(
+    path: str | Path, entries: Entry | Record | Iterable[Entry | Record], *, title: str = "", most: int = MOST
+) -> None:
     """Write verdicts and reports as one HTML file, whole or not at all.
 
     Args:
         path: the file to write; an existing one is replaced.
-        entries: what to show, in order; read once, and of those beyond ``most`` only the numbers are kept.
-        title: the page's heading.
+        entries: what to show, in order, or a single one; a record without sources may stand for its entry. Read once,
+            and of those beyond ``most`` only the numbers are kept.
+        title: the page's heading; without one, the words of a single claim, else "Report".
         most: how many claims to show in full: those that are not attributable or not verified first, then the others,
             each in their order. A single response shows its claims in the order of its text.
 
     Raises:
-        InputError: the path is a folder or no regular file, its folder is missing, or it cannot be written.
+        InputError: the path is a folder or no regular file, its folder is missing, or it cannot be written; an entry
+            is no record, or its sources are none.
 
     >>> import tempfile, vouching
-    >>> source = Source("The bridge opened in 1973.", "bridge.txt")
+    >>> source = "The bridge opened in 1973."
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     verdict = vouching.check("It opened in 1937.", source)
-    ...     write_report(f"{folder}/report.html", [Entry(verdict, (source,))], title="The bridge")
+    ...     write_report(f"{folder}/report.html", Entry(verdict, source), title="The bridge")
     ...     page = Path(folder, "report.html").read_text(encoding="utf-8")
     >>> "Change 1937 to 1973." in page
     True
     """
     page_target(path)
     overview, selection = Overview(), _Selection(most)
-    seen: list[Entry] = []
-    for entry in entries:
+    seen: list[Record] = []
+    for record, sources in _read(entries):
         # Two are enough to know that there is more than one.
-        seen = [*seen, entry][:2]
-        selection.add(overview.findings, entry)
-        overview.add(entry.record)
-    report = seen[0].record if len(seen) == 1 and isinstance(seen[0].record, Report) else None
+        seen = [*seen, record][:2]
+        selection.add(overview.findings, record, sources)
+        overview.add(record)
+    alone = seen[0] if len(seen) == 1 else None
+    report = alone if isinstance(alone, Report) else None
     chosen = sorted(selection.chosen(), key=lambda one: one.number) if report else selection.chosen()
     cards, texts, response = _lay_out(chosen, report)
     write_page(
         path,
         "report.html.jinja",
-        title=title,
+        title=title or _title(alone),
         lead=" · ".join(filter(None, [overview.subject_words(), overview.made_by_words()])),
         overview=overview,
         cards=cards,
@@ -145,6 +159,35 @@ def write_report(path: str | Path, entries: Iterable[Entry], *, title: str = "Re
     )
 
 
+def _read(entries: object) -> Iterator[tuple[Record, tuple[Source, ...]]]:
+    """Each record with its sources."""
+    single = isinstance(entries, Entry | Record) or not isinstance(entries, Iterable)
+    for number, value in enumerate(cast("Iterable[object]", [entries] if single else entries), 1):
+        record, given = (value.record, value.sources) if isinstance(value, Entry) else (value, ())
+        if not isinstance(record, Record):
+            raise InputError(
+                f"entry {number} is of type {type(record).__name__}, wanted what a check gave (Verdict, Unverified or "
+                "Report), or that with its sources: Entry(verdict, sources)"
+            )
+        sources = tuple(each_of(given))
+        if len({source.id for source in sources if isinstance(source, Source)}) < len(sources):
+            # What is no Source yet, or shares an id, gets the id that the check gave it: the evidence refers to that.
+            sources = _as_sources(sources, number)
+        yield record, sources
+
+
+def _as_sources(sources: SourcesLike, number: int) -> tuple[Source, ...]:
+    try:
+        return as_sources(sources)
+    except InputError as error:
+        raise InputError(f"entry {number}: {error}") from None
+
+
+def _title(record: Record | None) -> str:
+    claim = record.claim.text if isinstance(record, Verdict | Unverified) else ""
+    return shorten(visible_line(claim), _LONGEST_TITLE) or "Report"
+
+
 class _Selection:
     """Keeps the findings to show in full: first those that need attention."""
 
@@ -154,20 +197,19 @@ class _Selection:
         self._others: list[Chosen] = []
         self._sources: dict[Source, Source] = {}
 
-    def add(self, before: int, entry: Entry) -> None:
-        """Consider the findings of an entry; ``before`` it came so many."""
-        findings = entry.record.findings if isinstance(entry.record, Report) else (entry.record,)
+    def add(self, before: int, record: Record, sources: tuple[Source, ...]) -> None:
+        """Consider the findings of a record; ``before`` it came so many."""
+        findings = record.findings if isinstance(record, Report) else (record,)
         for number, finding in enumerate(findings, before + 1):
             if status_of(finding) != "match" and len(self._pressing) < self._most:
-                self._pressing.append(Chosen(number, finding, self._lean(entry)))
+                self._pressing.append(Chosen(number, finding, record, self._kept(sources)))
                 del self._others[self._most - len(self._pressing) :]
             elif status_of(finding) == "match" and len(self._pressing) + len(self._others) < self._most:
-                self._others.append(Chosen(number, finding, self._lean(entry)))
+                self._others.append(Chosen(number, finding, record, self._kept(sources)))
 
-    def _lean(self, entry: Entry) -> Entry:
-        """The entry; rows that share a source bring a copy each, of which one is kept."""
-        sources = tuple(self._sources.setdefault(source, source) for source in entry.sources)
-        return Entry(entry.record, sources) if sources else entry
+    def _kept(self, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+        """The sources; rows that share one bring a copy each, of which one is kept."""
+        return tuple(self._sources.setdefault(source, source) for source in sources)
 
     def chosen(self) -> list[Chosen]:
         return self._pressing + self._others
@@ -178,17 +220,17 @@ def _lay_out(chosen: list[Chosen], alone: Report | None) -> tuple[list[Card], li
     shelf, responses = Shelf(), dict[int, str]()
     by_record: dict[int, list[tuple[int, Finding]]] = {}
     for one in chosen:
-        by_record.setdefault(id(one.entry.record), []).append((one.number, one.finding))
+        by_record.setdefault(id(one.record), []).append((one.number, one.finding))
     cards: list[Card] = []
     if alone:
         responses[id(alone)] = shelf.add_response(alone, by_record.get(id(alone), []))
         for source in alone.sources:
             shelf.add_source(source)
     for one in chosen:
-        record = one.entry.record
+        record = one.record
         if isinstance(record, Report) and id(record) not in responses:
             responses[id(record)] = shelf.add_response(record, by_record[id(record)])
-        sources = record.sources if isinstance(record, Report) else one.entry.sources
+        sources = record.sources if isinstance(record, Report) else one.sources
         anchors, links = place_evidence(shelf, one.number, one.finding, sources)
         own = [responses[id(record)]] if id(record) in responses and not alone else []
         cards.append(_card(one, links, [*own, *anchors], alone))
@@ -198,7 +240,7 @@ def _lay_out(chosen: list[Chosen], alone: Report | None) -> tuple[list[Card], li
 
 
 def _card(one: Chosen, links: dict[Span, str], texts: list[str], alone: Report | None) -> Card:
-    finding, record = one.finding, one.entry.record
+    finding, record = one.finding, one.record
     verdict = finding if isinstance(finding, Verdict) else None
     error = verdict.error_type.replace("_", " ") if verdict and verdict.error_type else ""
     known = alone.warnings if alone else ()
@@ -229,7 +271,7 @@ def _edits(verdict: Verdict) -> tuple[Edit, ...]:
     return tuple(word_edits(old, new)) if new is not None and max(len(old), len(new)) <= _LONGEST_CLAIM else ()
 
 
-def _name(finding: Finding, record: Verdict | Unverified | Report) -> str:
+def _name(finding: Finding, record: Record) -> str:
     own = finding.claim.id if isinstance(finding, Verdict | Unverified) else ""
     return " · ".join(filter(None, [record.id or "", own])) if isinstance(record, Report) else own
 

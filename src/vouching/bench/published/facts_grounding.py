@@ -2,8 +2,8 @@
 
 ``examples.csv`` of the public part: system_instruction, user_request, context_document, full_prompt. It has no answers
 and no labels. Answers to be judged are put beside it as ``responses.jsonl``: id (which example, from 1), response. The
-figure is the share of answers in which everything is supported. Left out: the authors' first phase, which asks a judge
-model whether the request was met.
+figure is the share of answers in which everything is supported, ``share_attributable`` in the results. Left out: the
+authors' first phase, which asks a judge model whether the request was met.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """LLM-AggreFact (Tang et al. 2024): eleven sets of generated claims with their documents.
 
 Parquet of the Hugging Face repository: dataset, doc, claim, label (1 supported, 0 not), contamination_identifier. The
-authors report the mean over the sets of balanced accuracy. The repository is gated, and not to be trained on.
+authors report the mean over the sets of balanced accuracy, ``mean_balanced_accuracy`` in the results. The repository
+is gated, and not to be trained on.
 """
 
 from __future__ import annotations

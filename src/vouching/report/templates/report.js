@@ -21,9 +21,10 @@
     return byId(name);
   };
 
-  const rows = all(".row").map((row) => {
-    const link = row.firstElementChild;
-    return { row, link, name: link.hash.slice(1), label: row.dataset.label, error: row.dataset.error, words: null, said: [] };
+  // A single claim stands in no list: its finding takes the place of its row.
+  const rows = all(document.querySelector(".row") ? ".row" : ".finding").map((row) => {
+    const link = row.id ? row : row.firstElementChild;
+    return { row, link, name: row.id || link.hash.slice(1), label: row.dataset.label, error: row.dataset.error, words: null, said: [] };
   });
   const byName = new Map(rows.map((item) => [item.name, item]));
   for (const said of response ? all(".said", response) : []) byName.get(said.hash.slice(1))?.said.push(said);
@@ -32,7 +33,11 @@
   let current = null;
   let lit = [];
   const reveal = (element) => {
-    // Only the box that holds an element scrolls, never the page.
+    // Only the box that holds an element scrolls, not the page; a single claim on a small screen has no box.
+    if (small.matches && !reading.previousElementSibling) {
+      element.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
+      return;
+    }
     const box = small.matches ? reading : element.closest(".findings, .texts");
     const inner = element.getBoundingClientRect();
     const outer = box.getBoundingClientRect();
