@@ -130,7 +130,7 @@ def row_sources(row: Mapping[str, object]) -> SourcesLike:
     """The sources of a row, under one of the accepted names. Raises InputError if there are none, or under two."""
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
     if not given:
-        raise InputError(f'the row has the keys {[*row]}, wanted "sources" (a text or a list of texts)')
+        raise InputError(f'the row has the keys {[*row]}, wanted "source" or "sources" (a text or a list of texts)')
     if len(given) > 1:
         raise InputError(f'it has both "{given[0]}" and "{given[1]}", wanted one of them: put all texts into "sources"')
     return cast("SourcesLike", row[given[0]])
