@@ -152,7 +152,7 @@ def test_many_rows_are_read_one_at_a_time_as_results_are_asked_for() -> None:
     ("row", "told"),
     [
         ({}, "the row has the keys"),
-        ({"claim": TRUE}, 'wanted "sources"'),
+        ({"claim": TRUE}, 'wanted "source" or "sources"'),
         ({"source": SOURCE}, 'wanted "claim" or "response"'),
         ({"claim": "", "source": SOURCE}, "the claim is empty"),
         ({"claim": 5, "source": SOURCE}, "the claim is of type int"),
