@@ -153,7 +153,7 @@ BROKEN = [
     ("{", "line 2: it is no JSON"),
     ('["a"]', "line 2: it is a list, wanted a JSON object on each line"),
     ('{"id": "x", "claim": "a", "claim": "b"}', "line 2: the key 'claim' occurs twice"),
-    ('{"id": "x", "claim": "a"}', "line 2: the row has the keys ['id', 'claim'], wanted \"sources\""),
+    ('{"id": "x", "claim": "a"}', "line 2: the row has the keys ['id', 'claim'], wanted"),
     ('{"id": "x", "source": "a"}', "line 2: the row has the keys ['id', 'source'], wanted \"claim\" or \"response\""),
     ('{"id": "x", "claim": 3, "source": "a"}', "line 2: the claim is of type int, wanted text"),
     ('{"id": "x", "claim": "a", "source": 3}', "line 2: source 1 is of type int"),
