@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vouching.metrics import document_numbers
 from vouching.text.sentences import sentence_spans
 from vouching.types import Source
 from vouching.verifiers.embedded.decisive import decisive, is_verbatim
@@ -95,7 +96,7 @@ def load(parts: Sequence[str], jobs: int, most: int = MOST_ROWS) -> dict[str, li
                 rows = [row for line in lines if (row := json.loads(line))["id"] not in shown]
             random.Random(SEED).shuffle(rows)
             raw[f"{part}/{name}"] = rows[:most]
-    groups = iter(groups_of([set(keys_of(place, row)) for place, rows in raw.items() for row in rows]))
+    groups = iter(document_numbers(keys_of(place, row) for place, rows in raw.items() for row in rows).tolist())
     sets: dict[str, list[Row]] = {}
     with Pool(jobs) as pool:
         for place, rows in raw.items():
@@ -128,27 +129,6 @@ def keys_of(place: str, row: Mapping[str, Any]) -> Iterator[str]:
     if name in CUT_FROM_PAGES:
         sentences = (_plain(source[start:end]) for start, end in sentence_spans(source))
         yield from (f"sentence {text}" for text in sentences if len(text) >= TELLING_SENTENCE)
-
-
-def groups_of(keys: Sequence[set[str]]) -> list[int]:
-    """Number of the group of each row: rows that share a key, directly or through other rows, have the same number.
-
-    >>> groups_of([{"a"}, {"b"}, {"b", "c"}, {"c"}])
-    [0, 1, 1, 1]
-    """
-    parent = list(range(len(keys)))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = row = parent[parent[row]]
-        return row
-
-    first: dict[str, int] = {}
-    for row, own in enumerate(keys):
-        for key in own:
-            low, high = sorted((root(first.setdefault(key, row)), root(row)))
-            parent[high] = low
-    return [root(row) for row in range(len(keys))]
 
 
 def row_weights(labels: Array, share: float) -> Array:
