@@ -68,7 +68,7 @@ def rows_held_out(folder: Path, root: Path) -> set[tuple[str, str]] | None:
     config = EncoderConfig(**settings)
     if "train" not in config.train:
         return None
-    sets = read_sets([root / part for part in config.train], config.shares, config.most_rows, config.seed)
+    sets = read_sets([root / part for part in config.train], config.shares, config.most_rows, config.seed, config.rows)
     _, held = hold_out(sets, config.validation_rows, config.seed)
     return {(row.claim, row.source) for unit in held for row in unit}
 

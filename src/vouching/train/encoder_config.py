@@ -32,12 +32,16 @@ class EncoderConfig:
     """Folders below VOUCH_DATA/attribution with the rows to train on."""
     dev: tuple[str, ...] = ("dev",)
     """Folders whose sets are only scored, never trained on."""
+    apart: tuple[str, ...] = ()
+    """Folders with which what is trained on shares no claim, source, longer sentence or document; for a later stage."""
     pairs: tuple[str, ...] = ()
     """Files of perturbations, as ``vouch data perturb`` writes them."""
     shares: Mapping[str, float] = field(default_factory=dict[str, float])
     """What a row of a set counts for, by name of the set; 1 for those not named, 0 leaves a set out."""
     most_rows: int = 20_000
     """Rows of a set, at most; the first of a seeded shuffle."""
+    rows: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Rows of single sets, at most, by name, instead of ``most_rows``."""
     validation_rows: int = 200
     """Rows of each set that are held out, by whole groups; of a small set a tenth at most."""
     most_tokens: int = 128
@@ -94,6 +98,8 @@ class EncoderConfig:
             )
         if bad := {name: share for name, share in self.shares.items() if not 0 <= share <= 10}:
             raise ConfigError(f"shares must lie in 0 to 10, got {bad}")
+        if bad := {name: most for name, most in self.rows.items() if most < 1}:
+            raise ConfigError(f"rows must be above 0, got {bad}; shares.NAME=0 leaves a set out")
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> EncoderConfig:

@@ -73,8 +73,17 @@ Unit: TypeAlias = tuple[TrainingRow, ...]
 """Rows that are read together: one, or a claim and the same claim with an error, in this order."""
 
 
-def read_sets(folders: Sequence[Path], shares: Mapping[str, float], most: int, seed: int) -> dict[str, list[Unit]]:
-    """The units of every ``*.jsonl.gz`` of the folders by "folder/set", at most ``most`` of each, shuffled.
+def read_sets(
+    folders: Sequence[Path], shares: Mapping[str, float], most: int, seed: int, rows: Mapping[str, int] | None = None
+) -> dict[str, list[Unit]]:
+    """The units of every ``*.jsonl.gz`` of the folders by "folder/set", shuffled.
+
+    Args:
+        folders: where to look.
+        shares: sets named with a share of 0 are left out.
+        most: units of a set, at most.
+        seed: of the shuffle.
+        rows: units of single sets, by name, instead of ``most``.
 
     Raises:
         InputError: a folder has no such file, or a row cannot be used; the message names it.
@@ -87,7 +96,8 @@ def read_sets(folders: Sequence[Path], shares: Mapping[str, float], most: int, s
         for path in paths:
             name = path.name.removesuffix(".jsonl.gz")
             if shares.get(name, 1.0) > 0:
-                sets[f"{folder.name}/{name}"] = read_set(path, f"{folder.name}/{name}", most, seed)
+                place = f"{folder.name}/{name}"
+                sets[place] = read_set(path, place, (rows or {}).get(name, most), seed)
     return sets
 
 
@@ -165,6 +175,12 @@ def hold_out(sets: Mapping[str, Sequence[Unit]], rows: int, seed: int) -> tuple[
             held.update(group)
             wanted -= counts
     return [u for i, u in enumerate(units) if i not in held], [units[i] for i in sorted(held)]
+
+
+def without_shared(sets: Mapping[str, Sequence[Unit]], others: Mapping[str, Sequence[Unit]]) -> dict[str, list[Unit]]:
+    """The sets without units that share a claim, a source, a longer sentence or a document with ``others``."""
+    taken = {key for units in others.values() for unit in units for key in _keys(unit)}
+    return {place: [unit for unit in units if taken.isdisjoint(_keys(unit))] for place, units in sets.items()}
 
 
 def row_weights(units: Sequence[Unit], shares: Mapping[str, float]) -> list[float]:
