@@ -240,18 +240,44 @@ def test_an_intensifier_comes_before_the_verb_or_the_adjective_with_the_article_
     assert made("Epigenetic changes are common.", "intensifier_added") == []
 
 
-def test_a_fact_of_the_corpus_is_grafted_onto_a_subject_of_its_kind() -> None:
-    # The pool has two facts of people; the source has neither Lisbon nor Vienna.
-    assert any_of("Ann Lee died in 1980.", "fact_graft") == {
-        "Ann Lee died in 1980 and was born in Lisbon.",
-        "Ann Lee died in 1980 and moved to Vienna in 1990.",
-    }
+def test_a_fact_of_the_corpus_is_grafted_onto_a_subject_of_its_sort() -> None:
+    # The pool has two facts of people; the source has neither Lisbon nor Vienna. 1990 is near to 1980.
+    facts = ("was born in Lisbon", "moved to Vienna in 1990")
+    at_end = {f"Ann Lee died in 1980 and {fact}." for fact in facts}
+    relative = {f"Ann Lee, who {fact}, died in 1980." for fact in facts}
+    found = any_of("Ann Lee died in 1980.", "fact_graft")
+    assert found
+    assert found <= at_end | relative
+    assert made("The valve opened in 1980.", "fact_graft") == []  # nothing tells what sort of thing a valve is
 
 
-def test_a_presupposition_goes_before_the_time() -> None:
-    assert "Ann Lee won the cup once again in 1973." in any_of("Ann Lee won the cup in 1973.", "presupposition")
+def test_a_fact_of_another_time_or_told_once_already_is_not_grafted() -> None:
+    # 1880 is 110 years from 1990, and the source says where she was born.
+    assert made("Ann Lee died in 1880.", "fact_graft", "Ann Lee, born in Rome, died in 1880.") == []
+
+
+def test_a_presupposition_belongs_to_a_verb_that_can_be_repeated() -> None:
+    found = any_of("Ann Lee won the cup in 1973.", "presupposition")
+    assert found
+    assert all("won the cup" in text and text.endswith(" in 1973.") for text in found)
     assert all(", " in text for text in any_of("Sales rose by 12%.", "presupposition"))
-    assert made("Ann Lee was born in 1973.", "presupposition") == []
+    assert not any("again" in text or " time " in text for text in any_of("Ann Lee was born.", "presupposition"))
+
+
+def test_a_detail_is_put_after_the_subject_and_says_nothing_of_which_the_source_speaks() -> None:
+    found = any_of("Ann Lee is a painter.", "detail_added")
+    assert found
+    assert all(text.startswith("Ann Lee, ") and text.endswith(", is a painter.") for text in found)
+    source = "The club was renamed after long talks."
+    drafts = [made("The club was renamed.", "detail_added", source, seed) for seed in range(20)]
+    assert any(drafts)
+    assert not any("talks" in text for texts in drafts for text in texts)
+
+
+def test_an_order_that_is_fixed_or_told_twice_is_left_alone() -> None:
+    assert made("The statue was unveiled after he died.", "order_flip") == []
+    assert made("He left before the war and came back after it.", "order_flip") == []
+    assert made("It is the largest lake after Nemi.", "order_flip") == []
 
 
 def test_a_rounded_number_says_that_it_is_rounded() -> None:

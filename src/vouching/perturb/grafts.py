@@ -39,17 +39,12 @@ def fact_graft(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[D
     if not places or not facts:
         return
     known = {word.stem for word in scene.source.words if word.is_content}
-    told_once = _ONCE & scene.source.lower_set
     years = years_of(scene)
     own = name_key(claim.text[verb.subject_start : verb.subject_end])
     seen = [facts[rng.randrange(len(facts))] for _ in range(min(_FACTS_LOOKED_AT, len(facts)))]
-    foreign = {
-        fact
-        for fact in seen
-        if _is_foreign(fact, known)
-        and not same_name(fact.subject, own)
-        and _goes_with(fact, claim.lower_set | told_once, years)
-    }
+    told = claim.lower_set | (_ONCE & scene.source.lower_set)
+    others = [fact for fact in seen if not same_name(fact.subject, own)]
+    foreign = {fact for fact in others if _is_foreign(fact, known) and _goes_with(fact, told, years)}
     if foreign:
         # One close in topic: a fact that is far from it is told at once.
         fact = max(foreign, key=lambda fact: (_closeness(fact, known), fact.predicate))

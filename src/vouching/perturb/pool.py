@@ -40,9 +40,10 @@ _CLAUSE_END = re.compile(
 _LONGEST_FACT, LONGEST_NAME = 13, 4
 """In words; a longer run of capitals is rarely one name."""
 _DANGLING = re.compile(
-    r"\b(?:the|its) (?!(?:first|last|most|same|age|world|year|end|role|US|UK)\b)(?=[a-z])(?!(?:[\w-]+ ){1,2}of [A-Za-z]|[\w-]+ [A-Z])"
+    r"\b(?:the|its) (?!(?:first|last|most|same|age|world|year|end|role)\b)(?=[a-z])"
+    r"(?!(?:[\w-]+ ){1,2}of [A-Za-z]|[\w-]+ [A-Z])"
 )
-"""A definite that only its own text explains: "won the prize", but not "won the title of champion"."""
+"""A definite that only its own text explains: "joined the band", unlike "joined the board of Ford"."""
 
 Entry = TypeVar("Entry", bound=Hashable)
 

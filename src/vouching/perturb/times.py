@@ -37,7 +37,8 @@ _ORDER_WORDS = re.compile(
 """Two of these in one claim hold each other: one alone turned makes no sense."""
 _FIXED_ORDER = re.compile(
     r"\b(?:di(?:e[sd]?|ed|ying)|deaths?|dead|kill\w*|suicide|murder\w*|assassinat\w+|born|birth|nam(?:e[sd]?|ing)|titled|called|"
-    r"labell?ed|pass\w* away|posthumous\w*|surviv\w+|retir\w+|complications|recover\w+|suffer\w*|injur\w+|most|second|third|fourth|\w{3,}est)\b",
+    r"labell?ed|pass\w* away|posthumous\w*|surviv\w+|retir\w+|complications|recover\w+|"
+    r"suffer\w*|injur\w+|most|second|third|fourth|\w{3,}est)\b",
     re.IGNORECASE,
 )
 """Where the order of things is fixed (nobody acts after death) or none of time ("named after", "largest after")."""
