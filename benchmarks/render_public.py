@@ -38,9 +38,9 @@ def sets_lines(record: Figures, comparison: Figures | None) -> Iterator[str]:
     yield from ("## Public test sets", "", origin({**record, **record["settings"]}))
     if comparison:
         _refuse_stale(record, comparison)
-    against = ("difference, 95 % interval",)
-    rules = (f"{RULES} >", *against) if comparison else ()
-    head = ("set", "rows >", "groups >", "Vouch >", *rules, "word overlap >", *against, "balanced accuracy >")
+    rules = (f"{RULES} >", f"difference to {RULES}") if comparison else ()
+    overlap = ("word overlap >", "difference to word overlap")
+    head = ("set", "rows >", "groups >", "Vouch >", *rules, *overlap, "balanced accuracy >")
     pooled = record["pooled"]
     rows = chain(_set_rows(record["sets"], comparison), _pooled_rows(pooled, comparison) if pooled else ())
     yield from table(head, rows)
@@ -100,10 +100,12 @@ def _rules(pair: Figures | None) -> list[str]:
 
 def spans_lines(record: Figures) -> Iterator[str]:
     """The section on sets whose errors are marked."""
-    yield "## Marked errors"
-    head = ("set", "rows >", "response F1", "of always saying so >", "span F1", "of calling everything so >")
-    yield from table(head, _span_rows(record["sets"]))
-    yield SPANS_NOTE
+    rows = [*_span_rows(record["sets"])]
+    if rows:
+        yield "## Marked errors"
+        head = ("set", "rows >", "response F1", "of always saying so >", "span F1", "of calling everything so >")
+        yield from table(head, rows)
+        yield SPANS_NOTE
 
 
 def _span_rows(sets: Figures) -> Iterator[list[str]]:
@@ -124,14 +126,15 @@ def _span_rows(sets: Figures) -> Iterator[list[str]]:
 
 def calibration_lines(record: Figures) -> Iterator[str]:
     """The section on scores as probabilities."""
-    yield "## Calibration"
     rows = [
         (name, found["rows"], number(found["metrics"]["ece"]["estimate"]), interval(skill, "+"))
         for name, found in record["sets"].items()
         if (skill := (found["metrics"] or {}).get("brier_skill")) and skill["estimate"] is not None
     ]
-    yield from table(("set", "rows >", "ECE >", "Brier skill, 95 % interval"), rows)
-    yield CALIBRATION_NOTE
+    if rows:
+        yield "## Calibration"
+        yield from table(("set", "rows >", "ECE >", "Brier skill, 95 % interval"), rows)
+        yield CALIBRATION_NOTE
 
 
 def error_type_lines(record: Figures) -> Iterator[str]:
