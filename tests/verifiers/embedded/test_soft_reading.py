@@ -52,17 +52,30 @@ def test_however_convinced_the_encoder_is_arithmetic_and_dates_overrule_it(kind:
 
 
 PARAPHRASES = [
-    ("A man is asleep.", "A guy naps on the couch.", True),
-    ("The firm fired some of its workers.", "The company let several employees go.", True),
-    ("Nobody was hurt.", "The accident caused no injuries.", True),
+    ("A man is asleep.", "A guy naps on the couch."),
+    ("People are eating.", "A family is having dinner together."),
+    ("A woman is cooking.", "A lady prepares a meal in the kitchen."),
+    ("The company bought a rival.", "The firm acquired its competitor for $3 billion."),
+    ("The man is outdoors.", "A man walks through the forest."),
 ]
 
 
-@pytest.mark.parametrize(("claim", "source", "attributable"), PARAPHRASES)
-def test_paraphrase_is_told_by_the_encoder_where_words_do_not_decide(
-    claim: str, source: str, attributable: bool
-) -> None:
-    assert judge(claim, source).attributable == attributable
+@pytest.mark.parametrize(("claim", "source"), PARAPHRASES)
+def test_paraphrase_that_the_rules_refuse_is_told_by_the_encoder(claim: str, source: str) -> None:
+    assert not judge(claim, source, model="embedded:rules").attributable
+    assert judge(claim, source).attributable
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("A woman is sleeping.", "A lady prepares a meal in the kitchen."),
+        ("Nobody is in the street.", "A crowd of people walks down the street."),
+    ],
+)
+def test_what_the_source_rules_out_is_contradicted_where_the_rules_only_miss_it(claim: str, source: str) -> None:
+    assert judge(claim, source, model="embedded:rules").relation == "not_found"
+    assert judge(claim, source).relation == "contradicted"
 
 
 def test_words_that_the_rules_cannot_place_are_set_beside_what_the_encoder_reads_them_as() -> None:
