@@ -62,8 +62,12 @@ def _stands_alone(claim: Reading, quantity: Quantity) -> bool:
         return False
     before = next((word for word in reversed(claim.words) if word.end <= start), None)
     opens = {first for first, _ in claim.sentences}
-    capital = before is not None and text[before.start].isupper() and start - before.end <= 1
-    names_it = capital and (before.start not in opens or text[end + 1 : end + 2].isupper())
+    names_it = (
+        before is not None
+        and text[before.start].isupper()
+        and start - before.end <= 1
+        and (before.start not in opens or text[end + 1 : end + 2].isupper())
+    )
     ranks_it = before is not None and before.lower in _RANKING
     year_like = re.fullmatch(r"(?:1[5-9]|20)\d\d", text[start:end]) is not None
     if names_it or ranks_it or year_like or RANGE_BEFORE.search(text[:start]) or _RANGE_AFTER.match(text, end):
