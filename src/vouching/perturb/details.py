@@ -33,7 +33,8 @@ _KINDS: dict[str, NameType] = {
 }  # fmt: skip
 _SMALL = str.split("two three four five six seven eight nine")
 _NTH = str.split("second third fourth fifth sixth")
-_LATEST_YEAR = 2023
+_EARLIEST_YEAR, _LATEST_YEAR = 1850, 2023
+"""The names of the corpus are mostly of this time."""
 _LONGEST_GENERAL = 20
 _TRIES, _FRAMES_TRIED = 8, 6
 _PREPOSITION = re.compile(r" (?:in|on|at|from|to|with|for|during|as|by|over|against|between) ")
@@ -45,9 +46,12 @@ _TIME_TOLD = frozenset(
     until since from two three four both career whole not all while currently now usually""")
 )
 _UNIQUE = re.compile(
-    r"\b(?:(?:is|was) the|first|last|only|most|best|top|main|sole|one of|\w{3,}est|unlike|like|same|all|every)\b",
+    r"\b(?:(?:is|was) the|first|last|only|number|most|best|top|main|sole|one of|\w{3,}est|unlike|like|same|all|every|"
+    r"his|her|its)\b",
     re.IGNORECASE,
 )
+_ONE_OF_A_YEAR = re.compile(r"\b[Tt]he [12]\d{3} \w")
+"""What took place once: "the 2012 final"."""
 _TAKES_ARTICLE = re.compile(
     r"^(?:University|College|School|Institute|Academy) of\b|"
     r"\b(?:Institute|Association|Federation|Foundation|Society|Trust|Union|Alliance|Institution|Organi[sz]ation)\b"
@@ -90,7 +94,7 @@ def presupposition(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
     if verb is None or claim.negations or not claim.is_one_sentence:
         return
     options: list[tuple[int, str, str]] = []
-    event, name = _event_of(claim, verb), "presuppositions.txt"
+    event, name = None if _ONE_OF_A_YEAR.search(claim.text) else _event_of(claim, verb), "presuppositions.txt"
     at = _after_clause(claim)
     if event and at is not None and not claim.lower_set & _TIME_TOLD:
         groups = _groups_of(name, event)
@@ -116,7 +120,7 @@ def _additives(claim: Reading, verb: MainVerb, at: int | None) -> list[tuple[int
     slot = f"{{{kind.kind}}}"
     written = claim.text[verb.start : verb.end]
     pro_verb = "did" if verb.kind == "past" else written if written in ("was", "is", "has") else "does"
-    after = [(verb.subject_end, f", {words} {slot},", slot) for words in ("like", "just like", "much like", "unlike")]
+    after = [(verb.subject_end, f", {words} {slot},", slot) for words in ("like", "just like", "much like")]
     end = [(claim.body_end, f", {words}", slot) for words in (f"as {pro_verb} {slot}", f"just as {slot} {pro_verb}")]
     return after + (end if at is not None else [])
 
@@ -157,7 +161,7 @@ def _name(kind: NameType, scene: Scene, pool: CorpusPool, rng: random.Random) ->
 def _drawn(slot: str, scene: Scene, rng: random.Random) -> str | None:
     """A number, year or month drawn by chance; no year where nothing tells the age of things."""
     if slot == "year":
-        told = years_of(scene)
+        told = [year for year in years_of(scene) if year >= _EARLIEST_YEAR]
         if not told:
             return None
         near = rng.choice(told)

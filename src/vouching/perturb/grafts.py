@@ -25,7 +25,7 @@ _ONCE = frozenset(
     str.split("born died founded established written directed released named located situated created married composed")
 )
 """What is so once: where the source says it too, another account of it contradicts rather than adds."""
-_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)s?\b")
 
 
 def fact_graft(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:

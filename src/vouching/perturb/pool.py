@@ -27,11 +27,18 @@ _LEANING = frozenset(
     monday tuesday wednesday thursday friday saturday sunday""")
 )
 _NOT_SINGULAR = frozenset(("are", "were", "have", "do", "did", "must", "should", "could", "might"))
-_IDENTITY = re.compile(r"(?:is|was|became|becomes|remains) (?:an?|the|one|its|whether|preceded|\w+['’]s)\b")
-"""What says what its subject is can hardly be said of another."""
+_IDENTITY = re.compile(
+    r"(?:is|was|became|becomes|remains) (?:an?|the|one|its|whether|preceded|\w+['’]s)\b|gave birth\b|had been\b|"
+    r"ha[sd] since\b"
+)
+"""What says what its subject is, or goes on from what was told, can hardly be said of another."""
 _UNFIT = re.compile(r"[\"“”\[\](){}|#*;:_<>…]|\.\.|--|\bhttp|www\.| ['’]s\b|-LRB-|''|``")
 _ENDS_WELL = re.compile(r"\w\w\Z|\d\Z")
-_HANGING = re.compile(r" (?:and|or|the|an?|of|in|on|at|to|as|by|for|from|with|into|both)\Z")
+_HANGING = re.compile(
+    r" (?:and|or|the|an?|of|in|on|at|to|as|by|for|from|with|into|both)\Z"
+    r"|\bthe (?:films|movies|novels|albums|songs|series) [A-Z0-9]"
+)
+"""An end cut off, or a list of which one is left: "in the films Alien"."""
 _OF_STORIES = re.compile(r"(?:is|will|would|can) ")
 """What is said of people in the present is often said of a figure."""
 _CLAUSE_END = re.compile(

@@ -94,7 +94,8 @@ def perturb(
         claim: a statement that the source supports; longer than 2,000 characters gives nothing.
         source: the text that supports it.
         strategies: which strategies, in this order.
-        pool: names and facts of a corpus; without it ``entity_swap`` and ``fact_graft`` find nothing.
+        pool: names and facts of a corpus; without it ``entity_swap`` and ``fact_graft`` find nothing, and
+            ``detail_added`` and ``presupposition`` only what needs no name.
         rng: where chance comes from; a new one with seed 0 if it is left out, so that equal calls give equal results.
         tally: counts drafts and drops.
 

@@ -43,7 +43,7 @@ _FIXED_ORDER = re.compile(
 )
 """Where the order of things is fixed (nobody acts after death) or none of time ("named after", "largest after")."""
 _OF_TIME = re.compile(r" (?:the )?(?:year |(?:early |late |mid-)?[12]\d{3}|[A-Z][a-z]+ (?:\d|[A-Z])|World War)")
-_NOT_AFTER = "named|looked|look|looking|called|appeared|brought|came|modelled|take|takes|took|cared"
+_NOT_AFTER = "named|looked|look|looking|called|appeared|brought|came|modelled|modeled|take|takes|took|cared"
 """Words that make another sense with "after" or "before": "named after", "appeared before"."""
 _LENGTH = (
     r" (?:an?|about|nearly|some|several|a few|two|three|four|five|six|ten|\d+) ?(?:\w+ )?"
