@@ -186,7 +186,8 @@ def _told(summary: BatchSummary) -> Exit:
     elif summary.found and summary.found == summary.rows:
         write_error("nothing to do: the output is finished")
     broken = f"; {summary.problems:,} of the rows cannot be used, the output says why" if summary.problems else ""
-    unreadable = f", {summary.counts['unreadable']:,} replies are no record" if summary.counts["unreadable"] else ""
+    unread = summary.counts["unreadable"]
+    unreadable = f", {unread:,} with a reply that is no record" if unread else ""
     write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{unreadable}{broken}")
     return Exit.INCOMPLETE if summary.problems or summary.stopped is not None else Exit.OK
 

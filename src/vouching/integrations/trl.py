@@ -12,7 +12,7 @@ the judge failed the reward is None, which TRL leaves out of the group's mean an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
 from vouching.integrations.scoring import RowScore, Score
@@ -63,11 +63,10 @@ def trl_reward(score: Score, **settings: Any) -> TrlReward:
 
 def _text(completion: Any) -> str:
     """The reply of a completion: itself, or the content of its last message."""
-    content = completion if isinstance(completion, str) else completion[-1]["content"] if completion else None
+    content: Any = completion if isinstance(completion, str) else completion[-1]["content"] if completion else None
     if isinstance(content, list):  # of several kinds of content only the text was written by the policy
-        return "".join(part.get("text", "") for part in content)
+        parts = cast("list[dict[str, Any]]", content)
+        return "".join(part.get("text", "") for part in parts)
     if not isinstance(content, str):
-        raise InputError(
-            f"a completion is {completion!r:.80}, wanted text, or messages of which the last has a content"
-        )
+        raise InputError(f"a completion is {completion!r:.80}, wanted text, or messages that end in one")
     return content

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from vouching.types import Label
 
@@ -53,7 +53,7 @@ def read_record(response: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     # What begins with { is an object, if it is read at all.
-    return record if isinstance(record, dict) else None
+    return cast("dict[str, Any]", record) if isinstance(record, dict) else None
 
 
 def label_of(record: Mapping[str, Any]) -> Label | None:
