@@ -282,7 +282,7 @@ def record_of(values: dict[str, Any]) -> dict[str, Any]:
 RECORDS = st.dictionaries(st.sampled_from([*RECORD]), VALUES, max_size=4).map(record_of) | st.dictionaries(KEYS, VALUES)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(RECORDS, GOLDS, st.sampled_from(VARIANTS), st.sampled_from(get_args(Split)))
 def test_no_json_value_leaves_the_bounds_or_raises(record: Any, gold: Label, variant: Variant, split: Split) -> None:
     weights = structured_weights(split)
@@ -294,14 +294,14 @@ def test_no_json_value_leaves_the_bounds_or_raises(record: Any, gold: Label, var
     assert reward.total == (max(0.0, expected) if variant == "released" else expected)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text() | st.text('{}[]":,`json \n'), GOLDS, st.sampled_from(VARIANTS))
 def test_no_text_raises(response: str, gold: Label, variant: Variant) -> None:
     low, high = reward_bounds(gold, variant)
     assert low <= rewarded(response, gold, variant).total <= high
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(RECORDS, st.randoms(use_true_random=False), GOLDS, st.sampled_from(VARIANTS))
 def test_the_order_of_keys_does_not_matter(record: dict[str, Any], random: Any, gold: Label, variant: Variant) -> None:
     keys = [*record]
@@ -323,7 +323,7 @@ def test_the_total_never_falls_when_a_part_rises(parts: dict[str, float], name: 
     assert weighted_total(raised, weights) >= weighted_total(parts, weights)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(RECORDS, GOLDS, st.sampled_from(VARIANTS))
 def test_the_right_label_never_earns_less_than_another(record: dict[str, Any], gold: Label, variant: Variant) -> None:
     right, wrong = ({**record, "label": label} for label in (gold, NA if gold == A else A))

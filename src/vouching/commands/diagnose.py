@@ -80,7 +80,8 @@ def rewards_command(
             from rich.table import Table
 
             for table in tables_of(diagnosis):
-                drawn = Table(title=table.heading, title_justify="left", box=None, show_header=any(table.head))
+                console.print(table.heading, style="bold")
+                drawn = Table(box=None, show_header=any(table.head))
                 for number, name in enumerate(table.head):
                     drawn.add_column(name, justify="right" if number else "left")
                 for row in table.rows:

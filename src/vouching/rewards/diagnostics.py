@@ -80,8 +80,8 @@ class BinaryCheck:
     paper: float
     """What equation 3 says of the unbiased variance: G / (G - 1) q (1 - q), which is of neither."""
     observed: float
-    """Mean unbiased variance of the label part inside groups. Below ``unbiased`` where prompts differ in difficulty,
-    since q is then another one in each group."""
+    """Mean unbiased variance of the label part inside groups. With many groups it is below ``unbiased`` where prompts
+    differ in difficulty, since q is then another one in each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,14 +83,14 @@ def structured_reward(
     if variant == "grounded":
         entries = strike_ungrounded(entries, claim or "", (source,) if isinstance(source, str) else source or ())
     predicted = label_of(record)
-    confidence = stated_confidence(record)
+    slope = weights.right if predicted == gold else -weights.wrong
     parts = {
         "format": _FORMAT[sum(field in record for field in FIELDS)],
         "alignment": alignment_quality(entries),
         "chain": _chain_score(record.get("reasoning_chain"), 0.1 if variant == "released" else 0.0),
         "label": float(predicted == gold),
         "diagnosis": _diagnosis_score(record, gold, predicted, variant, weights.diagnosis_floor),
-        "calibration": weights.right * confidence if predicted == gold else -weights.wrong * confidence,
+        "calibration": round(slope * stated_confidence(record), 9),
     }
     total = weighted_total(parts, weights)
     return Reward(max(0.0, total) if variant == "released" else total, parts)
