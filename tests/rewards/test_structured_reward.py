@@ -282,7 +282,7 @@ def record_of(values: dict[str, Any]) -> dict[str, Any]:
 RECORDS = st.dictionaries(st.sampled_from([*RECORD]), VALUES, max_size=4).map(record_of) | st.dictionaries(KEYS, VALUES)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(RECORDS, GOLDS, st.sampled_from(VARIANTS), st.sampled_from(get_args(Split)))
 def test_no_json_value_leaves_the_bounds_or_raises(record: Any, gold: Label, variant: Variant, split: Split) -> None:
     weights = structured_weights(split)

@@ -118,22 +118,31 @@ def _reply(row: Row) -> ScoredReply:
     if row.fields is None:
         raise InputError(str(row.problem))
     fields = row.fields
-    total, parts = fields.get("total"), fields.get("parts")
-    if not _is_number(total):
-        raise InputError(f"its total is {total!r}, wanted a number")
-    if parts is not None and not (isinstance(parts, dict) and all(map(_is_number, parts.values()))):
-        raise InputError(f"its parts are {parts!r:.80}, wanted numbers by name")
+    total, given = _number(fields.get("total")), fields.get("parts")
+    if total is None:
+        raise InputError(f"its total is {fields.get('total')!r}, wanted a number")
+    if given is not None and not isinstance(given, dict):
+        raise InputError(f"its parts are {given!r:.80}, wanted numbers by name")
+    parts: dict[str, float] = {}
+    for name, value in cast("dict[str, Any]", given or {}).items():
+        part = _number(value)
+        if part is None:
+            raise InputError(f"its part {name!r} is {value!r:.80}, wanted a number")
+        parts[name] = part
     if fields.get("group") is None:
         raise InputError(f'the row has the keys {[*fields]}, wanted "group", the same for all replies to one prompt')
     for key in ("gold", "predicted"):
         if fields.get(key) not in (None, "Attributable", "Not Attributable"):
             raise InputError(f"its {key} is {fields[key]!r}, wanted Attributable or Not Attributable")
-    reward = Reward(float(total), {name: float(value) for name, value in (parts or {}).items()})
+    reward = Reward(total, parts)
     return ScoredReply(row.name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _number(value: object) -> float | None:
+    """A finite number as it is, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 def _defined(value: Any) -> Any:

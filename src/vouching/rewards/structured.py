@@ -183,13 +183,13 @@ def _diagnosis_score(
     record: Mapping[str, Any], gold: Label, predicted: Label | None, variant: Variant, floor: float
 ) -> float:
     """R_d (eq. 10): no error claimed where there is none, else its type and a fix."""
-    named, fix_length = record.get("error_type"), _length(record, "fix_suggestion")
+    named, fix_length = record.get("error_type"), _length(record.get("fix_suggestion"))
     if gold == "Attributable":
         silent = named is None or named == ""
         return 1.0 if silent and (variant != "grounded" or predicted == gold) else floor
     if variant == "grounded" and predicted != gold:
         return 0.0
-    known = isinstance(named, str) and named in ERROR_TYPES
+    known = _is_one_of(named, ERROR_TYPES)
     score = 0.6 * known + 0.4 * (fix_length >= 10)
     if variant == "released":
         score += 0.2 * (isinstance(named, str) and named != "" and not known) + 0.1 * (0 < fix_length < 10)
@@ -197,23 +197,29 @@ def _diagnosis_score(
 
 
 def _entry_score(entry: object) -> float:
-    claim, source = _length(entry, "claim_span"), _length(entry, "source_span")
+    if not isinstance(entry, Mapping):
+        return 0.0
+    record = cast("Mapping[str, object]", entry)
+    claim, source = _length(record.get("claim_span")), _length(record.get("source_span"))
     return (
         0.3 * (claim > 0)
         + 0.3 * (source > 0)
-        + 0.2 * (_text(entry, "status") in _STATUSES)
+        + 0.2 * _is_one_of(record.get("status"), _STATUSES)
         + 0.1 * (3 <= claim <= 200)
         + 0.1 * (3 <= source <= 500)
     )
 
 
 def _step_score(step: object, short_explanation: float) -> float:
-    explained = _length(step, "explanation")
+    if not isinstance(step, Mapping):
+        return 0.0
+    record = cast("Mapping[str, object]", step)
+    explained = _length(record.get("explanation"))
     return (
-        0.3 * (_text(step, "judgment") in _JUDGMENTS)
+        0.3 * _is_one_of(record.get("judgment"), _JUDGMENTS)
         + (0.3 if explained >= 10 else short_explanation * (explained >= 3))
-        + 0.2 * (_length(step, "source_evidence") >= 5)
-        + 0.2 * (_length(step, "claim_part") > 0)
+        + 0.2 * (_length(record.get("source_evidence")) >= 5)
+        + 0.2 * (_length(record.get("claim_part")) > 0)
     )
 
 
@@ -221,16 +227,13 @@ def _members(written: object) -> Sequence[object]:
     return cast("Sequence[object]", written) if isinstance(written, list | tuple) else ()
 
 
-def _text(record: object, key: str) -> str:
-    """A text field of a record; empty where the record or the field is something else."""
-    if not isinstance(record, Mapping):
-        return ""
-    value = cast("Mapping[str, object]", record).get(key)
-    return value if isinstance(value, str) else ""
+def _length(value: object) -> int:
+    """Characters of a text; 0 for anything else."""
+    return len(value) if isinstance(value, str) else 0
 
 
-def _length(record: object, key: str) -> int:
-    return len(_text(record, key))
+def _is_one_of(value: object, words: Sequence[str]) -> bool:
+    return isinstance(value, str) and value in words
 
 
 def _mean(values: Sequence[float]) -> float:
