@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from vouching.commands import bench, check, data, schema, train
+from vouching.commands import bench, check, data, diagnose, reward, schema, train
 from vouching.commands.streams import Exit, output_failed, write_error
 from vouching.version import __version__
 
@@ -29,6 +29,8 @@ app.add_typer(check.app)
 app.add_typer(schema.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
+app.add_typer(reward.app, name="reward")
+app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
 
 

@@ -45,8 +45,7 @@ def diagnose_softly(segments: Sequence[Segment], soft: SoftReading) -> ErrorType
     located = _where_least_supported(segments, soft)
     if located is not None:
         return located
-    words: set[ErrorType] = found - {"fabrication"}
-    return min(words, key=ERROR_TYPES.index) if words else likeliest
+    return min((error for error in found if error != "fabrication"), key=ERROR_TYPES.index, default=likeliest)
 
 
 def _where_least_supported(segments: Sequence[Segment], soft: SoftReading) -> ErrorType | None:
