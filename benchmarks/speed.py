@@ -146,8 +146,6 @@ def measure_source(text: str) -> dict[str, Any]:
 
 def check_stdin() -> None:
     """Check the claim against standard input twice and print seconds and peak memory."""
-    import resource  # Not on Windows, where only this part cannot run.
-
     sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     text = sys.stdin.read()
     checker = vouching.Checker()
@@ -159,10 +157,16 @@ def check_stdin() -> None:
         seconds.append(time.perf_counter() - start)
         if not isinstance(verdict, Verdict) or verdict.fix_suggestion != FIX:
             raise RuntimeError(f"the sentence in the middle was not found: {verdict}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     result = {"cold_seconds": round(seconds[0], 3), "warm_seconds": round(seconds[1], 4)}
-    print(json.dumps({**result, "peak_megabytes": round(peak / 1e6)}))
+    print(json.dumps({**result, "peak_megabytes": round(peak_megabytes())}))
+
+
+def peak_megabytes() -> float:
+    """Peak memory of this process so far."""
+    import resource  # Not on Windows, where only this part cannot run.
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def main() -> None:
