@@ -45,7 +45,9 @@ def diagnose_softly(segments: Sequence[Segment], soft: SoftReading) -> ErrorType
     located = _where_least_supported(segments, soft)
     if located is not None:
         return located
-    return min((error for error in found if error != "fabrication"), key=ERROR_TYPES.index, default=likeliest)
+    if found <= {"fabrication"}:
+        return likeliest
+    return diagnose([comparison for comparison in comparisons if error_of(comparison) != "fabrication"])
 
 
 def _where_least_supported(segments: Sequence[Segment], soft: SoftReading) -> ErrorType | None:
