@@ -195,7 +195,7 @@ def measure_long(folder: Path, text: str, threads: int) -> dict[str, Any]:
 def measure_pairs(folder: Path, inputs: Inputs, threads: int) -> dict[str, Any]:
     """Our encoder on many short pairs, one after the other."""
     encoder = load_encoder(folder, threads)
-    found = timed(lambda: [encoder.read([claim], [Source(source)]) for claim, source in inputs.pairs])
+    found = timed(lambda: [encoder.read(claim, encoder.encode([Source(source)])) for claim, source in inputs.pairs])
     rate = round(len(inputs.pairs) * found.pop("claims_per_second"), 1)
     return {"pairs": len(inputs.pairs), "most_source_tokens": PAIR_TOKENS, "pairs_per_second": rate, **found}
 
@@ -203,9 +203,9 @@ def measure_pairs(folder: Path, inputs: Inputs, threads: int) -> dict[str, Any]:
 def timed_reading(encoder: Encoder, claim: str, text: str) -> dict[str, Any]:
     """How long our encoder takes for one claim and one source, and how many windows of it that reads."""
     sources = [Source(text)]
-    [reading] = encoder.read([claim], sources)
+    reading = encoder.read(claim, encoder.encode(sources))
     windows = {"windows_read": reading.windows_read, "windows": reading.windows}
-    return {**windows, **timed(lambda: encoder.read([claim], sources))}
+    return {**windows, **timed(lambda: encoder.read(claim, encoder.encode(sources)))}
 
 
 def measure_architecture(name: str, folder: Path, inputs: Inputs, threads: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vouching.encoder.reading import Reading as SoftReading
-from vouching.types import ERROR_TYPES, ErrorType
+from vouching.types import ErrorType
 from vouching.verifiers.embedded.diagnosis import diagnose, error_of
 from vouching.verifiers.embedded.features import Segment
 from vouching.verifiers.embedded.parts import PartKind
