@@ -50,12 +50,12 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelRefusedError(ModelError):
-    """The server understood the request and refuses it, as when the prompt is too long: the same call fails again."""
+    """The request was understood and is refused, as when the prompt is too long: the same call fails again."""
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
-        """The HTTP status of the refusal, 400 to 499."""
+        """The HTTP status of the refusal, 400 to 499; None from a model in this process."""
 
 
 class ModelAnswerError(ModelError):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal, Protocol, TypeAlias
 
 from vouching.errors import ConfigError
@@ -149,10 +150,18 @@ def total_usage(completions: Iterable[Completion | PolicyCompletion]) -> Usage:
     >>> total_usage([said, said]).prompt_tokens
     18
     """
-    used = [completion.usage for completion in completions]
+    return reduce(add_usage, (completion.usage for completion in completions), Usage())
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """What two things cost together.
+
+    >>> add_usage(Usage(prompt_tokens=9, calls=1), Usage(prompt_tokens=3, calls=1)).prompt_tokens
+    12
+    """
     return Usage(
-        seconds=sum(u.seconds for u in used),
-        prompt_tokens=sum(u.prompt_tokens for u in used),
-        completion_tokens=sum(u.completion_tokens for u in used),
-        calls=sum(u.calls for u in used),
+        seconds=one.seconds + other.seconds,
+        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
+        completion_tokens=one.completion_tokens + other.completion_tokens,
+        calls=one.calls + other.calls,
     )
