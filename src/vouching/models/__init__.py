@@ -12,9 +12,18 @@ from vouching.models.base import (
     Sampling,
     total_usage,
 )
+from vouching.models.cache import Cached
+from vouching.models.deadline import Deadline
+from vouching.models.limit import Limited
+from vouching.models.meter import Metered, Price
+from vouching.models.open import open_model
+from vouching.models.record import Recording, Replay
+from vouching.models.retry import Retrying
 from vouching.models.scripted import ScriptedModel
+from vouching.models.trace import Traced
 
 __all__ = [
-    "Completion", "FinishReason", "Message", "Model", "Policy", "PolicyCompletion", "Sampling", "ScriptedModel",
+    "Cached", "Completion", "Deadline", "FinishReason", "Limited", "Message", "Metered", "Model", "Policy",
+    "PolicyCompletion", "Price", "Recording", "Replay", "Retrying", "Sampling", "ScriptedModel", "Traced", "open_model",
     "total_usage",
 ]  # fmt: skip

@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from vouching.errors import ConfigError
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -57,18 +59,27 @@ class Batcher(Generic[Job, Result]):
     ) -> None:
         self._work, self._most, self._gather = work, most, gather
         self._queue: queue.SimpleQueue[Waiting[Job, Result] | None] = queue.SimpleQueue()
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name="vouching-batches", daemon=True)
         self._thread.start()
 
     async def submit(self, job: Job) -> Result:
-        """The result of a job. If the caller is cancelled, the job is no longer wanted."""
-        waiting = Waiting[Job, Result](job)
+        """The result of a job. If the caller is cancelled, the job is no longer wanted.
+
+        Raises:
+            ConfigError: the batcher is closed.
+        """
+        if self._closed:
+            raise ConfigError("a model that is closed was asked: close it after its last call")
+        waiting: Waiting[Job, Result] = Waiting(job)
         self._queue.put(waiting)
         return await asyncio.wrap_future(waiting.future)
 
     async def aclose(self) -> None:
         """End the thread after the jobs that are in line."""
-        self._queue.put(None)
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:

@@ -69,8 +69,8 @@ class Cached(Wrapper):
 
     async def aclose(self) -> None:
         """Close the file and the model inside."""
-        self._thread.submit(self._file.close)
         self._thread.shutdown()
+        self._file.close()
         await super().aclose()
 
     async def _run(self, work: Callable[[], T]) -> T:
@@ -81,7 +81,7 @@ class Cached(Wrapper):
 
     def _open(self) -> sqlite3.Connection:
         try:
-            file = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None)
+            file = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             file.execute("PRAGMA journal_mode = WAL")  # readers and the one writer do not wait for each other
             file.execute("PRAGMA synchronous = NORMAL")
             file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, completions TEXT NOT NULL)")

@@ -60,7 +60,8 @@ class HttpModel:
         self.endpoint: Endpoint = endpoint
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
         self._connections = Connections({"authorization": f"Bearer {api_key}"} if api_key else {}, timeout)
-        self._many, self._form = True, _FORMATS[0]
+        self._many = True
+        self._form: Format = _FORMATS[0]
 
     @property
     def name(self) -> str:

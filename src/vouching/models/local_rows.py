@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from vouching.models.base import FinishReason
@@ -55,8 +56,7 @@ def continue_rows(model: Any, rows: Sequence[RowState]) -> None:
         model: a causal language model of transformers.
         rows: the batch, none of them over. A row that is over is dropped from the work at the next token.
     """
-    import torch
-
+    torch = _torch()
     device = model.device
     longest = max(len(row.prompt) for row in rows)
     # Prompts end together: filled up on the left, by positions that nothing attends to.
@@ -98,8 +98,7 @@ def choose_tokens(logits: Tensor, rows: Sequence[RowState]) -> Tensor:
     Returns:
         (B,) token ids.
     """
-    import torch
-
+    torch = _torch()
     if not any(row.temperature for row in rows):
         return logits.argmax(dim=-1)
     drawn = [row.draw.random() if row.temperature else 0.0 for row in rows]
@@ -122,9 +121,13 @@ def read_logprobs(model: Any, prompt: Sequence[int], said: Sequence[int]) -> lis
         prompt: token ids, at least one.
         said: token ids, at least one.
     """
-    import torch
-
+    torch = _torch()
     with torch.inference_mode():
         ids = torch.tensor([[*prompt, *said]], device=model.device)
         logits = model(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1].float()
         return logits.log_softmax(dim=-1).gather(1, ids[0, len(prompt) :, None])[:, 0].tolist()
+
+
+def _torch() -> Any:
+    """Torch, which is there if there is a model to pass; a plain import is one that type checkers look for."""
+    return import_module("torch")

@@ -56,9 +56,18 @@ class Retrying(Wrapper):
             try:
                 return await self.model.generate(messages, sampling)
             except ModelUnavailableError as error:
-                jitter = self._random.uniform(0, min(self._longest_wait, self._first_wait * 2 ** (retry - 1)))
-                wait = jitter if error.retry_after is None else error.retry_after + jitter / 10
-                if error.retry_after is not None and error.retry_after > self._longest_wait:
+                asked = error.retry_after
+                if asked is not None and asked > self._longest_wait:
                     raise
-            await asyncio.sleep(wait)
+            wait = jitter(retry, self._first_wait, self._longest_wait, self._random)
+            await asyncio.sleep(wait if asked is None else asked + wait / 10)
         return await self.model.generate(messages, sampling)
+
+
+def jitter(retry: int, first: float, longest: float, source: random.Random) -> float:
+    """Seconds to wait before retry 1, 2, ..., drawn from [0, first * 2^(retry - 1)] and at most ``longest``.
+
+    >>> 0 <= jitter(3, 0.5, 60.0, random.Random(0)) <= 2.0
+    True
+    """
+    return source.uniform(0, min(longest, first * 2.0 ** min(retry - 1, 100)))
