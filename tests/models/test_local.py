@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import threading
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
@@ -153,14 +154,32 @@ def test_logprobs_are_shown_by_generate_where_they_are_asked_for(model: LocalMod
     assert with_them.text == without.text
 
 
-def test_a_cancelled_call_gives_its_place_to_the_next(model: LocalModel) -> None:
-    async def main() -> str:
-        long = asyncio.ensure_future(model.generate(ASKS[0], Sampling(max_tokens=10**6, temperature=1.0, n=32)))
-        await asyncio.sleep(0.05)
-        long.cancel()
-        return (await model.generate(ASKS[1], GREEDY))[0].text
+def test_a_cancelled_call_stops_at_its_next_token(model: LocalModel) -> None:
+    steps = 0
+    third, go_on = threading.Event(), threading.Event()
 
-    assert asyncio.run(main()) == sample(model, GREEDY)[0].text
+    def watch(*_: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 3:
+            third.set()
+            assert go_on.wait(60)
+
+    async def main() -> None:
+        call = asyncio.ensure_future(model.generate(ASKS[0], Sampling(max_tokens=100, seed=1, temperature=1.0)))
+        await asyncio.to_thread(third.wait, 60)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        go_on.set()
+        await model.generate(ASKS[1], Sampling(max_tokens=1))
+
+    assert len(sample(model, Sampling(max_tokens=100, seed=1, temperature=1.0), ASKS[0])[0].completion_ids) > 4
+    hook = model._engine.model.register_forward_hook(watch)
+    asyncio.run(main())
+    hook.remove()
+    # Three steps of the cancelled call and the one of the call after it.
+    assert steps == 4
 
 
 def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: LocalModel, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class HttpModel:
     def _remember(self, many: bool, form: Format) -> None:
         """What a server accepted after it had refused more; several calls may find out at once."""
         self._many = self._many and many
-        self._form = max(self._form, form, key=_FORMATS.index)
+        self._form = _FORMATS[max(_FORMATS.index(self._form), _FORMATS.index(form))]
 
     def _ways(self, sampling: Sampling, n: int) -> Iterator[tuple[bool, Format]]:
         """What to try in turn: whether to ask for all completions at once, and how to ask for JSON."""
