@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
 
 from vouching.errors import ConfigError, ModelError
 from vouching.models.base import Completion, Message, Model, Sampling, total_usage
 from vouching.types import Claim, Provenance, Source, Unverified, Verdict, VerdictWarning
+from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import Outcome
-from vouching.verifiers.calibration import Calibration
+from vouching.verifiers.calibration import Calibration, find_calibration
 from vouching.verifiers.structured_election import Elected, Election, elect, merge
 from vouching.verifiers.structured_prompt import StructuredPrompt, Style, structured_prompt
 from vouching.verifiers.structured_reading import Reading, read_label, read_reply
@@ -28,7 +28,6 @@ from vouching.verifiers.structured_reply import LabelReply, Reply, ReplyError, p
 from vouching.verifiers.structured_sources import Evidence, Window
 from vouching.version import __version__
 
-T = TypeVar("T")
 UNCALIBRATED = "The score is what the model states of itself, no calibrated probability: see vouch calibrate."
 """The warning of a verdict without a calibration."""
 
@@ -105,6 +104,11 @@ class StructuredVerifier:
         self.config = config or StructuredConfig()
         self._prompt = prompt or structured_prompt(self.config.style)
         self._calibration = calibration
+
+    @property
+    def calibrator(self) -> str | None:
+        """Name of the calibration it was given; None without one."""
+        return self._calibration.name if self._calibration else None
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One outcome per claim, in order; the questions are asked at the same time, as far as the model allows.
@@ -232,6 +236,23 @@ class StructuredVerifier:
         )
 
 
+def open_verifier(model: str | Model, config: StructuredConfig | None = None) -> StructuredVerifier:
+    """The verifier for a language model, with the calibration that ``VOUCH_CALIBRATION`` has for it.
+
+    Args:
+        model: the model, or its name; see :func:`vouching.models.open.open_model`.
+        config: how it is asked.
+
+    Raises:
+        ConfigError: a wrong name, or a calibration that cannot be read.
+    """
+    if isinstance(model, str):
+        from vouching.models.open import open_model
+
+        model = open_model(model)
+    return StructuredVerifier(model, config, find_calibration(model.name))
+
+
 def _refused_for_good(error: ModelError, claim: Claim) -> Unverified:
     """The failure as an outcome, unless the same call may succeed later: then it is the caller's to wait."""
     if error.can_retry:
@@ -244,17 +265,3 @@ def _cut_off(said: Completion, claim: Claim, fault: ReplyError, max_tokens: int)
         message = f"the reply was cut off at {max_tokens} tokens, before the record was whole: raise max_tokens"
         return Unverified(claim, "truncated", message)
     return Unverified(claim, "refused", f"the model ended its reply without a record: {fault}")
-
-
-async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results of work done at the same time, in order; where one fails, the rest is given up.
-
-    >>> asyncio.run(all_of(asyncio.sleep(0, result=number) for number in (1, 2)))
-    [1, 2]
-    """
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
