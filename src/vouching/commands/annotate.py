@@ -81,7 +81,7 @@ def annotate_command(
 ) -> None:
     """Let a language model write the records that a smaller one learns from.
 
-    The output has a chat per accepted row, as TRL's SFT reads it; rejected rows go to a file of their own, with reasons.
+    The output has a chat per accepted row, as TRL's SFT reads it; rejected rows go to another file, with reasons.
     """
     with usage_errors():
         from vouching.models.open import open_model

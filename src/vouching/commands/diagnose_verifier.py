@@ -138,4 +138,4 @@ def _table(found: dict[str, Flips]) -> Iterator[str]:
         if kinds:
             yield f"{arm}: {', '.join(kinds)}"
         if flips.passed_over:
-            yield f"{arm}: {flips.passed_over} claims passed over, as they were not found Not Attributable to begin with"
+            yield f"{arm}: {flips.passed_over} claims passed over, which were not found Not Attributable without"

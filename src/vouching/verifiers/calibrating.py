@@ -46,9 +46,7 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
     """
     made = {(r.verdict.provenance.model, r.verdict.provenance.prompt_hash, r.verdict.provenance.votes) for r in rows}
     if len(made) != 1:
-        names = "; ".join(
-            f"{model}, prompt {str(prompt)[:8]}, {votes} votes" for model, prompt, votes in sorted(made, key=str)
-        )
+        names = "; ".join(f"{name}, prompt {str(prompt)[:8]}, {votes} votes" for name, prompt, votes in sorted(made))
         raise InputError(f"wanted verdicts of one model with one prompt, got {names or 'none'}: fit each on its own")
     [(model, prompt_hash, votes)] = made
     done = next((r.verdict.provenance.calibrator for r in rows if r.verdict.provenance.calibrator), None)

@@ -2,8 +2,8 @@
 
 Every attempt is a fresh reply with one second chance that names its fault. The paper checks the form only: all fields,
 valid status and judgment, a confidence in [0, 1]; its code also demands the gold label and, for Not Attributable, a
-type and a fix. Both rates are counted, whichever is demanded. A teacher that misses the gold label is not told: it would
-argue backwards from it, and the next attempt starts anew. Left out: sources that do not fit one prompt.
+type and a fix. Both rates are counted, whichever is demanded. A teacher that misses the gold label is not told: it
+would argue backwards from it, and the next attempt starts anew. Left out: sources that do not fit one prompt.
 """
 
 from __future__ import annotations
