@@ -101,7 +101,7 @@ def labelled(count: int = 40, **provenance: object) -> list[LabelledVerdict]:
 
 
 def test_a_calibration_is_fitted_on_labelled_verdicts_and_measured_on_held_out_ones() -> None:
-    made = calibrate(labelled())
+    made = calibrate(labelled(400))
     # .9 is right in 3 of 4 cases: odds 3 instead of 9, so T = 2; before, ECE is .9 - .75 = .15 on either side.
     assert made.calibrator.at[0] == pytest.approx(2.0, abs=1e-6)
     assert (made.model, made.prompt_hash, made.votes) == ("m", "h", 1)

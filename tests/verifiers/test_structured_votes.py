@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.verifiers.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, unverified, verdict, warned
@@ -98,14 +98,15 @@ def test_support_in_one_window_and_a_contradiction_in_another_is_a_conflict() ->
 
 
 def test_a_window_that_fails_leaves_the_claim_open_unless_another_supports_it() -> None:
-    source = f"{LONG} {SOURCE} {LONG}"
-    found, _ = windowed({"Part 59": "no"}, source)
+    source = f"{SOURCE} {LONG}"
+    found, _ = windowed({"Part 59": "no", "cannot be used": "no"}, source)
     assert getattr(found, "reason", None) == "unparsable"
-    found, _ = windowed({"The bridge opened": reply(RIGHT), "Part 59": "no"}, source)
+    found, _ = windowed({"in 1973. It": reply(RIGHT), "Part 59": "no", "cannot be used": "no"}, source)
     assert isinstance(found, Verdict)
     assert len(warned(found, "unread")) == 1
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=400), max_size=4), st.integers(200, 500))
 def test_windows_show_every_sentence_of_every_source_in_order(texts: list[str], limit: int) -> None:
     sources = [Source(text, id=str(number)) for number, text in enumerate(texts)]

@@ -23,7 +23,8 @@ FEWEST_ROWS = 20
 """Rows of a fit, with both labels among them."""
 _EDGE = 0.01
 """Scores are taken to lie this far from 0 and 1: a stated 1.0 would have infinite odds."""
-_SLOPES = (1e-4, 100.0)
+_SLOPES = (1e-4, 4.0)
+"""Of a temperature, its inverse: scores that are always right are sharpened no further than to odds^4."""
 
 
 @dataclass(frozen=True, slots=True)

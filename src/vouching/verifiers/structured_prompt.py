@@ -24,6 +24,8 @@ Style: TypeAlias = Literal["structured", "label"]
 NOT_FOUND = "NOT_FOUND"
 """What a model writes for a source span that does not exist (SEVA)."""
 _PACKAGE = "vouching.verifiers"
+_LONGEST_SAID = 4_000
+"""Characters of an unusable reply that the model is shown again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class StructuredPrompt:
 
     def ask_again(self, reply: str, fault: str) -> tuple[Message, Message]:
         """What follows an unusable reply: the reply, cut to a sensible length, and what is wrong with it."""
-        return Message("assistant", reply[:4_000] or "(empty)"), Message("user", self.again.fill(fault=fault))
+        said = reply[:_LONGEST_SAID].encode(errors="replace").decode() or "(empty)"
+        return Message("assistant", said), Message("user", self.again.fill(fault=fault))
 
     def _blocks(self, fence: str, window: Sequence[Excerpt]) -> Iterator[str]:
         for excerpt in window:

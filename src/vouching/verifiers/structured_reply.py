@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Annotated, Any, NoReturn, TypeVar, cast, get_args
 
-from annotated_types import MinLen
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Status
@@ -56,7 +55,7 @@ def _absent(value: object) -> object:
 _Label = Annotated[Label, _one_of(get_args(Label))]
 _Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 _Optional = Annotated[str | None, BeforeValidator(_absent)]
-_Text = Annotated[str, MinLen(1)]
+_Text = Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +88,9 @@ class ReplyStep:
 class Reply:
     """SEVA's record v = (A, C, y, gamma, e, s) as a model wrote it, and the claim with its fix applied."""
 
-    evidence_alignment: Annotated[list[ReplyEntry], MinLen(1)]
+    evidence_alignment: Annotated[list[ReplyEntry], Field(min_length=1)]
     """A: parts of the claim beside the source."""
-    reasoning_chain: Annotated[list[ReplyStep], MinLen(1)]
+    reasoning_chain: Annotated[list[ReplyStep], Field(min_length=1)]
     """C: the argument."""
     label: _Label
     """y."""
@@ -139,9 +138,13 @@ def parse_reply(text: str, kind: type[R], mend: bool = True) -> R:
         raise ReplyError(f"it has {len(text):,} characters, wanted a JSON object")
     found = _record(_THOUGHT.sub("", text), mend)
     try:
-        return _adapter(kind).validate_python(found)
+        record: R = _adapter(kind).validate_python(found)
+        json.dumps(asdict(record), ensure_ascii=False).encode()
     except ValidationError as error:
         raise ReplyError(_told(error)) from None
+    except UnicodeEncodeError:
+        raise ReplyError("it holds half a character (a lone surrogate)") from None
+    return record
 
 
 @cache
@@ -189,7 +192,9 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         end = start + 1
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
+        except ReplyError:
+            raise
+        except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError
             pass
         else:
             yield value
