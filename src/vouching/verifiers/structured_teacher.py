@@ -191,7 +191,7 @@ def _diagnosis_faults(record: Reply) -> Iterator[tuple[Demand, str]]:
 def lesson(record: Reply) -> str:
     """A record as the model that learns shall write it: SEVA's keys in SEVA's order, on one line.
 
-    >>> lesson(Reply([], [], "Attributable", 0.9))[-71:]
+    >>> lesson(Reply([], [], "Attributable", 0.9))[-85:]
     '"confidence": 0.9, "error_type": null, "fix_suggestion": null, "revised_claim": null}'
     """
     return json.dumps(asdict(record), ensure_ascii=False)
