@@ -1,6 +1,6 @@
-"""How fast ``embedded:rules`` is: import, cold command, short claims, long sources.
+"""How fast a model is: import, cold command, short claims, long sources.
 
-    [VOUCH_DATA=...] python benchmarks/speed.py [--output benchmarks/results/speed.json]
+    [VOUCH_DATA=...] python benchmarks/speed.py [--model embedded] [--output benchmarks/results/speed-embedded.json]
 
 Texts: short claims and sources of attribution/dev where VOUCH_DATA is set, else of examples/. A long source is made of
 those sources, repeated as often as needed, with one sentence in the middle that contradicts the claim: a run counts
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import vouching
+from vouching.checker import MODELS
 from vouching.text.sentences import sentence_spans
 from vouching.types import Verdict
 
@@ -102,9 +103,9 @@ def measure_imports() -> dict[str, Any]:
     }
 
 
-def measure_command() -> dict[str, Any]:
+def measure_command(model: str) -> dict[str, Any]:
     """Wall time of a whole ``vouch check``, from the start of the interpreter to its end."""
-    command = [sys.executable, "-m", "vouching.cli", "check", CLAIM, "--source-text", FINDING]
+    command = [sys.executable, "-m", "vouching.cli", "check", CLAIM, "--source-text", FINDING, "--model", model]
     times: list[float] = []
     for _ in range(COMMANDS):
         start = time.perf_counter()
@@ -115,13 +116,13 @@ def measure_command() -> dict[str, Any]:
     return {"seconds": round(statistics.median(times), 3), "slowest_seconds": round(max(times), 3)}
 
 
-def measure_claims(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def measure_claims(pairs: Sequence[tuple[str, str]], model: str) -> dict[str, Any]:
     """Short claims per second in one process; every pass reads every source anew and looks for fixes."""
-    verdicts = [vouching.check(claim, source) for claim, source in pairs]
+    verdicts = [vouching.check(claim, source, model=model) for claim, source in pairs]
     times: list[float] = []
     for _ in range(PASSES):
         # A new checker has no index of a source; only the tables that it shipped with are loaded.
-        checker = vouching.Checker()
+        checker = vouching.Checker(model)
         start = time.perf_counter()
         for claim, source in pairs:
             checker.check(claim, source)
@@ -137,20 +138,18 @@ def measure_claims(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     }
 
 
-def measure_source(text: str) -> dict[str, Any]:
+def measure_source(text: str, model: str) -> dict[str, Any]:
     """One claim against one long source in a new process: the first time, and again with the index at hand."""
-    command = [sys.executable, str(Path(__file__)), "--source-on-stdin"]
+    command = [sys.executable, str(Path(__file__)), "--model", model, "--source-on-stdin"]
     done = subprocess.run(command, check=True, input=text, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     return {"characters": len(text), "words": len(text.split()), **json.loads(done.stdout)}
 
 
-def check_stdin() -> None:
+def check_stdin(model: str) -> None:
     """Check the claim against standard input twice and print seconds and peak memory."""
-    import resource  # Not on Windows, where only this part cannot run.
-
     sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     text = sys.stdin.read()
-    checker = vouching.Checker()
+    checker = vouching.Checker(model)
     checker.check(CLAIM, FINDING)
     seconds: list[float] = []
     for _ in range(2):
@@ -159,41 +158,50 @@ def check_stdin() -> None:
         seconds.append(time.perf_counter() - start)
         if not isinstance(verdict, Verdict) or verdict.fix_suggestion != FIX:
             raise RuntimeError(f"the sentence in the middle was not found: {verdict}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     result = {"cold_seconds": round(seconds[0], 3), "warm_seconds": round(seconds[1], 4)}
-    print(json.dumps({**result, "peak_megabytes": round(peak / 1e6)}))
+    print(json.dumps({**result, "peak_megabytes": round(peak_megabytes())}))
+
+
+def peak_megabytes() -> float:
+    """Peak memory of this process so far."""
+    import resource  # Not on Windows, where only this part cannot run.
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def main() -> None:
     """Measure everything, print it, write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results/speed.json")
+    parser.add_argument("--model", choices=MODELS, default="embedded")
+    parser.add_argument("--output", type=Path, help="default: results/speed-MODEL.json beside this file")
     parser.add_argument("--source-on-stdin", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.source_on_stdin:
-        check_stdin()
+        check_stdin(options.model)
         return
+    name = f"speed-{options.model.replace(':', '-')}.json"
+    output = options.output or Path(__file__).parent / "results" / name
     texts = read_texts()
     words_20k = int(20_000 * len(texts.prose) / len(texts.prose.split()))
     record = {
-        "command": "python benchmarks/speed.py",
-        "model": "embedded:rules",
+        "command": f"python benchmarks/speed.py --model {options.model}",
+        "model": options.model,
         "version": vouching.__version__,
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "texts": texts.origin,
         "import": measure_imports(),
-        "cold_command": measure_command(),
-        "short_claims": measure_claims(texts.pairs),
+        "cold_command": measure_command(options.model),
+        "short_claims": measure_claims(texts.pairs, options.model),
         "long_sources": {
-            name: measure_source(long_source(texts.prose, characters))
+            name: measure_source(long_source(texts.prose, characters), options.model)
             for name, characters in (("20,000 words", words_20k), ("5 MB", 5_000_000), ("50 MB", 50_000_000))
         },
     }
     text = json.dumps(record, indent=1) + "\n"
     print(text, end="")
-    options.output.write_text(text, encoding="utf-8")
+    output.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,28 @@ from vouching.verifiers.embedded.decisive import FITTED_KINDS, OVERSTATED_CEILIN
 from vouching.verifiers.embedded.scoring import WEIGHTS_FORMAT, ScoreModel, Term
 
 TARGET = WEIGHTS / "rules.json"
-FOLDS, RIDGE, MOST_CEILING, PRIOR_ROWS = 5, 300.0, 0.48, 20
+FOLDS, MOST_CEILING, PRIOR_ROWS = 5, 0.48, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How weights are fitted."""
+
+    ridge: float
+    """Strength of the pull towards ``start``."""
+    supporting: tuple[str, ...]
+    """Parts of the names of the features that can only speak for a claim; all others can only speak against it."""
+    start: Mapping[str, float]
+    """Weights that features have beforehand; 0 for those not named."""
+    overruling: tuple[str, ...]
+    """Kinds of decisive difference that always have a ceiling; others only where the data say so."""
+
+
 # Weight that word overlap, the plainest feature, has beforehand; the data may only add to it. Chosen so that, on
 # attribution/dev and on nearly all training sets left out (leave_one_out.json), no set is ranked worse than by it.
 OVERLAP_WEIGHT = 0.35
 SUPPORTING = ("coverage", "overlap", "resolved", "pairs", "order", "found", "_equal")
+RULES = Fit(300.0, SUPPORTING, {"word_overlap": OVERLAP_WEIGHT}, FITTED_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +67,17 @@ class HeldOut:
     """Fold that held the row out."""
 
 
-def fit(x: Array, y: Array, weights: Array, sets: NDArray[np.int64], signs: Sequence[int], start: Array) -> Array:
-    """Weights of standardised features ``x`` (rows, features): ``start`` plus what the data add with the given signs.
+def fit(table: Table, chosen: NDArray[np.int64], x: Array, how: Fit) -> Array:
+    """Weights of the standardised features ``x`` of the chosen rows: the start, and what the data add with its sign.
 
     Every set has an intercept of its own, which is not returned.
     """
+    y, weights, sets = table.y[chosen], table.weights[chosen], table.set_of[chosen]
+    signs = [1 if any(word in name for word in how.supporting) else -1 for name in table.features]
+    start = np.array([how.start.get(name, 0.0) for name in table.features])
     design = np.hstack([x, np.eye(sets.max() + 1)[sets]])
     width = x.shape[1]
-    ridge = np.concatenate([np.full(width, RIDGE), np.full(design.shape[1] - width, 0.1)])
+    ridge = np.concatenate([np.full(width, how.ridge), np.full(design.shape[1] - width, 0.1)])
     side = 2 * y - 1
 
     def loss(beta: Array) -> tuple[float, Array]:
@@ -72,24 +93,20 @@ def fit(x: Array, y: Array, weights: Array, sets: NDArray[np.int64], signs: Sequ
     return start + result.x[:width]
 
 
-def weigh(table: Table, chosen: NDArray[np.int64]) -> ScoreModel:
+def weigh(table: Table, chosen: NDArray[np.int64], how: Fit = RULES) -> ScoreModel:
     """Terms fitted and standardised on the ``chosen`` rows; not calibrated, without ceilings."""
     x = table.x[chosen]
     mean, scale = x.mean(axis=0), x.std(axis=0) + 1e-6
-    signs = [1 if any(word in name for word in SUPPORTING) else -1 for name in table.features]
-    start = np.array([OVERLAP_WEIGHT if name == "word_overlap" else 0.0 for name in table.features])
-    beta = fit(
-        (x - mean) / scale, table.y[chosen], table.weights[chosen], table.set_of[chosen], signs, start
-    )  # fmt: skip
+    beta = fit(table, chosen, (x - mean) / scale, how)
     numbers = zip(table.features, *(np.round(v, 4).tolist() for v in (beta, mean, scale)), strict=True)
     return ScoreModel(0.0, tuple(Term(*entry) for entry in numbers), 1.0, 0.0, {}, 0.5, digest="")
 
 
-def hold_out(table: Table) -> HeldOut:
+def hold_out(table: Table, how: Fit = RULES) -> HeldOut:
     """Score every row by weights fitted on the other folds; groups are never split up."""
     z, fold = np.zeros(len(table.y)), np.zeros(len(table.y), dtype=np.int64)
     for number, (train, test) in enumerate(GroupKFold(FOLDS).split(table.x, groups=[r.group for r in table.rows])):
-        model = weigh(table, train)
+        model = weigh(table, train, how)
         z[test] = [model.logit(table.rows[i].features) for i in test]
         fold[test] = number
     return HeldOut(z, fold)
@@ -122,7 +139,7 @@ def ceiling(p: Array, y: Array, weights: Array) -> float:
     return round(float(min(MOST_CEILING, share)), 3)
 
 
-def calibrate(model: ScoreModel, table: Table, z: Array, chosen: NDArray[np.bool_]) -> ScoreModel:
+def calibrate(model: ScoreModel, table: Table, z: Array, chosen: NDArray[np.bool_], how: Fit = RULES) -> ScoreModel:
     """The model with slope, shift and ceilings fitted on the ``chosen`` rows' held-out scores; natural sets only."""
     chosen = chosen & (table.even > 0)
     y, weights = table.y[chosen], table.even[chosen]
@@ -132,7 +149,9 @@ def calibrate(model: ScoreModel, table: Table, z: Array, chosen: NDArray[np.bool
     ceilings: dict[str, float] = {"overstated": OVERSTATED_CEILING}
     for kind in FITTED_KINDS:
         has = np.array([kind in row.decisive for row in rows])
-        ceilings[kind] = ceiling(p[has], y[has], weights[has])
+        share = ceiling(p[has], y[has], weights[has])
+        if kind in how.overruling or share < MOST_CEILING:
+            ceilings[kind] = share
     copied = np.array([row.verbatim and not row.decisive for row in rows])
     # Laplace's rule: nearly all copied claims are Attributable, and that is no certainty.
     floor = round(float((y[copied].sum() + 1) / (copied.sum() + 2)), 3)
@@ -152,18 +171,18 @@ def shipped_formula(z: Array, table: Table, model: ScoreModel) -> Array:
     )
 
 
-def fit_model(table: Table) -> tuple[ScoreModel, HeldOut]:
+def fit_model(table: Table, how: Fit = RULES) -> tuple[ScoreModel, HeldOut]:
     """The model of all rows, calibrated on held-out scores, and these scores."""
-    held_out = hold_out(table)
+    held_out = hold_out(table, how)
     everything = np.arange(len(table.y))
-    return calibrate(weigh(table, everything), table, held_out.z, everything >= 0), held_out
+    return calibrate(weigh(table, everything, how), table, held_out.z, everything >= 0, how), held_out
 
 
-def brier(table: Table, model: ScoreModel, held_out: HeldOut) -> dict[str, float]:
+def brier(table: Table, model: ScoreModel, held_out: HeldOut, how: Fit = RULES) -> dict[str, float]:
     """Brier scores after ceilings: each fold is calibrated on the other folds. Beside it the base rate's."""
     p = np.zeros(len(table.y))
     for number in range(FOLDS):
-        calibrated = calibrate(model, table, held_out.z, held_out.fold != number)
+        calibrated = calibrate(model, table, held_out.z, held_out.fold != number, how)
         p = np.where(held_out.fold == number, shipped_formula(held_out.z, table, calibrated), p)
     weighted = {"sample_weight": table.even}
     return {
@@ -172,7 +191,7 @@ def brier(table: Table, model: ScoreModel, held_out: HeldOut) -> dict[str, float
     }
 
 
-def record_of(table: Table, model: ScoreModel, held_out: HeldOut) -> dict[str, Any]:
+def record_of(table: Table, model: ScoreModel, held_out: HeldOut, how: Fit = RULES) -> dict[str, Any]:
     """What is written: the model and how it was fitted."""
     p = shipped_formula(held_out.z, table, model)
     report = {
@@ -185,15 +204,15 @@ def record_of(table: Table, model: ScoreModel, held_out: HeldOut) -> dict[str, A
     }
     return {
         "format": WEIGHTS_FORMAT,
-        "about": "P(Attributable) from comparison features; written by recipes/embedded/fit_rules.py",
+        "about": f"P(Attributable); written by recipes/embedded/{Path(sys.argv[0]).name}",
         "intercept": model.intercept,
         "terms": [{"name": t.name, "weight": t.weight, "mean": t.mean, "scale": t.scale} for t in model.terms],
         "calibration": {"slope": model.slope, "shift": model.shift},
         "ceilings": dict(model.ceilings),
         "verbatim_floor": model.verbatim_floor,
         "fitted": {
-            "on": "attribution/train", "seed": SEED, "folds": FOLDS, "ridge": RIDGE, "overlap_weight": OVERLAP_WEIGHT,
-            "sets": report, **brier(table, model, held_out),
+            "on": "attribution/train", "seed": SEED, "folds": FOLDS, "ridge": how.ridge, "start": dict(how.start),
+            "sets": report, **brier(table, model, held_out, how),
             "date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         },
     }  # fmt: skip

@@ -21,7 +21,7 @@ from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
-from fit_rules import FOLDS, OVERLAP_WEIGHT, RIDGE, fit_model, probabilities
+from fit_rules import FOLDS, OVERLAP_WEIGHT, RULES, fit_model, probabilities
 from sklearn.metrics import roc_auc_score
 from training_rows import SEED, Row, load, share_of, tabulate
 
@@ -86,7 +86,8 @@ def main() -> None:
     record = {
         "command": "python recipes/embedded/leave_one_out.py",
         "settings": {
-            "seed": SEED, "folds": FOLDS, "ridge": RIDGE, "overlap_weight": OVERLAP_WEIGHT, "most_rows": options.most,
+            "seed": SEED, "folds": FOLDS, "ridge": RULES.ridge, "overlap_weight": OVERLAP_WEIGHT,
+            "most_rows": options.most,
         },
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

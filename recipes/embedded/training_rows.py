@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import Pool
 from pathlib import Path
@@ -54,6 +54,10 @@ class Row:
     """Kinds of decisive difference found."""
     verbatim: bool
     """True if the source has the claim word for word."""
+    claim: str
+    """The claim itself."""
+    source: str
+    """Its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,13 @@ def share_of(place: str) -> float:
     return SHARES.get(place.partition("/")[2], 1.0)
 
 
-def load(parts: Sequence[str], jobs: int, most: int = MOST_ROWS) -> dict[str, list[Row]]:
-    """Measured rows by "part/set" of attribution/``parts`` (train, dev); rows of ``examples/`` are left out."""
+def load(
+    parts: Sequence[str], jobs: int, most: int = MOST_ROWS, also: Collection[tuple[str, str]] = ()
+) -> dict[str, list[Row]]:
+    """Measured rows by "part/set" of attribution/``parts`` (train, dev); rows of ``examples/`` are left out.
+
+    Of a set the first ``most`` of a seeded shuffle, and whichever rows have their claim and source in ``also``.
+    """
     shown = {json.loads(line)["id"] for line in (ROOT / "examples/claims.jsonl").read_text("utf-8").splitlines()}
     raw: dict[str, list[dict[str, Any]]] = {}
     for part in parts:
@@ -95,7 +104,7 @@ def load(parts: Sequence[str], jobs: int, most: int = MOST_ROWS) -> dict[str, li
             with gzip.open(path, "rt", encoding="utf-8") as lines:
                 rows = [row for line in lines if (row := json.loads(line))["id"] not in shown]
             random.Random(SEED).shuffle(rows)
-            raw[f"{part}/{name}"] = rows[:most]
+            raw[f"{part}/{name}"] = [r for i, r in enumerate(rows) if i < most or (r["claim"], r["source"]) in also]
     groups = iter(document_numbers(keys_of(place, row) for place, rows in raw.items() for row in rows).tolist())
     sets: dict[str, list[Row]] = {}
     with Pool(jobs) as pool:
@@ -115,7 +124,15 @@ def measure_row(claim: str, source: str, label: str, group: int) -> Row | None:
     if not segments or not index.sentences:
         return None
     kinds = tuple(dict.fromkeys(decisive([c for segment in segments for c in segment.comparisons])))
-    return Row(measure(segments, index), float(label == "Attributable"), group, kinds, is_verbatim(segments, index))
+    return Row(
+        measure(segments, index),
+        float(label == "Attributable"),
+        group,
+        kinds,
+        is_verbatim(segments, index),
+        claim,
+        source,
+    )
 
 
 def keys_of(place: str, row: Mapping[str, Any]) -> Iterator[str]:

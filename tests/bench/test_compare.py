@@ -74,6 +74,21 @@ def test_all_rows_are_those_of_the_sets_that_a_run_pools(tmp_path: Path) -> None
     assert (len(comparison["sets"]), comparison["pooled"]["rows"]) == (3, 80)
 
 
+def test_the_mean_of_the_sets_counts_each_set_the_same(tmp_path: Path) -> None:
+    right = [scored(n) for n in range(40)]
+    folders = [write_run(tmp_path / run, right, "wice", "bump") for run in "ab"]
+    # The first run gets all of bump's first ten rows wrong, of which there are twenty: five of ten in each class.
+    small = right[:20]
+    for folder, rows in zip(folders, ([*map(wrong, small[:10]), *small[10:]], small), strict=True):
+        (folder / "rows" / "bump.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    comparison = compare_runs(*folders, FEW)
+    mean, pooled = comparison["mean_of_sets"]["balanced_accuracy"], comparison["pooled"]["balanced_accuracy"]
+    # wice 1, bump .5; of all 60 rows, 25 of 30 in each class.
+    assert (mean["first"], mean["second"], mean["difference"]["estimate"]) == (0.75, 1.0, 0.25)
+    assert pooled["first"] == pytest.approx(25 / 30, abs=1e-4)
+    assert mean["difference"]["verdict"] == "better"
+
+
 def test_two_different_systems_without_a_mistake_have_no_interval(tmp_path: Path) -> None:
     rows = [scored(n) for n in range(40)]
     other = [{**row, "score": row["score"] / 2 + 0.3} for row in rows]
@@ -87,7 +102,7 @@ def test_rows_without_a_verdict_in_either_run_are_left_out_and_counted(tmp_path:
     failed = {**rows[0], "score": None, "label": None, "unverified": "backend: no answer"}
     found = compare_runs(write_run(tmp_path / "a", rows), write_run(tmp_path / "b", [failed, *rows[1:]]), FEW)
     assert (found["sets"]["wice"]["rows"], found["sets"]["wice"]["left_out"]) == (39, 1)
-    assert found["pooled"] is None
+    assert (found["pooled"], found["mean_of_sets"]) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,7 @@ def test_parts_are_told_apart_and_one_class_parts_keep_what_is_defined() -> None
     assert {name: part["rows"] for name, part in parts.items()} == {"names": 20, "years": 20}
     assert parts["years"]["metrics"]["auroc"]["estimate"] is None
     assert parts["years"]["metrics"]["accuracy"]["estimate"] == 1.0
+    assert {name: part["error_types"] for name, part in parts.items()} == {"names": {"fabrication": 20}, "years": {}}
 
 
 def test_pooled_figures_take_sets_with_both_classes_and_count_each_set_the_same() -> None:

@@ -23,8 +23,8 @@ TEXTS = st.text(st.sampled_from("the bridge OPENED in 1973.\n\t é中[SEP]!"), m
 
 
 def read(claim: str, *texts: str) -> Reading:
-    [reading] = load_encoder(TINY).read([claim], [Source(text, f"source-{i}") for i, text in enumerate(texts)])
-    return reading
+    encoder = load_encoder(TINY)
+    return encoder.read(claim, encoder.encode([Source(text, f"source-{i}") for i, text in enumerate(texts)]))
 
 
 @settings(max_examples=40)
@@ -62,9 +62,11 @@ def test_the_window_that_holds_the_words_of_the_claim_is_read() -> None:
 
 
 def test_a_claim_reads_the_same_alone_and_beside_others() -> None:
-    encoder, sources = load_encoder(TINY), [Source(LONG)]
+    encoder = load_encoder(TINY)
+    sources = encoder.encode([Source(LONG)])
     claims = ["The bridge is old.", "It was built by the river, 12 years ago, in the city.", ""]
-    assert encoder.read(claims, sources) == [encoder.read([claim], sources)[0] for claim in claims]
+    together = [encoder.read(claim, sources) for claim in claims]
+    assert together == [encoder.read(claim, encoder.encode([Source(LONG)])) for claim in reversed(claims)][::-1]
 
 
 @pytest.mark.parametrize("texts", [(), ("",), (" \n", "")], ids=["none", "empty", "blank"])
@@ -98,6 +100,7 @@ def test_features_have_names_and_stay_in_their_range() -> None:
     for reading in (read("The bridge is old.", "The bridge was built long ago."), read("It opened.")):
         features = features_of(reading)
         assert set(features) == {*HEAD_FEATURES, *LATE_INTERACTION_FEATURES}
+        assert -6 <= features.pop("supported") <= 6
         assert all(-1 <= value <= 1 for value in features.values())
 
 
@@ -106,9 +109,12 @@ def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(TINY, tmp_path / "encoder"))
 
 
-def test_no_encoder_is_shipped_yet_and_the_message_says_so() -> None:
-    with pytest.raises(WeightsError, match="ships no encoder yet"):
-        load_encoder()
+def test_the_shipped_encoder_tells_support_from_contradiction() -> None:
+    encoder = load_encoder()
+    sources = encoder.encode([Source("A man is sleeping on a bench in the park.")])
+    supported, contradicted = (encoder.read(claim, sources) for claim in ("A man sleeps.", "The man is running."))
+    assert supported.support > 0.5 > contradicted.support
+    assert contradicted.relation["contradicted"] > contradicted.relation["supported"]
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import vouching
 from tests.house.source_tree import PACKAGE
+from vouching.encoder.weights import find_weights
 from vouching.types import Verdict
 
 WEIGHTS = PACKAGE / "verifiers/embedded/weights"
-SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja", ".css", ".js"}
+SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja", ".css", ".js", ".onnx", ".md"}
 
 
 def recorded_sums() -> dict[str, str]:
@@ -26,7 +28,13 @@ def test_weight_files_have_the_checksums_that_their_scripts_recorded() -> None:
 def test_a_verdict_names_its_calibrator_by_the_first_digits_of_the_checksum() -> None:
     verdict = vouching.check("The bridge is long.", "The bridge is long and old.")
     assert isinstance(verdict, Verdict)
-    assert verdict.provenance.calibrator == f"logistic:{recorded_sums()['rules.json'][:12]}"
+    assert verdict.provenance.calibrator == f"logistic:{recorded_sums()['combined.json'][:12]}"
+
+
+def test_the_encoder_is_the_one_that_the_combined_model_was_fitted_on_and_small() -> None:
+    weights = find_weights()  # checks the sums of its manifest
+    assert json.loads((WEIGHTS / "combined.json").read_text(encoding="utf-8"))["encoder"] == weights.digest
+    assert sum(path.stat().st_size for path in weights.folder.iterdir()) < 25_000_000
 
 
 def test_the_package_holds_only_code_and_its_tables() -> None:

@@ -30,7 +30,10 @@ EXACT: list[tuple[Strategy, str, list[str]]] = [
     ("unit_change", "It cost $3 million.", ["It cost €3 million.", "It cost $3 billion."]),
     ("bound_change", "More than 50 people came.", ["Fewer than 50 people came."]),
     ("bound_change", "It weighs at least 9 kg.", ["It weighs at most 9 kg."]),
+    ("bound_change", "It won more than one prize.", []),  # "fewer than one" is said by nobody
+    ("bound_change", "Its families added up to 50 people.", []),
     ("order_flip", "He left after the war.", ["He left before the war."]),
+    ("order_flip", "It was modeled after a novel.", []),
     ("order_flip", "It closed two years later.", ["It closed two years earlier."]),
     ("order_flip", "It was built in the late 1990s.", ["It was built in the early 1990s."]),
     ("negation_added", "The bridge opened in 1973.", ["The bridge did not open in 1973."]),
@@ -51,7 +54,10 @@ EXACT: list[tuple[Strategy, str, list[str]]] = [
     ("qualifier_strengthened", "Several banks closed.", ["All banks closed."]),
     ("hedge_dropped", "The drug may lower the risk.", ["The drug will lower the risk."]),
     ("hedge_dropped", "He reportedly left.", ["He left."]),
-    ("exclusivity_added", "It is a cable network.", ["It is the only cable network."]),
+    ("hedge_dropped", "They are considered as one.", []),
+    ("exclusivity_added", "It is a cable network in Peru.", ["It is the only cable network in Peru."]),
+    ("exclusivity_added", "It is a cable network.", []),  # nothing is the only one of all
+    ("exclusivity_added", "He makes his debut in May.", []),
     ("exclusivity_added", "The shop sells boats in May.", ["The shop sells only boats in May."]),
     ("number_format", "It has 12 towers.", ["It has twelve towers."]),
     ("number_format", "Sales grew by 15%.", ["Sales grew by 15 percent."]),
@@ -60,6 +66,7 @@ EXACT: list[tuple[Strategy, str, list[str]]] = [
     ("number_format", "About half of the staff left.", ["About 50% of the staff left."]),
     ("unit_converted", "The trail is 5 km long.", ["The trail is about 3.1 miles long."]),
     ("unit_converted", "It lasted two hours.", ["It lasted 120 minutes."]),
+    ("unit_converted", "Its length is great (5 km).", []),
     ("date_format", "It opened on May 3, 1937.", ["It opened on 3 May 1937."]),
     ("date_format", "It opened on 3 May 1937.", ["It opened on May 3, 1937."]),
     ("date_format", "On May 3, 1937, it opened.", ["On 3 May 1937, it opened."]),
@@ -127,6 +134,8 @@ def test_a_number_word_stays_a_word() -> None:
     "claim",
     [
         "He flew a Boeing 747.",
+        "Boeing 747 Jumbo is a machine.",
+        "It fell at week 4.",
         "It ranked 302 in the list.",
         "It takes between 450 and 495 days.",
         "The 2016 report said so.",
@@ -240,18 +249,72 @@ def test_an_intensifier_comes_before_the_verb_or_the_adjective_with_the_article_
     assert made("Epigenetic changes are common.", "intensifier_added") == []
 
 
-def test_a_fact_of_the_corpus_is_grafted_onto_a_subject_of_its_kind() -> None:
-    # The pool has two facts of people; the source has neither Lisbon nor Vienna.
-    assert any_of("Ann Lee died in 1980.", "fact_graft") == {
-        "Ann Lee died in 1980 and was born in Lisbon.",
-        "Ann Lee died in 1980 and moved to Vienna in 1990.",
-    }
+def test_a_fact_of_the_corpus_is_grafted_onto_a_subject_of_its_sort() -> None:
+    # The pool has two facts of people; the source has neither Lisbon nor Vienna. 1990 is near to 1980.
+    facts = ("was born in Lisbon", "moved to Vienna in 1990")
+    at_end = {f"Ann Lee died in 1980 and {fact}." for fact in facts}
+    relative = {f"Ann Lee, who {fact}, died in 1980." for fact in facts}
+    found = any_of("Ann Lee died in 1980.", "fact_graft")
+    assert found
+    assert found <= at_end | relative
+    assert made("The valve opened in 1980.", "fact_graft") == []  # nothing tells what sort of thing a valve is
 
 
-def test_a_presupposition_goes_before_the_time() -> None:
-    assert "Ann Lee won the cup once again in 1973." in any_of("Ann Lee won the cup in 1973.", "presupposition")
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Bob Roy gave birth to a son in 1990.",
+        "Bob Roy starred in the films Alien and Dune.",  # cut at "and"
+        "Bob Roy has since played Hector in Rome.",
+        "Bob Roy had been ill in Rome for years.",
+    ],
+)
+def test_what_can_hardly_be_said_of_another_is_no_fact(sentence: str) -> None:
+    assert CorpusPool([sentence]).facts("person") == ()
+
+
+def test_a_fact_of_another_time_or_told_once_already_is_not_grafted() -> None:
+    # 1880 is 110 years from 1990, and the source says where she was born.
+    assert made("Ann Lee died in 1880.", "fact_graft", "Ann Lee, born in Rome, died in 1880.") == []
+
+
+def test_a_presupposition_belongs_to_a_verb_that_can_be_repeated() -> None:
+    found = any_of("Ann Lee won the cup in 1973.", "presupposition")
+    assert found
+    assert all("won the cup" in text and text.endswith(" in 1973.") for text in found)
     assert all(", " in text for text in any_of("Sales rose by 12%.", "presupposition"))
-    assert made("Ann Lee was born in 1973.", "presupposition") == []
+    assert not any("again" in text or " time " in text for text in any_of("Ann Lee was born.", "presupposition"))
+    assert not any("again" in text for text in any_of("Ann Lee won the 2012 cup.", "presupposition"))  # it is won once
+
+
+def test_a_second_subject_is_put_beside_the_first_and_never_set_against_it() -> None:
+    # "Unlike Bob Roy" would mostly be true of a name drawn by chance.
+    found = any_of("Ann Lee is a painter.", "presupposition")
+    assert found
+    assert not any("unlike" in text for text in found)
+    assert any_of("Ann Lee is a painter with his own shop.", "presupposition") == set()
+
+
+def test_a_detail_is_put_after_the_subject_and_says_nothing_of_which_the_source_speaks() -> None:
+    found = any_of("Ann Lee is a painter.", "detail_added")
+    assert found
+    assert all(text.startswith("Ann Lee, ") and text.endswith(", is a painter.") for text in found)
+    source = "The club was renamed after long talks."
+    drafts = [made("The club was renamed.", "detail_added", source, seed) for seed in range(20)]
+    assert any(drafts)
+    assert not any("talks" in text for texts in drafts for text in texts)
+
+
+def test_no_year_is_drawn_near_to_one_older_than_the_names_of_the_corpus() -> None:
+    found = any_of("Ann Lee is a painter.", "detail_added", "Ann Lee is a painter of a town founded in 1594.")
+    assert found
+    assert not any(character.isdigit() for text in found for character in text)
+
+
+def test_an_order_that_is_fixed_or_told_twice_is_left_alone() -> None:
+    assert made("The statue was unveiled after he died.", "order_flip") == []
+    assert made("He left before the war and came back after it.", "order_flip") == []
+    assert made("It is the largest lake after Nemi.", "order_flip") == []
 
 
 def test_a_rounded_number_says_that_it_is_rounded() -> None:
@@ -260,6 +323,7 @@ def test_a_rounded_number_says_that_it_is_rounded() -> None:
     assert any_of("It has 90,932 seats.", "number_rounded") == expected
     assert made("It killed all 298 people.", "number_rounded") == []
     assert made("It has about 90,932 seats.", "number_rounded") == []
+    assert made("It does not have 90,932 seats.", "number_rounded") == []  # 91,300 is not what the claim denies
 
 
 def test_clauses_are_not_split_where_the_subject_is_not_sure() -> None:

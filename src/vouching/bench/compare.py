@@ -17,8 +17,9 @@ import numpy as np
 
 from vouching import metrics
 from vouching.bench.catalog import DATA_SETS
+from vouching.bench.evaluate import mean_over
 from vouching.bench.folder import RUN, Record, read_record, read_scored
-from vouching.bench.intervals import RESAMPLES, intervals, verdict_of
+from vouching.bench.intervals import RESAMPLES, intervals, plain, verdict_of
 from vouching.bench.labelled import Labelled, labelled
 from vouching.bench.score import Scored
 from vouching.errors import InputError
@@ -29,7 +30,7 @@ COMPARED = ("auroc", "macro_f1", "balanced_accuracy")
 
 
 def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
-    """Compare two runs set by set, and on all rows together of the sets that a run pools, too.
+    """Compare two runs set by set, and over the sets that a run pools: on all their rows, and by the mean of the sets.
 
     Args:
         first: the folder of a run.
@@ -37,9 +38,9 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
         resamples: of the bootstrap.
 
     Returns:
-        first and second (their settings), sets and pooled (of sets with both classes and without a remark; None with
-        fewer than two). Each comparison has rows,
-        left_out, for each metric first, second and difference with its verdict, and mcnemar.
+        first and second (their settings), sets, pooled and mean_of_sets (both of sets with both classes and without a
+        remark; None with fewer than two). Each has first, second and difference with its verdict by metric; a set and
+        pooled also rows and mcnemar, a set left_out.
 
     Raises:
         InputError: a folder holds no run, or the runs are on different rows.
@@ -50,6 +51,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
     measured = {name: pair for name in names if (pair := _arrays(both[name])) is not None}
     pooled = [name for name, pair in measured.items() if pair[0].both_classes and not _remark(name)]
     together = _arrays([pair for name in pooled for pair in both[name]]) if len(pooled) > 1 else None
+    each = [measured[name] for name in pooled]
     return {
         "first": runs[0]["settings"],
         "second": runs[1]["settings"],
@@ -58,6 +60,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
             for name, pair in measured.items()
         },
         "pooled": _comparison(*together, resamples) if together else None,
+        "mean_of_sets": _mean_comparison(each, *together, resamples) if together else None,
     }
 
 
@@ -123,20 +126,39 @@ def _difference(first: Statistic, second: Statistic) -> Statistic:
 
 
 def _comparison(first: Labelled, second: Labelled, resamples: int) -> Record:
-    one, other = _statistics(first), _statistics(second)
+    return {
+        "rows": len(first.gold),
+        **_differences(_statistics(first), _statistics(second), (first, second), resamples),
+        "mcnemar": asdict(metrics.mcnemar_exact(first.right, second.right)),
+    }
+
+
+def _mean_comparison(
+    each: Sequence[tuple[Labelled, Labelled]], first: Labelled, second: Labelled, resamples: int
+) -> Record:
+    """The same of the mean over sets, in which each counts the same; ``first`` and ``second`` are all their rows."""
+    sizes = [len(one.gold) for one, _ in each]
+    one, other = (
+        {name: mean_over([_statistics(arrays)[name] for arrays in sets], sizes) for name in COMPARED}
+        for sets in zip(*each, strict=True)
+    )
+    return _differences(one, other, (first, second), resamples)
+
+
+def _differences(
+    one: Mapping[str, Statistic], other: Mapping[str, Statistic], rows: tuple[Labelled, Labelled], resamples: int
+) -> Record:
+    """Each metric of both runs, and the difference with its verdict; ``rows`` are what the metrics are of."""
+    first, second = rows
     found = intervals({name: _difference(one[name], other[name]) for name in COMPARED}, first.group, resamples)
     ones = np.ones((1, len(first.gold)))
     equal = {name: np.array_equal(first.label, second.label) for name in COMPARED}
     equal["auroc"] = np.array_equal(first.score, second.score)
-    values = {name: {"first": float(one[name](ones)[0]), "second": float(other[name](ones)[0])} for name in COMPARED}
     return {
-        "rows": len(first.gold),
-        **{
-            name: {
-                **{run: None if np.isnan(value) else round(value, 4) for run, value in values[name].items()},
-                "difference": {**found[name], "verdict": verdict_of(found[name], equal[name])},
-            }
-            for name in COMPARED
-        },
-        "mcnemar": asdict(metrics.mcnemar_exact(first.right, second.right)),
+        name: {
+            "first": plain(one[name](ones)[0]),
+            "second": plain(other[name](ones)[0]),
+            "difference": {**found[name], "verdict": verdict_of(found[name], equal[name])},
+        }
+        for name in COMPARED
     }

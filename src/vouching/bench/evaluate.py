@@ -54,7 +54,6 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
     """
     arrays = labelled(rows)
     seconds = sum(row["seconds"] for row in rows)
-    error_types = Counter(kind for row in rows for kind in row["error_types"])
     return {
         **_counts(rows),
         "metrics": _metrics(arrays, resamples) if arrays else None,
@@ -64,7 +63,7 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
         **(_against_baselines(arrays, resamples) if arrays else {"baselines": None, "difference": None}),
         "as_authors": _as_authors(rows),
         "confusion_matrix": _confusion(arrays) if arrays else None,
-        "error_types": dict(error_types.most_common()),
+        "error_types": _error_types(rows),
         "spans": _spans(rows, resamples),
         "pairs": _pairs(rows, resamples),
         "structure": _structure(rows),
@@ -120,7 +119,7 @@ def pooled_figures(sets: Mapping[str, Sequence[Scored]], resamples: int = RESAMP
         return None
     measures = _main_statistics(together)
     sizes = [len(arrays.gold) for arrays in each]
-    means = {name: _mean_of([_main_statistics(arrays)[name] for arrays in each], sizes) for name in measures}
+    means = {name: mean_over([_main_statistics(arrays)[name] for arrays in each], sizes) for name in measures}
     both = {**{f"all {k}": v for k, v in measures.items()}, **{f"mean {k}": v for k, v in means.items()}}
     found = intervals(both, together.group, resamples)
     return {
@@ -168,8 +167,17 @@ def _both_classes(members: Mapping[str, Sequence[Scored]]) -> tuple[list[str], l
     return [*each], [*each.values()], together
 
 
-def _mean_of(statistics: Sequence[Statistic], sizes: Sequence[int]) -> Statistic:
-    """The mean over members of one statistic, each read at its place in the weights of all their rows."""
+def mean_over(statistics: Sequence[Statistic], sizes: Sequence[int]) -> Statistic:
+    """The mean over members of one statistic, each read at its place in the weights of all their rows.
+
+    Args:
+        statistics: of the members, in the order of their rows.
+        sizes: rows of each member.
+
+    >>> first, second = partial(metrics.mean, [1, 0]), partial(metrics.mean, [1])
+    >>> mean_over([first, second], [2, 1])(np.array([[1, 1, 1], [2, 0, 1]])).tolist()
+    [0.75, 1.0]
+    """
     ends = np.cumsum(sizes)[:-1]
     return lambda weights: np.mean(
         [statistic(part) for statistic, part in zip(statistics, np.split(weights, ends, axis=-1), strict=True)],
@@ -252,6 +260,11 @@ def _confusion(arrays: Labelled) -> list[list[int]]:
     return metrics.confusion_matrix(arrays.gold, arrays.label).astype(int).tolist()
 
 
+def _error_types(rows: Sequence[Scored]) -> dict[str, int]:
+    """How often each type of error is named, the most frequent first."""
+    return dict(Counter(kind for row in rows for kind in row["error_types"]).most_common())
+
+
 def _labels(rows: Sequence[Scored]) -> list[bool]:
     return [row["label"] for row in rows if row["label"] is not None]
 
@@ -312,7 +325,7 @@ def _mean_balanced_accuracy(rows: Sequence[Scored], resamples: int) -> Figure | 
     if together is None:
         return None
     statistics = [_main_statistics(arrays)["balanced_accuracy"] for arrays in each]
-    mean = _mean_of(statistics, [len(arrays.gold) for arrays in each])
+    mean = mean_over(statistics, [len(arrays.gold) for arrays in each])
     return intervals({"mean": mean}, together.group, resamples)["mean"]
 
 
@@ -326,6 +339,7 @@ def _part(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
         **_counts(rows),
         "metrics": intervals(statistics, arrays.group, resamples) if arrays else None,
         "baselines": _constants(arrays) if arrays else None,
+        "error_types": _error_types(rows),
         "spans": _spans(rows, resamples),
         "pairs": _pairs(rows, resamples),
     }

@@ -37,7 +37,7 @@ _BLOCK = 1 << 20
 class RunOptions:
     """What a run is to do."""
 
-    model: str = "embedded:rules"
+    model: str = "embedded"
     """Name of the verifier."""
     split: Split = "test"
     """Which part of each set."""

@@ -82,7 +82,7 @@ def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
     table = _table("set", "rows >", "1st only >", "2nd only >", "p >", "AUROC", *wide)
     named = [*comparison["sets"].items()]
     if comparison["pooled"]:
-        named.append(("all rows", comparison["pooled"]))
+        named += [("mean of the sets", comparison["mean_of_sets"]), ("all their rows", comparison["pooled"])]
     for name, found in named:
         table.add_row(name, *_compared(found)[: len(table.columns) - 1])
     return table
@@ -124,8 +124,10 @@ def _pooled(rows: int, found: Mapping[str, Any]) -> Sequence[str | Text]:
 
 
 def _compared(found: Mapping[str, Any]) -> Sequence[str | Text]:
-    test = found["mcnemar"]
     differences = [_difference(found[metric]["difference"]) for metric in ("auroc", "macro_f1", "balanced_accuracy")]
+    if "mcnemar" not in found:
+        return ("", "", "", "", *differences)
+    test = found["mcnemar"]
     return (f"{found['rows']:,}", str(test["only_a"]), str(test["only_b"]), f"{test['p_value']:.3f}", *differences)
 
 

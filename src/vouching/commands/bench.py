@@ -128,7 +128,7 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
 def run_command(
     names: _Names,
     out: _Out,
-    model: _Model = "embedded:rules",
+    model: _Model = "embedded",
     split: _OneSplit = "test",
     limit: _Limit = None,
     jobs: _Jobs = 1,

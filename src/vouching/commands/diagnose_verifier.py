@@ -97,12 +97,11 @@ async def _diagnose(
 
 
 def _arms(model: str | Model) -> dict[str, ClaimVerifier]:
-    from vouching.checker import MODELS
-    from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+    from vouching.checker import MODELS, Checker
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
     if isinstance(model, str) and model in MODELS:
-        return {"as shipped": EmbeddedVerifier()}
+        return {"as shipped": Checker(model).verifier}
     screened = open_verifier(model, StructuredConfig(recheck=False))
     bare = open_verifier(screened.model, StructuredConfig(recheck=False, screen=False))
     return {"as shipped": screened, "without screen": bare}

@@ -10,6 +10,7 @@ verdicts (the verifier's), GPUs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +29,18 @@ from vouching.errors import MissingExtraError, WeightsError
 from vouching.types import Source
 
 Inputs: TypeAlias = dict[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedSources:
+    """Sources as tokens, made once and read with any number of claims."""
+
+    sources: tuple[Source, ...]
+    """The texts."""
+    tokens: SourceTokens
+    """Their tokens."""
+    index: TokenIndex
+    """Where each token occurs."""
 
 
 class Encoder:
@@ -55,24 +68,25 @@ class Encoder:
                 f"{weights.vocabulary}: take both from one export"
             )
 
-    def read(self, claims: Sequence[str], sources: Sequence[Source]) -> list[Reading]:
-        """Read each claim beside the same sources.
+    def encode(self, sources: Sequence[Source]) -> EncodedSources:
+        """The tokens of sources of any length; 24 bytes a token stay in memory as long as the result is kept."""
+        tokens = self._tokenizer.source_tokens([source.text for source in sources])
+        return EncodedSources(tuple(sources), tokens, TokenIndex(tokens.tokens.ids))
+
+    def read(self, claim: str, sources: EncodedSources) -> Reading:
+        """Read one claim beside its sources.
 
         Args:
-            claims: texts; a claim beyond the model's limit is read as far as that goes (``Reading.claim_read``).
-            sources: texts of any length; what no window covers is named in ``Reading.unread``.
+            claim: a claim beyond the model's limit is read as far as that goes (``Reading.claim_read``).
+            sources: from :meth:`encode`; what no window covers is named in ``Reading.unread``.
 
         Returns:
-            One reading per claim, in order. The same call gives the same numbers on one machine; across CPUs they
-            differ in the last digits.
+            The reading. The same call gives the same numbers on one machine; across CPUs the last digits differ.
         """
-        source_tokens = self._tokenizer.source_tokens([source.text for source in sources])
-        index = TokenIndex(source_tokens.tokens.ids)
-        chosen = [choose(t, source_tokens, index, self.weights.limits) for t in self._tokenizer.tokens(claims)]
-        return [
-            reading_of(claim, found, fold(self._windows(found, source_tokens)), sources, source_tokens)
-            for claim, found in zip(claims, chosen, strict=True)
-        ]
+        [tokens] = self._tokenizer.tokens([claim])
+        chosen = choose(tokens, sources.tokens, sources.index, self.weights.limits)
+        folded = fold(self._windows(chosen, sources.tokens))
+        return reading_of(claim, chosen, folded, sources.sources, sources.tokens)
 
     def _windows(self, chosen: Chosen, sources: SourceTokens) -> list[WindowOutputs]:
         """The model's outputs for each window of a claim, in order."""
@@ -97,14 +111,12 @@ def load_encoder(path: Path | None = None, threads: int = 1) -> Encoder:
         threads: threads of the model.
 
     Raises:
-        WeightsError: no encoder is shipped, or the folder's files are missing, altered, of another format or do not
-            fit each other.
+        WeightsError: the folder's files are missing, altered, of another format or do not fit each other.
         MissingExtraError: onnxruntime or tokenizers is not installed.
 
-    >>> load_encoder()
-    Traceback (most recent call last):
-        ...
-    vouching.errors.WeightsError: this version of vouching ships no encoder yet: ...
+    >>> encoder = load_encoder()
+    >>> encoder.read("A man sleeps.", encoder.encode([Source("A man naps on the sofa.")])).support > 0.5
+    True
     """
     return Encoder(find_weights(path), threads)
 

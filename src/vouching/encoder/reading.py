@@ -5,6 +5,7 @@ Left out: thresholds and labels; they are the verifier's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -55,22 +56,21 @@ class Reading:
 
 
 def features_of(reading: Reading) -> dict[str, float]:
-    """Numbers for a score model: late interaction and heads, each in [-1, 1] but for the log-odds.
+    """Numbers for a score model: late interaction and heads, each in [-1, 1] but for the log-odds of support.
 
     A claim without a match has similarity 0 and support 0.
 
     >>> sorted(features_of(Reading(dict(supported=.8, contradicted=.1, not_found=.1), {}, (), 0.0, None, 0, 0, (), 0)))
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['contradicted', 'lowest_match', 'lowest_support', 'match', 'not_found', 'sentence_match', 'supported',
-     'token_support', 'weak_matches']
+    ['contradicted', 'lowest_match', 'lowest_support', 'match', 'sentence_match', 'supported', 'token_support',
+     'weak_matches']
     """
     similar = sorted(match.similarity for match in reading.matches) or [0.0]
     support = sorted(match.support for match in reading.matches) or [0.0]
     weakest = max(1, len(similar) // 5)
     return {
-        "supported": reading.relation["supported"],
+        "supported": _log_odds(reading.support),
         "contradicted": reading.relation["contradicted"],
-        "not_found": reading.relation["not_found"],
         "token_support": sum(support) / len(support),
         "lowest_support": support[0],
         "match": sum(similar) / len(similar),
@@ -80,7 +80,14 @@ def features_of(reading: Reading) -> dict[str, float]:
     }
 
 
-HEAD_FEATURES = ("supported", "contradicted", "not_found", "token_support", "lowest_support")
-"""Features that come from trained heads."""
+HEAD_FEATURES = ("supported", "contradicted", "token_support", "lowest_support")
+"""Features that come from trained heads; only "contradicted" speaks against the claim."""
 LATE_INTERACTION_FEATURES = ("match", "lowest_match", "weak_matches", "sentence_match")
 """Features that come from states alone."""
+_LARGEST_LOG_ODDS = 6.0
+
+
+def _log_odds(p: float) -> float:
+    """``log(p / (1 - p))``, at most 6 from 0."""
+    p = min(max(p, 1e-9), 1 - 1e-9)
+    return max(-_LARGEST_LOG_ODDS, min(_LARGEST_LOG_ODDS, math.log(p / (1 - p))))

@@ -72,8 +72,7 @@ def find_weights(folder: Path | None = None) -> Weights:
         folder = Path(str(files("vouching.encoder").joinpath("weights")))
         if not (folder / MANIFEST).is_file():
             raise WeightsError(
-                "this version of vouching ships no encoder yet: give the folder of one that "
-                '"vouch train encoder" exported, or use embedded:rules'
+                f"the shipped encoder is missing, {folder} has no {MANIFEST}: reinstall vouching, or use embedded:rules"
             )
     try:
         record = json.loads((folder / MANIFEST).read_bytes())

@@ -83,9 +83,9 @@ def _another_notation(text: str, quantity: Quantity) -> Edit | None:
 
 
 def number_rounded(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """A rounded number that says so: "90,932" -> "about 91,000"."""
+    """A rounded number that says so: "90,932" -> "about 91,000"; not under a negation, which a rounding widens."""
     claim = scene.claim
-    for quantity in usable_quantities(claim):
+    for quantity in () if claim.negations else usable_quantities(claim):
         written = claim.text[quantity.start : quantity.end]
         sign = written[0] if written[0] in "$£€" else ""
         whole = _WHOLE.match(written, len(sign))
@@ -125,6 +125,7 @@ def unit_converted(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
         if (
             target is None
             or "-" in written
+            or claim.text[: quantity.start].endswith(("(", "["))
             or not _takes_about(scene, quantity)
             or claim.text[quantity.end : quantity.end + 2] in (" a", " p", "-o")
         ):

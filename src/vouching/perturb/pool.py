@@ -8,33 +8,51 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from vouching.perturb.name_kinds import NameType, name_type, without_title
 from vouching.perturb.scene import Reading
+from vouching.perturb.sorts import sort_of
 from vouching.text.entities import name_key
 from vouching.text.words import Word
 
 _MOST_NAMES = 1_500
 _MOST_FACTS = 3_000
 _MOST_CHARACTERS = 2_000
+_LONGEST_SENTENCE = 300
 _LEANING = frozenset(
     str.split("""he she it they his her its their him them himself herself itself themselves this that these those such
     here there then former latter respectively above below following also too however therefore who which we i you our
-    my your us same other another said says say""")
+    my your us same other another said says say between both today yesterday now ago recently next only again
+    monday tuesday wednesday thursday friday saturday sunday""")
 )
 _NOT_SINGULAR = frozenset(("are", "were", "have", "do", "did", "must", "should", "could", "might"))
-_IDENTITY = re.compile(r"(?:is|was|became|becomes|remains) (?:an?|the|one|its|whether|preceded|\w+['’]s)\b")
-"""What says what its subject is can hardly be said of another."""
+_IDENTITY = re.compile(
+    r"(?:is|was|became|becomes|remains) (?:an?|the|one|its|whether|preceded|\w+['’]s)\b|gave birth\b|had been\b|"
+    r"ha[sd] since\b"
+)
+"""What says what its subject is, or goes on from what was told, can hardly be said of another."""
 _UNFIT = re.compile(r"[\"“”\[\](){}|#*;:_<>…]|\.\.|--|\bhttp|www\.| ['’]s\b|-LRB-|''|``")
 _ENDS_WELL = re.compile(r"\w\w\Z|\d\Z")
+_HANGING = re.compile(
+    r" (?:and|or|the|an?|of|in|on|at|to|as|by|for|from|with|into|both)\Z"
+    r"|\bthe (?:films|movies|novels|albums|songs|series) [A-Z0-9]"
+)
+"""An end cut off, or a list of which one is left: "in the films Alien"."""
+_OF_STORIES = re.compile(r"(?:is|will|would|can) ")
+"""What is said of people in the present is often said of a figure."""
+_CLAUSE_END = re.compile(
+    r",? (?:and|but|or|while|who|whom|which|where|when|because|although|after|before) |,\s|\s?[;(]"
+)
 _LONGEST_FACT, LONGEST_NAME = 13, 4
 """In words; a longer run of capitals is rarely one name."""
-_PERSONAL = frozenset(("he", "she"))
+_DANGLING = re.compile(
+    r"\b(?:the|its) (?!(?:first|last|most|same|age|world|year|end|role)\b)(?=[a-z])"
+    r"(?!(?:[\w-]+ ){1,2}of [A-Za-z]|[\w-]+ [A-Z])"
+)
+"""A definite that only its own text explains: "joined the band", unlike "joined the board of Ford"."""
 
 Entry = TypeVar("Entry", bound=Hashable)
-Topic = Literal["person", "name", "thing"]
-"""What a fact can be said of: a person, something else with a name, or anything else."""
 
 
 class Fact(NamedTuple):
@@ -42,8 +60,8 @@ class Fact(NamedTuple):
 
     predicate: str
     """From the verb to the end, without the stop: "won the prize in 1930"."""
-    topic: Topic
-    """Kind of its subject."""
+    sort: str
+    """What its subject is: "person", "film"."""
     subject: str
     """What it was said of, as a key."""
     stems: frozenset[str]
@@ -69,7 +87,7 @@ class CorpusPool:
     def __init__(self, texts: Iterable[str] = (), seed: int = 0) -> None:
         self._rng = random.Random(seed)
         self._names: dict[NameType, _Sample[str]] = {}
-        self._facts: dict[Topic, _Sample[Fact]] = {}
+        self._facts: dict[str, _Sample[Fact]] = {}
         for text in texts:
             self.add(text)
 
@@ -82,15 +100,15 @@ class CorpusPool:
             if kind and _UNFIT.search(name) is None and len(name.split()) <= LONGEST_NAME:
                 self._names.setdefault(kind, _Sample(_MOST_NAMES)).add(name, self._rng)
         for fact in facts_of(reading):
-            self._facts.setdefault(fact.topic, _Sample(_MOST_FACTS)).add(fact, self._rng)
+            self._facts.setdefault(fact.sort, _Sample(_MOST_FACTS)).add(fact, self._rng)
 
     def names(self, kind: NameType) -> Sequence[str]:
         """The names of a type, without repetition, in the order they came."""
         return self._names[kind].entries if kind in self._names else ()
 
-    def facts(self, topic: Topic) -> Sequence[Fact]:
-        """What was said of subjects of a kind."""
-        return self._facts[topic].entries if topic in self._facts else ()
+    def facts(self, sort: str) -> Sequence[Fact]:
+        """What was said of subjects of a sort."""
+        return self._facts[sort].entries if sort in self._facts else ()
 
 
 class _Sample(Generic[Entry]):
@@ -120,45 +138,35 @@ def facts_of(reading: Reading) -> Iterator[Fact]:
     """Predicates of short sentences that stand on their own: singular, positive, without pronouns or quotation."""
     for at, (start, end) in enumerate(reading.sentences):
         sentence = reading.text[start:end]
-        if not 20 <= len(sentence) <= 160 or sentence[-1] != "." or _UNFIT.search(sentence):
+        if not 20 <= len(sentence) <= _LONGEST_SENTENCE or sentence[-1] != ".":
             continue
         single = Reading(sentence)
         verb = single.main_verb
         if verb is None or verb.kind not in ("past", "third", "auxiliary") or single.negations or verb.subject_start:
             continue
-        written = sentence[verb.start : verb.end]
-        predicate = sentence[verb.start : single.body_end]
-        words = [word for word in single.words if word.start >= verb.start]
-        if _IDENTITY.match(predicate) or "," in predicate or not _ENDS_WELL.search(predicate):
+        sort = sort_of(single, verb, reading.text)
+        predicate = _CLAUSE_END.split(sentence[verb.start : single.body_end], maxsplit=1)[0]
+        if sort is None or not _stands_alone(predicate) or (sort == "person" and _OF_STORIES.match(predicate)):
             continue
-        fits = 4 <= len(words) <= _LONGEST_FACT and written not in _NOT_SINGULAR
+        words = single.between(verb.start, verb.start + len(predicate))
+        fits = 4 <= len(words) <= _LONGEST_FACT and sentence[verb.start : verb.end] not in _NOT_SINGULAR
         if fits and not _LEANING & {word.lower for word in words}:
             subject = name_key(sentence[verb.subject_start : verb.subject_end])
             content = [word for word in words if word.is_content]
             telling = [word for word in content if sentence[word.start].isupper() or sentence[word.start].isdigit()]
             around = reading.sentences[max(0, at - 1) : at + 2]
             context = _stems(w for w in reading.between(around[0][0], around[-1][1]) if w.is_content)
-            yield Fact(predicate, topic_of(single), subject, _stems(content), _stems(telling), context)
+            yield Fact(predicate, sort, subject, _stems(content), _stems(telling), context)
+
+
+def _stands_alone(predicate: str) -> bool:
+    """Whether a predicate can be read without its text, and be said of another subject."""
+    unfit = _UNFIT.search(predicate) or _DANGLING.search(predicate) or _IDENTITY.match(predicate)
+    return not unfit and _ENDS_WELL.search(predicate) is not None and not _HANGING.search(predicate)
 
 
 def _stems(words: Iterable[Word]) -> frozenset[str]:
     return frozenset(word.stem for word in words)
-
-
-def topic_of(reading: Reading) -> Topic:
-    """What kind of thing the subject of a sentence is.
-
-    >>> topic_of(Reading("Ann Lee was born in Paris.")), topic_of(Reading("The bridge opened in 1973."))
-    ('person', 'thing')
-    """
-    verb = reading.main_verb
-    if verb is None:
-        return "thing"
-    if reading.text[verb.subject_start : verb.subject_end].lower() in _PERSONAL:
-        return "person"
-    named = next((e for e in reading.entities if e.start - 4 <= verb.subject_start and e.end == verb.subject_end), None)
-    kind = name_type(reading.text, named) if named else None
-    return "thing" if named is None else "person" if kind and kind.kind == "person" else "name"
 
 
 def same_name(one: str, other: str) -> bool:

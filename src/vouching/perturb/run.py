@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from vouching.errors import ConfigError
-from vouching.perturb import grafts, names, notation, polarity, scope, structure, times, values, wording
+from vouching.perturb import details, grafts, names, notation, polarity, scope, structure, times, values, wording
 from vouching.perturb.edits import Edit, apply_edits
 from vouching.perturb.filters import Filter, fluent, near_duplicate, on_type, visible
 from vouching.perturb.pool import CorpusPool
@@ -42,8 +42,8 @@ PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
         "intensifier_added": scope.intensifier_added,
         "exclusivity_added": scope.exclusivity_added,
         "fact_graft": grafts.fact_graft,
-        "presupposition": grafts.presupposition,
-        "detail_added": grafts.detail_added,
+        "presupposition": details.presupposition,
+        "detail_added": details.detail_added,
         "number_format": notation.number_format,
         "number_rounded": notation.number_rounded,
         "unit_converted": notation.unit_converted,
@@ -94,7 +94,8 @@ def perturb(
         claim: a statement that the source supports; longer than 2,000 characters gives nothing.
         source: the text that supports it.
         strategies: which strategies, in this order.
-        pool: names and facts of a corpus; without it ``entity_swap`` and ``fact_graft`` find nothing.
+        pool: names and facts of a corpus; without it ``entity_swap`` and ``fact_graft`` find nothing, and
+            ``detail_added`` and ``presupposition`` only what needs no name.
         rng: where chance comes from; a new one with seed 0 if it is left out, so that equal calls give equal results.
         tally: counts drafts and drops.
 

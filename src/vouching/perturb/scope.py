@@ -75,9 +75,11 @@ _NO_ONLY_BEFORE = re.compile(
     r"set|pair|piece|subject|victim|descendant|\w+est|while|short|huge|big|large)\b"
 )
 _UNIQUE = re.compile(r"\b(?:is|was|are|were|became|becomes|remains) (?P<article>an?) (?P<noun>\w+)")
+_AMONG = re.compile(r" (?:of|in|on|at|from|for|to|with|by|that|which|who|where|whose) ")
+"""What says among which things it is the only one; nothing is "the only film"."""
 _ONLY_AFTER = frozenset(
     str.split("""support contain include use sell produce play speak offer feature provide serve accept cover eat
-    require need attract own publish make teach operate host""")
+    require need attract own publish teach operate host""")
 )
 _BEFORE_QUANTIFIED = frozenset(("throughout", "like", "that", "because"))
 """Words after which "all" can stand for "many"; after most verbs it cannot ("there are all cases")."""
@@ -121,7 +123,8 @@ def hedge_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterato
     claim = scene.claim
     for edit in replacements(claim, _HEDGES, rng):
         is_month = claim.text[edit.start : edit.end] == "May"
-        if is_month or is_negated(edit.start, claim.negations) or "not" in claim.text[edit.end : edit.end + 5]:
+        hindered = claim.text[edit.end : edit.end + 5].startswith((" not", " as "))
+        if is_month or is_negated(edit.start, claim.negations) or hindered:
             continue
         is_likely = claim.text[edit.start : edit.end].lower() == "likely"
         if is_likely and _ADJECTIVE_BEFORE.search(claim.text[: edit.start]):
@@ -175,7 +178,7 @@ def exclusivity_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Ite
     if verb is None or claim.text[verb.subject_start : verb.subject_end].lower() in ("this", "that", "there"):
         return
     copula = _UNIQUE.match(claim.text, verb.start)
-    if copula and not _NO_ONLY_BEFORE.match(copula["noun"]):
+    if copula and not _NO_ONLY_BEFORE.match(copula["noun"]) and _AMONG.search(claim.text, copula.end()):
         yield Draft((Edit(copula.start("article"), copula.end("article"), "the only"),))
     elif verb.verb and verb.verb.base in _ONLY_AFTER and not _is_amount(verb.following):
         yield Draft((Edit(verb.end, verb.end, " only"),))

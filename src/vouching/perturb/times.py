@@ -31,7 +31,19 @@ _FLIPPED = {
     "before": "after", "after": "before", "prior to": "following", "early": "late", "late": "early",
     "earlier": "later", "later": "earlier", "following": "previous", "previous": "following",
 }  # fmt: skip
-_NOT_AFTER = "named|looked|look|looking|called|appeared|brought|came|modelled|take|takes|took|cared"
+_ORDER_WORDS = re.compile(
+    r"\b(?:before|after|prior|following|previous|earlier|later|then|first|early|late|until)\b", re.IGNORECASE
+)
+"""Two of these in one claim hold each other: one alone turned makes no sense."""
+_FIXED_ORDER = re.compile(
+    r"\b(?:di(?:e[sd]?|ed|ying)|deaths?|dead|kill\w*|suicide|murder\w*|assassinat\w+|born|birth|nam(?:e[sd]?|ing)|titled|called|"
+    r"labell?ed|pass\w* away|posthumous\w*|surviv\w+|retir\w+|complications|recover\w+|"
+    r"suffer\w*|injur\w+|most|second|third|fourth|\w{3,}est)\b",
+    re.IGNORECASE,
+)
+"""Where the order of things is fixed (nobody acts after death) or none of time ("named after", "largest after")."""
+_OF_TIME = re.compile(r" (?:the )?(?:year |(?:early |late |mid-)?[12]\d{3}|[A-Z][a-z]+ (?:\d|[A-Z])|World War)")
+_NOT_AFTER = "named|looked|look|looking|called|appeared|brought|came|modelled|modeled|take|takes|took|cared"
 """Words that make another sense with "after" or "before": "named after", "appeared before"."""
 _LENGTH = (
     r" (?:an?|about|nearly|some|several|a few|two|three|four|five|six|ten|\d+) ?(?:\w+ )?"
@@ -138,6 +150,16 @@ def ordinal(number: int) -> str:
 
 def order_flip(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
     """Turn the order of events: "before" -> "after", "two years later" -> "two years earlier", "early" -> "late"."""
-    for match in _ORDER.finditer(scene.claim.text):
-        if not (match.group()[0].islower() and scene.claim.in_name(*match.span())):
-            yield Draft((Edit(*match.span(), in_case_of(match.group(), _FLIPPED[match.group().lower()])),))
+    claim = scene.claim
+    found = list(_ORDER.finditer(claim.text))
+    if len(found) != 1 or len(_ORDER_WORDS.findall(claim.text)) != 1:
+        return
+    match = found[0]
+    named = match.group()[0].islower() and claim.in_name(*match.span())
+    if match["part"]:
+        sure = len(claim.dates) == 1
+    else:
+        of_time = match["order"] and _OF_TIME.match(claim.text, match.end())
+        sure = not claim.negations and (of_time or not _FIXED_ORDER.search(claim.text))
+    if sure and not named:
+        yield Draft((Edit(*match.span(), in_case_of(match.group(), _FLIPPED[match.group().lower()])),))

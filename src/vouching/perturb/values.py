@@ -34,14 +34,16 @@ _SWAPPED_BOUNDS = {
     "no more than": "no fewer than", "no fewer than": "no more than", "as many as": "fewer than",
     "a minimum of": "a maximum of", "a maximum of": "a minimum of",
 }  # fmt: skip
-_BOUND = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(_SWAPPED_BOUNDS, key=len, reverse=True))})\Z", re.IGNORECASE)
+_BOUND = re.compile(
+    rf"(?<![\w-])(?<!\d )(?<!added )(?:{'|'.join(sorted(_SWAPPED_BOUNDS, key=len, reverse=True))})\Z", re.IGNORECASE
+)
 _DIGITS = re.compile(r"\d[\d,.\u00a0]*")
 _LEAST_CHANGE, _MOST_CHANGE = 0.2, 0.6
 """Relative change of a number: well beyond what "about" and rounding allow, yet of the same order."""
-_RANKING = frozenset(("ranked", "no", "number", "part", "chapter", "season", "episode", "volume", "route", "page"))
+_RANKING = frozenset(str.split("ranked no number part chapter season episode volume route page week day"))
 RANGE_BEFORE = re.compile(
     r"(?:\bbetween(?: \w+)?"
-    r"|(?:\d(?:%| percent| ?[a-z]+illion)?|\b(?:one|two|three|four|five)) (?:and|to|or)(?: \w+)?) \Z"
+    r"|(?:\d(?:%| percent| ?[a-z]+illion)?|\b(?:one|two|three|four|five|ten|twenty)) (?:and|to|or)(?: \w+)?) \Z"
 )
 """What stands before the upper end of a range."""
 _RANGE_AFTER = re.compile(r" (?:and|to|or) (?:about |approximately )?\$?\d")
@@ -61,7 +63,10 @@ def _stands_alone(claim: Reading, quantity: Quantity) -> bool:
     before = next((word for word in reversed(claim.words) if word.end <= start), None)
     opens = {first for first, _ in claim.sentences}
     names_it = (
-        before is not None and text[before.start].isupper() and before.start not in opens and start - before.end <= 1
+        before is not None
+        and text[before.start].isupper()
+        and start - before.end <= 1
+        and (before.start not in opens or text[end + 1 : end + 2].isupper())
     )
     ranks_it = before is not None and before.lower in _RANKING
     year_like = re.fullmatch(r"(?:1[5-9]|20)\d\d", text[start:end]) is not None
@@ -158,4 +163,5 @@ def bound_change(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator
         other = _SWAPPED_BOUNDS[found.group().lower()]
         counted = quantity.dimension == "count" and quantity.kind == "number"
         other = other if counted else other.replace("fewer", "less")
-        yield Draft((Edit(*found.span(), in_case_of(found.group(), other)),))
+        if not (other == "fewer than" and quantity.low <= 1):
+            yield Draft((Edit(*found.span(), in_case_of(found.group(), other)),))

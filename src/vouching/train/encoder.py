@@ -37,6 +37,8 @@ from vouching.train.run_folder import Progress, open_run
 TELL_EVERY = 20
 """Steps between lines of progress."""
 _LONGEST_GRADIENT = 1.0
+_WARMUP = 0.06
+"""Share of the steps over which the learning rate rises."""
 _WEIGHT_DECAY = 0.01
 """Not on biases and norms."""
 
@@ -153,7 +155,7 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
         sets[place] = read_set(Path(name), place, config.most_rows, config.seed)
     sets = without_shared(sets, read_sets([root / part for part in config.apart], {}, config.most_rows, config.seed))
     dev = read_sets([root / part for part in config.dev], {}, config.validation_rows, config.seed)
-    train, held = hold_out(sets, config.validation_rows, config.seed)
+    train, held = hold_out(sets, config.validation_rows, config.seed, config.validation_share)
     held += [unit for units in dev.values() for unit in units]
     if not train or not held:
         raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: give more rows")
@@ -184,7 +186,6 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
     for name, wanted, has in (
         ("tokens in the vocabulary of its tokenizer", vocabulary, bert.vocab_size),
         ("most_tokens", config.most_tokens, bert.max_position_embeddings),
-        ("alignment_layer", config.alignment_layer, bert.num_hidden_layers),
     ):
         if wanted > has:
             raise ConfigError(f"{config.encoder} is too small: {wanted:,} {name}, it has {has:,} at most")
@@ -212,11 +213,11 @@ def batches(config: EncoderConfig, material: Material) -> list[list[int]]:
 def rate_at(step: int, steps: int, config: EncoderConfig) -> float:
     """The learning rate of a step: up in a line during the warm-up, then down in a line to 0 after the last.
 
-    >>> config = EncoderConfig(learning_rate=1.0, warmup=0.5)
-    >>> [rate_at(step, 4, config) for step in range(4)]
-    [0.5, 1.0, 1.0, 0.5]
+    >>> config = EncoderConfig(learning_rate=1.0)
+    >>> [round(rate_at(step, 34, config), 2) for step in (0, 1, 2, 18, 33)]  # 2 of 34 steps up, 32 down
+    [0.5, 1.0, 1.0, 0.5, 0.03]
     """
-    rising = max(1, round(config.warmup * steps))
+    rising = max(1, round(_WARMUP * steps))
     return config.learning_rate * min((step + 1) / rising, (steps - step) / max(1, steps - rising))
 
 
@@ -224,12 +225,13 @@ def train(run: Run, material: Material, out: Path, progress: Progress) -> dict[s
     """Do the steps that are left; the figures of the last evaluation, none if no step was left."""
     order = batches(run.config, material)
     scores: dict[str, Any] = {}
-    while run.step < run.steps:
+    end = min(run.steps, run.config.stop_at or run.steps)
+    while run.step < end:
         units = [material.train[i] for i in order[run.step]]
         losses = step(run, batch_of(units, material.pad))
         run.step += 1
         progress.count(run.step, sum(unit.windows for unit in units), losses)
-        last = run.step == run.steps
+        last = run.step == end
         if run.step % TELL_EVERY == 0 or last:
             progress.tell_losses()
         if evaluated := (run.step % run.config.evaluate_every == 0 or last):

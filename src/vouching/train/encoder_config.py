@@ -43,33 +43,29 @@ class EncoderConfig:
     rows: Mapping[str, int] = field(default_factory=dict[str, int])
     """Rows of single sets, at most, by name, instead of ``most_rows``."""
     validation_rows: int = 200
-    """Rows of each set that are held out, by whole groups; of a small set a tenth at most."""
+    """Rows of each set that are held out, by whole groups."""
+    validation_share: float = 0.1
+    """Share of a set that is held out, at most."""
     most_tokens: int = 128
     """Tokens of a claim with a window."""
     most_claim_tokens: int = 64
     """Tokens of a claim."""
     most_windows: int = 1
-    """Windows of a long source that are read."""
-    alignment_layer: int = 3
-    """Layer whose states are the late interaction, from 0 (embeddings)."""
+    """Windows of a long source that are read in training."""
     epochs: int = 1
     """Passes over the rows."""
     most_steps: int = 0
     """Steps to stop after, for trials; the schedule ends there too. 0 for none."""
+    stop_at: int = 0
+    """Step to stop at while the schedule goes on, where a later stage takes over. 0 for none."""
     batch_tokens: int = 4096
     """Tokens of a batch, padding included."""
     learning_rate: float = 1e-4
     """Highest rate, after the warm-up."""
-    warmup: float = 0.06
-    """Share of the steps over which the rate rises."""
     dropout: float = 0.1
     """Of BERT's layers and attention; 0 is faster and does for one epoch."""
-    token_weight: float = 0.0
-    """Factor on the loss of claim tokens."""
-    error_weight: float = 0.0
-    """Factor on the loss of error types."""
-    ranking_weight: float = 0.0
-    """Factor on the loss of pairs that differ in one span."""
+    losses: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Factors on the losses beside that of the relation: "token", "error", "ranking"; 0 for those not named."""
     evaluate_every: int = 500
     """Steps between evaluations; there is one at the end anyway."""
     checkpoint_every: int = 250
@@ -88,7 +84,7 @@ class EncoderConfig:
         for name in positive:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name in ("warmup", "dropout"):
+        for name in ("dropout", "validation_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
         if self.most_claim_tokens + 4 > self.most_tokens:
@@ -98,6 +94,8 @@ class EncoderConfig:
             )
         if bad := {name: share for name, share in self.shares.items() if not 0 <= share <= 10}:
             raise ConfigError(f"shares must lie in 0 to 10, got {bad}")
+        if bad := sorted(set(self.losses) - {"token", "error", "ranking"}):
+            raise ConfigError(f"there is no loss {bad[0]!r}: losses are token, error and ranking")
         if bad := {name: most for name, most in self.rows.items() if most < 1}:
             raise ConfigError(f"rows must be above 0, got {bad}; shares.NAME=0 leaves a set out")
 

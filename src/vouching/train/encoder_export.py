@@ -39,6 +39,8 @@ from vouching.train.encoder_model import import_torch, outputs_of
 from vouching.train.run_folder import surroundings
 
 OPSET = 17
+WINDOWS_IN_USE = 4
+"""Windows of a long source that the export reads, where training read fewer."""
 LEAST_AGREEMENT = 0.95
 """Share of rows on which int8 and torch must agree whether a claim is supported (P >= .5), see ``NEAR``."""
 NEAR = 0.02
@@ -102,12 +104,16 @@ def export_encoder(
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     model = model.cpu().eval()
-    write_onnx(model, config.alignment_layer, fresh / "float.onnx")
+    write_onnx(model, fresh / "float.onnx")
     quantize(fresh / "float.onnx", fresh / MODEL)
     shutil.copyfile(tokenizer, fresh / TOKENIZER)
-    agreement = compare(model, config.alignment_layer, fresh, rows)
+    agreement = compare(model, fresh, rows)
     (fresh / "float.onnx").unlink()
-    limits = {name: getattr(config, name) for name in ("most_tokens", "most_claim_tokens", "most_windows")}
+    limits = {
+        "most_tokens": config.most_tokens,
+        "most_claim_tokens": config.most_claim_tokens,
+        "most_windows": max(config.most_windows, WINDOWS_IN_USE),
+    }
     record = {
         "format": WEIGHTS_FORMAT,
         "limits": limits,
@@ -122,7 +128,7 @@ def export_encoder(
     fresh.rename(folder)
 
 
-def write_onnx(model: Any, alignment_layer: int, path: Path) -> None:
+def write_onnx(model: Any, path: Path) -> None:
     """Write a torch model as ONNX, not quantised, with batch and length open. Raises MissingExtraError without onnx."""
     torch = import_torch()
     _import_onnx()
@@ -134,7 +140,7 @@ def write_onnx(model: Any, alignment_layer: int, path: Path) -> None:
 
         def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
             inputs: dict[str, Any] = dict(zip(INPUTS, (input_ids, attention_mask, token_type_ids), strict=True))
-            return outputs_of(self.model, inputs, alignment_layer)
+            return outputs_of(self.model, inputs)
 
     model["bert"].set_attn_implementation("eager")
     ids = torch.ones((2, 8), dtype=torch.int64)
@@ -166,7 +172,7 @@ def quantize(source: Path, target: Path) -> None:
     onnx.save(small, str(target))
 
 
-def compare(model: Any, alignment_layer: int, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, float]:
+def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, float]:
     """How far the exported models agree with torch on the first window of some rows, each read alone as at run time.
 
     Returns:
@@ -187,7 +193,7 @@ def compare(model: Any, alignment_layer: int, folder: Path, rows: Sequence[Encod
         inputs = inputs_of(row.windows[0], row.claim_tokens)
         with torch.no_grad():
             tensors = {name: torch.from_numpy(values) for name, values in inputs.items()}
-            wanted = [value.numpy() for value in outputs_of(model, tensors, alignment_layer)]
+            wanted = [value.numpy() for value in outputs_of(model, tensors)]
         found = exact.run(list(OUTPUTS), inputs)
         largest = max(largest, *(float(np.abs(a - b).max()) for a, b in zip(found, wanted, strict=True)))
         ours.append(float(softmax(small.run(["relation"], inputs)[0])[0, 0]))

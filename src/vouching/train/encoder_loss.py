@@ -36,7 +36,7 @@ class Losses:
 
 
 def losses_of(folded: Folded, batch: Batch, config: EncoderConfig) -> Losses:
-    """``relation + token_weight * token + error_weight * error + ranking_weight * ranking``."""
+    """The loss of the relation plus each other loss times its factor in ``config.losses``."""
     torch = import_torch()
     device = folded.relation.device
     allowed, support, error_type, weight, pairs = (
@@ -47,7 +47,8 @@ def losses_of(folded: Folded, batch: Batch, config: EncoderConfig) -> Losses:
     token = token_loss(folded.support, support)
     error = error_loss(folded.error_type, error_type)
     ranking = ranking_loss(folded.relation, pairs)
-    total = relation + config.token_weight * token + config.error_weight * error + config.ranking_weight * ranking
+    factor = {name: config.losses.get(name, 0.0) for name in ("token", "error", "ranking")}
+    total = relation + factor["token"] * token + factor["error"] * error + factor["ranking"] * ranking
     return Losses(total, relation, token, error, ranking)
 
 

@@ -106,10 +106,13 @@ def save_model(model: Module, tokenizer: Path, folder: Path) -> None:
     (folder / TOKENIZER).write_bytes(tokenizer.read_bytes())
 
 
-def outputs_of(model: Module, inputs: Mapping[str, Any], alignment_layer: int) -> tuple[Tensor, ...]:
-    """The outputs that an exported model has, by the names and shapes of ``encoder.weights.OUTPUTS``."""
+def outputs_of(model: Module, inputs: Mapping[str, Any]) -> tuple[Tensor, ...]:
+    """The outputs that an exported model has, by the names and shapes of ``encoder.weights.OUTPUTS``.
+
+    The states for late interaction are those of the layer in the middle.
+    """
     found = model["bert"](**{name: inputs[name] for name in INPUTS}, output_hidden_states=True)
-    last, aligned = found.last_hidden_state, found.hidden_states[alignment_layer]
+    last, aligned = found.last_hidden_state, found.hidden_states[model["bert"].config.num_hidden_layers // 2]
     states = aligned / aligned.norm(dim=-1, keepdim=True).clamp(min=1e-9)
     return (
         model["relation"](last[:, 0]),
@@ -124,7 +127,7 @@ def read_batch(model: Module, batch: Batch, device: Any) -> Folded:
     torch = import_torch()
     inputs = {name: torch.from_numpy(batch.inputs[name]).to(device) for name in INPUTS}
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        relation, support, error_type, _ = outputs_of(model, inputs, 0)
+        relation, support, error_type, _ = outputs_of(model, inputs)
     windows = torch.from_numpy(batch.windows).to(device)
     return fold(relation.float(), support.float(), error_type.float(), windows, batch.support.shape[1])
 

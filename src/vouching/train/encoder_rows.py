@@ -153,8 +153,10 @@ def changed_spans(before: str, after: str) -> Offsets:
     return tuple((new[b].start(), new[e - 1].end()) for kind, _, _, b, e in edits if kind != "equal" and b < e)
 
 
-def hold_out(sets: Mapping[str, Sequence[Unit]], rows: int, seed: int) -> tuple[list[Unit], list[Unit]]:
-    """Split units into those to train on and those held out: ``rows`` of each set, of a small one at most a tenth.
+def hold_out(
+    sets: Mapping[str, Sequence[Unit]], rows: int, seed: int, share: float = 0.1
+) -> tuple[list[Unit], list[Unit]]:
+    """Split units into those to train on and those held out: ``rows`` of each set, at most this ``share`` of it.
 
     Units that share a source, a claim, a longer sentence of a source or a named document, directly or through others,
     in one set or across sets, stay together. A group that would be much of what a set may hold out stays in training.
@@ -164,7 +166,7 @@ def hold_out(sets: Mapping[str, Sequence[Unit]], rows: int, seed: int) -> tuple[
     members: defaultdict[int, list[int]] = defaultdict(list)
     for i, number in enumerate(number_of.tolist()):
         members[number].append(i)
-    wanted = Counter({place: min(rows, len(several) // 10) for place, several in sets.items()})
+    wanted = Counter({place: min(rows, int(len(several) * share)) for place, several in sets.items()})
     whole = dict(wanted)
     held: set[int] = set()
     groups = list(members.values())

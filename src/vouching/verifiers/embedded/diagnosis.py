@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vouching.encoder.reading import Reading as SoftReading
 from vouching.types import ERROR_TYPES, ErrorType, Relation
 from vouching.verifiers.embedded.scene import Comparison
 
@@ -29,18 +30,27 @@ def error_of(comparison: Comparison) -> ErrorType | None:
             return "scope_inflation"
         case "absent":
             return "fabrication"
-        case "equal" | "elsewhere":
+        case "equal" | "elsewhere" | "paraphrased":
             return None
 
 
-def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
-    """Error type of a Not Attributable claim. Fabrication if nothing more exact fits."""
+def diagnose(comparisons: Sequence[Comparison], soft: SoftReading | None = None) -> ErrorType:
+    """Error type of a Not Attributable claim.
+
+    Where the rules found a difference it is theirs; where they only miss something, or nothing, the encoder is asked.
+    Without it, fabrication if nothing more exact fits.
+    """
     found: set[ErrorType] = {error for comparison in comparisons if (error := error_of(comparison))}
+    if soft is not None and found <= {"fabrication"}:
+        return max(soft.error_type, key=lambda kind: soft.error_type[kind])
     return min(found or {"fabrication"}, key=ERROR_TYPES.index)
 
 
-def relation_of(attributable: bool, comparisons: Sequence[Comparison]) -> Relation:
-    """supported, contradicted if the source says otherwise somewhere, else not_found."""
+def relation_of(attributable: bool, comparisons: Sequence[Comparison], soft: SoftReading | None = None) -> Relation:
+    """supported, contradicted if the rules or the encoder find that the source says otherwise, else not_found."""
     if attributable:
         return "supported"
-    return "contradicted" if any(c.outcome in _DIFFERENT for c in comparisons) else "not_found"
+    if any(c.outcome in _DIFFERENT for c in comparisons):
+        return "contradicted"
+    contradicted = soft is not None and soft.relation["contradicted"] > soft.relation["not_found"]
+    return "contradicted" if contradicted else "not_found"

@@ -7,6 +7,7 @@ beyond the synonym table.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 from threading import Lock
 
+from vouching.encoder.encoder import EncodedSources
 from vouching.text.injection import Injection, find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import FUNCTION_WORDS, lower_words, stem, synonym_groups
@@ -107,6 +109,8 @@ class SourceIndex:
     """All words of the sentences in lower case, function words included."""
     title_stems: frozenset[str]
     """Stems of the titles; names in a title count as known."""
+    encoded: EncodedSources | None = field(default=None, repr=False)
+    """The texts as the encoder reads them; filled in when it first does."""
 
     def read(self, position: int) -> Reading:
         """Close reading of one sentence, kept for the next claim."""
@@ -115,6 +119,14 @@ class SourceIndex:
             text = self.texts[sentence.source][sentence.start : sentence.end]
             sentence.reading = read(text, sentence.start)
         return sentence.reading
+
+    def at(self, source: int, offset: int) -> int | None:
+        """Position of the sentence that covers an offset of a source (by its position in the call), or None."""
+        position = bisect_right(self.sentences, (source, offset), key=lambda s: (s.source, s.start)) - 1
+        if position < 0:
+            return None
+        found = self.sentences[position]
+        return position if found.source == source and offset < found.end else None
 
     def span(self, position: int, start: int, end: int) -> Span:
         """Span in the source for ``start..end`` of a sentence's reading."""

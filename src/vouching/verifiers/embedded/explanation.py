@@ -64,6 +64,8 @@ def _argue(
                 "partially_supported",
                 f'"{claimed}" occurs, but not where the source speaks of the rest of the claim.',
             )
+        case "paraphrased":
+            return "supported", f'"{claimed}" is put as "{evidence}" in the source.'
         case "differs":
             return "not_supported", f"The claim says {value}, the source says {found}."
         case "opposite":

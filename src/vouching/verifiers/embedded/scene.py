@@ -15,16 +15,19 @@ from vouching.verifiers.embedded.parts import Part, split_claim
 from vouching.verifiers.embedded.reading import Reading
 
 Outcome = Literal[
-    "equal", "elsewhere", "differs", "opposite", "negated", "replaced", "overstated", "unhedged", "absent"
-]
-"""equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. differs:
-another value or name stands in its place. opposite: an antonym does. negated: the same words with the opposite
-polarity. replaced: another word fills the same slot. overstated: the source has a weaker qualifier, or none. unhedged:
-the source hedges what the claim asserts. absent: nothing corresponds."""
+    "equal", "elsewhere", "paraphrased", "differs", "opposite", "negated", "replaced", "overstated", "unhedged",
+    "absent",
+]  # fmt: skip
+"""equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. paraphrased:
+the encoder finds that the source says it in other words. differs: another value or name stands in its place. opposite:
+an antonym does. negated: the same words with the opposite polarity. replaced: another word fills the same slot.
+overstated: the source has a weaker qualifier, or none. unhedged: the source hedges what the claim asserts. absent:
+nothing corresponds."""
 
 _STATUS: dict[Outcome, Status] = {
-    "equal": "match", "elsewhere": "match", "differs": "mismatch", "opposite": "mismatch", "negated": "mismatch",
-    "replaced": "mismatch", "overstated": "not_found", "unhedged": "mismatch", "absent": "not_found",
+    "equal": "match", "elsewhere": "match", "paraphrased": "match", "differs": "mismatch", "opposite": "mismatch",
+    "negated": "mismatch", "replaced": "mismatch", "overstated": "not_found", "unhedged": "mismatch",
+    "absent": "not_found",
 }  # fmt: skip
 
 SAME_TOPIC = 0.5

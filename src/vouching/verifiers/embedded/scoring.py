@@ -3,8 +3,10 @@
     z = intercept + sum_k weight_k * (feature_k - mean_k) / scale_k
     P(Attributable) = 1 / (1 + exp(-(slope * z + shift)))
 
-``slope`` and ``shift`` were fitted on groups of documents that the weights had not seen (Platt scaling). The file is
-written by ``recipes/embedded/fit_rules.py``, which also says on what. Left out: interactions beyond the named features.
+``slope`` and ``shift`` were fitted on groups of documents that the weights had not seen (Platt scaling). Two files
+ship: ``rules.json`` weighs the features of the rules, ``combined.json`` their z and the features of the encoder. They
+are written by ``recipes/embedded/fit_rules.py`` and ``fit_combined.py``, which also say on what. Left out: interactions
+beyond the named features.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 from vouching.errors import WeightsError
 
@@ -56,10 +59,16 @@ class ScoreModel:
     """Lowest probability of a claim that is copied word for word."""
     digest: str
     """First 12 hexadecimal digits of the file's SHA-256."""
+    encoder: str | None = None
+    """First digits of the SHA-256 of the encoder whose features it weighs; None for a model of the rules alone."""
 
     def logit(self, features: Mapping[str, float]) -> float:
         """Z of the features, before calibration."""
         return self.intercept + sum(t.weight * (features[t.name] - t.mean) / t.scale for t in self.terms)
+
+    def ceiling(self, decisive: Iterable[str]) -> float:
+        """Highest probability that the ``decisive`` differences leave; 1 for kinds that this model weighs instead."""
+        return min((self.ceilings.get(kind, 1.0) for kind in decisive), default=1.0)
 
     def probability(self, features: Mapping[str, float], decisive: Iterable[str] = (), verbatim: bool = False) -> float:
         """Calibrated P(Attributable), in (0, 1), below the ceilings of the ``decisive`` differences.
@@ -71,7 +80,7 @@ class ScoreModel:
         0.2893
         """
         free = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, self.slope * self.logit(features) + self.shift))))
-        ceiling = min((self.ceilings[kind] for kind in decisive), default=1.0)
+        ceiling = self.ceiling(decisive)
         if ceiling == 1.0 and verbatim:
             return max(free, self.verbatim_floor)
         # Below the ceiling the better covered claim still scores higher.
@@ -79,9 +88,13 @@ class ScoreModel:
 
 
 @cache
-def load_score_model() -> ScoreModel:
-    """The shipped model. Raises WeightsError if the file is missing or not of this version."""
-    path = files("vouching.verifiers.embedded").joinpath("weights", "rules.json")
+def load_score_model(name: Literal["rules", "combined"] = "rules") -> ScoreModel:
+    """A shipped model: of the rules alone, or of rules and encoder.
+
+    Raises:
+        WeightsError: the file is missing or not of this version.
+    """
+    path = files("vouching.verifiers.embedded").joinpath("weights", f"{name}.json")
     try:
         raw = path.read_bytes()
         record = json.loads(raw)
@@ -98,6 +111,7 @@ def load_score_model() -> ScoreModel:
             ceilings={kind: _number(ceiling) for kind, ceiling in record["ceilings"].items()},
             verbatim_floor=_number(record["verbatim_floor"]),
             digest=hashlib.sha256(raw).hexdigest()[:12],
+            encoder=record.get("encoder"),
         )
     except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
         if isinstance(error, WeightsError):

@@ -1,9 +1,10 @@
 """The embedded verifier: offline, deterministic, no model download, every quote taken from the text.
 
 ``embedded:rules`` cuts the claim into parts, compares each with the sources by exact comparators (numbers with units,
-dates, names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. Left out:
-paraphrase beyond the shipped synonym table, inference over several sentences, languages other than English (warned
-about).
+dates, names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. ``embedded`` adds
+a small encoder that has learned entailment: a second logistic model weighs both, and where arithmetic or dates decide
+the rules have the last word. Left out: inference over several windows of a source, languages other than English (warned
+about; there the rules decide alone).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from vouching.encoder.reading import Reading as SoftReading
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Provenance, ReasoningStep, Source, Usage, Verdict
 from vouching.verifiers.base import Outcome
@@ -21,21 +24,41 @@ from vouching.verifiers.embedded.diagnosis import diagnose, error_of, relation_o
 from vouching.verifiers.embedded.evidence import KeptIndexes, SourceIndex
 from vouching.verifiers.embedded.explanation import NOT_FOUND, align, explain
 from vouching.verifiers.embedded.features import Segment, compare_claim, measure
+from vouching.verifiers.embedded.language import looks_english
+from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
-from vouching.verifiers.embedded.warnings import claim_warnings, conflict_warnings, source_warnings
+from vouching.verifiers.embedded.soft_reading import SoftReader, combined_features, with_counterparts
+from vouching.verifiers.embedded.warnings import claim_warnings, conflict_warnings, reading_warnings, source_warnings
 from vouching.version import __version__
 
-MODEL_NAME = "embedded:rules"
 _LONG_SOURCES = 50_000
 """Characters."""
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A claim as it was read, with its score."""
+
+    segments: list[Segment]
+    """What the rules made of each of its sentences."""
+    soft: SoftReading | None
+    """What the encoder made of it; None where it was not asked."""
+    score: float
+    """P(Attributable)."""
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """What became of its parts."""
+        return [comparison for segment in self.segments for comparison in segment.comparisons]
+
+
 class EmbeddedVerifier:
-    """Verifies claims with rules and a shipped score model.
+    """Verifies claims with rules, a shipped score model and, if given, an encoder.
 
     Args:
         threshold: score from which a claim counts as Attributable, in [0, 1].
         score_model: weights to use instead of the shipped ones.
+        soft_reader: the encoder and its own score model; None for the rules alone.
 
     >>> from vouching.types import Claim, Source
     >>> verdict = EmbeddedVerifier().judge(Claim("It opened in 1937."), [Source("The bridge opened in 1973.")])
@@ -43,9 +66,12 @@ class EmbeddedVerifier:
     ('Not Attributable', 'temporal_shift', 'Change 1937 to 1973.')
     """
 
-    def __init__(self, threshold: float = 0.5, score_model: ScoreModel | None = None) -> None:
+    def __init__(
+        self, threshold: float = 0.5, score_model: ScoreModel | None = None, soft_reader: SoftReader | None = None
+    ) -> None:
         self.threshold = threshold
-        self._model = score_model or load_score_model()
+        self._rules = score_model or load_score_model()
+        self._soft = soft_reader
         self._indexes = KeptIndexes()
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
@@ -70,31 +96,30 @@ class EmbeddedVerifier:
     def _support(self, text: str, sources: Sequence[Source]) -> float:
         index = self._indexes.index(tuple(sources))
         segments = compare_claim(text, index)
-        return self._model.probability(measure(segments, index)) if segments and index.sentences else 0.0
+        return self._rules.probability(measure(segments, index)) if segments and index.sentences else 0.0
 
     def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
         """Judge one claim now, without an event loop."""
         started = time.perf_counter()
         index = self._indexes.index(tuple(sources))
-        segments = compare_claim(claim.text, index)
-        score = self._score(segments, index)
-        attributable = score >= self.threshold
-        comparisons = [c for segment in segments for c in segment.comparisons]
-        chain = [step for segment in segments for step in explain(segment, index)]
+        read = self._read(claim.text, index)
+        attributable = read.score >= self.threshold
+        comparisons = read.comparisons
+        chain = [step for segment in read.segments for step in explain(segment, index)]
         error = fix = revised = None
         if not attributable:
-            error = diagnose(comparisons)
-            fix, revised = self._correct(claim.text, segments, index)
+            error = diagnose(comparisons, read.soft)
+            fix, revised = self._correct(claim.text, read.segments, index)
             if all(error_of(c) is None for c in comparisons):
                 chain.append(_parts_without_whole(claim))
         return Verdict(
             claim=claim,
             label="Attributable" if attributable else "Not Attributable",
-            score=score,
-            confidence=score if attributable else 1.0 - score,
+            score=read.score,
+            confidence=read.score if attributable else 1.0 - read.score,
             threshold=self.threshold,
-            relation=relation_of(attributable, comparisons),
-            evidence_alignment=tuple(entry for segment in segments for entry in align(segment, index)),
+            relation=relation_of(attributable, comparisons, read.soft),
+            evidence_alignment=tuple(entry for segment in read.segments for entry in align(segment, index)),
             reasoning_chain=tuple(chain),
             error_type=error,
             fix_suggestion=fix,
@@ -103,24 +128,42 @@ class EmbeddedVerifier:
                 *source_warnings(index),
                 *conflict_warnings(comparisons, index),
                 *claim_warnings(claim.text, attributable, comparisons),
+                *reading_warnings(claim.text, read.soft),
             ),
-            provenance=Provenance(MODEL_NAME, __version__, f"logistic:{self._model.digest}"),
+            provenance=self._provenance(read),
             usage=Usage(seconds=time.perf_counter() - started),
         )
 
-    def _score(self, segments: Sequence[Segment], index: SourceIndex) -> float:
-        """P(Attributable). With no evidence left to compare, nothing can be attributed: 0."""
+    def _read(self, claim: str, index: SourceIndex, hopeless_below: float = 0.0) -> Read:
+        """Read and score a claim. With no evidence left to compare, nothing can be attributed: 0.
+
+        The encoder is not asked about a claim that a ceiling keeps under ``hopeless_below``.
+        """
+        segments = compare_claim(claim, index)
         if not segments or not index.sentences:
-            return 0.0
-        comparisons = [comparison for segment in segments for comparison in segment.comparisons]
-        return self._model.probability(measure(segments, index), decisive(comparisons), is_verbatim(segments, index))
+            return Read(segments, None, 0.0)
+        features = measure(segments, index)
+        kinds = tuple(decisive([comparison for segment in segments for comparison in segment.comparisons]))
+        verbatim = is_verbatim(segments, index)
+        if self._soft is None or not looks_english(claim) or self._soft.model.ceiling(kinds) < hopeless_below:
+            return Read(segments, None, self._rules.probability(features, kinds, verbatim))
+        soft = self._soft.read(claim, segments, index)
+        both = combined_features(self._rules.logit(features), soft)
+        score = self._soft.model.probability(both, kinds, verbatim)
+        return Read([with_counterparts(segment, soft, index) for segment in segments], soft, score)
 
     def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
         """The first proposed edit whose result comes out Attributable."""
         for fix, revised in propose(claim, segments, index):
-            if sentence_spans(revised) and self._score(compare_claim(revised, index), index) >= self.threshold:
+            if sentence_spans(revised) and self._read(revised, index, self.threshold).score >= self.threshold:
                 return fix, revised
         return None, None
+
+    def _provenance(self, read: Read) -> Provenance:
+        if self._soft is None:
+            return Provenance("embedded:rules", __version__, f"logistic:{self._rules.digest}")
+        model = self._rules if read.soft is None else self._soft.model
+        return Provenance("embedded", __version__, f"logistic:{model.digest}")
 
 
 def _parts_without_whole(claim: Claim) -> ReasoningStep:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from vouching.encoder.reading import Reading as SoftReading
 from vouching.types import Span, VerdictWarning
 from vouching.verifiers.embedded.diagnosis import error_of
 from vouching.verifiers.embedded.evidence import SourceIndex
+from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.embedded.scene import Comparison
-
-_LETTERS = re.compile(r"[^\W\d_]")
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_ENGLISH = frozenset("the of and to a is was for on with as by at that from an are were it he she in".split())
-_FOREIGN = frozenset(
-    """der die das und ist wurde nicht ein eine mit von im den le la les des est une dans et du el los las una que es
-    en il lo gli di che per della o os uma em não het een van niet och att som är de""".split()
-)
 
 
 def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
@@ -44,7 +37,7 @@ def conflict_warnings(comparisons: Sequence[Comparison], index: SourceIndex) -> 
 
 def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Comparison]) -> Iterator[VerdictWarning]:
     """Language, questions, and verdicts that disagree with one of their own steps."""
-    if not _looks_english(claim):
+    if not looks_english(claim):
         yield VerdictWarning(
             "language", "The claim does not look English; only numbers, dates and equal words were compared."
         )
@@ -60,14 +53,20 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
         )
 
 
-def _looks_english(text: str) -> bool:
-    """False for other scripts, and where small words of other languages outnumber those of English."""
-    letters = _LETTERS.findall(text)
-    if not letters:
-        return True
-    if len(_LATIN.findall(text)) < 0.7 * len(letters):
-        return False
-    words = [word.strip(".,;:!?\"'()") for word in text.split()]
-    # Names have foreign words too ("La La Land", "Dean de Leon"): one alone, or in capitals inside, says nothing.
-    foreign = {word.lower() for i, word in enumerate(words) if word.lower() in _FOREIGN and (i == 0 or word.islower())}
-    return len(foreign) < 2 or len(foreign) <= sum(word.lower() in _ENGLISH for word in words)
+def reading_warnings(claim: str, soft: SoftReading | None) -> Iterator[VerdictWarning]:
+    """What the encoder did not read; the rules search all of a source."""
+    if soft is None:
+        return
+    if soft.windows_read < soft.windows:
+        yield VerdictWarning(
+            "unread",
+            f"The encoder read the {soft.windows_read} of {soft.windows} windows of the sources that share the rarest "
+            "words with the claim; only the rules searched the rest.",
+        )
+    if soft.claim_read < len(claim):
+        span = Span(claim[soft.claim_read :], soft.claim_read, len(claim))
+        yield VerdictWarning(
+            "truncated",
+            f"The encoder read the first {soft.claim_read} characters of the claim; only the rules read the rest.",
+            span,
+        )

@@ -1,0 +1,246 @@
+"""What nobody stated, added to the claim: a detail, or something taken for granted.
+
+The frames are shipped lists; what fills them comes from the corpus and from chance. SEVA's "unanswerable wrap" adds
+what nobody could check ("results significant at p < 0.001"); ``detail_added`` is the part of it that makes a statement.
+Left out: questions, and details of what no list knows.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from vouching.perturb.edits import Edit
+from vouching.perturb.grafts import host, subject_sort, takes_apposition, years_of
+from vouching.perturb.main_verb import MainVerb
+from vouching.perturb.name_kinds import NameType, name_type
+from vouching.perturb.names import is_new
+from vouching.perturb.pool import CorpusPool
+from vouching.perturb.records import Draft
+from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.sorts import lexicon_sections, whole_subject
+from vouching.perturb.times import MONTHS
+from vouching.perturb.verbs import Verb, verb_in
+from vouching.text.words import find_words
+
+_SLOT = re.compile(r"\{([a-z ]+)\}")
+_KINDS: dict[str, NameType] = {
+    "person": NameType("person", 2), "city": NameType("city"), "country": NameType("country"),
+    "school": NameType("school"), "company": NameType("company"), "association": NameType("association"),
+    "state": NameType("state"), "club": NameType("club"),
+}  # fmt: skip
+_SMALL = str.split("two three four five six seven eight nine")
+_NTH = str.split("second third fourth fifth sixth")
+_EARLIEST_YEAR, _LATEST_YEAR = 1850, 2023
+"""The names of the corpus are mostly of this time."""
+_LONGEST_GENERAL = 20
+_TRIES, _FRAMES_TRIED = 8, 6
+_PREPOSITION = re.compile(r" (?:in|on|at|from|to|with|for|during|as|by|over|against|between) ")
+_TIME_AT_END = re.compile(
+    r" (?:in|on|during|at the end of) (?:(?:the )?(?:early |late )?[A-Z0-9][\w]*s?(?:,? [\w]+){0,2})\Z"
+)
+_TIME_TOLD = frozenset(
+    str.split("""again first last once twice times ever always often also when after before born only years months daily
+    until since from two three four both career whole not all while currently now usually""")
+)
+_UNIQUE = re.compile(
+    r"\b(?:(?:is|was) the|first|last|only|number|most|best|top|main|sole|one of|\w{3,}est|unlike|like|same|all|every|"
+    r"his|her|its)\b",
+    re.IGNORECASE,
+)
+_ONE_OF_A_YEAR = re.compile(r"\b[Tt]he [12]\d{3} \w")
+"""What took place once: "the 2012 final"."""
+_TAKES_ARTICLE = re.compile(
+    r"^(?:University|College|School|Institute|Academy) of\b|"
+    r"\b(?:Institute|Association|Federation|Foundation|Society|Trust|Union|Alliance|Institution|Organi[sz]ation)\b"
+)
+_FINDING = re.compile(
+    r"\b(?:patients?|trials?|treatment|symptoms|diseases?|infections?|vaccines?|cancer|drugs?)\b", re.IGNORECASE
+)
+_GENERAL = frozenset(str.split("is are can may has have"))
+_FAMILIAR: tuple[str, ...] = ("person", "country", "state", "city", "company", "school", "club")
+"""Kinds of names of which one may stand beside another: "like Peru"."""
+
+
+def detail_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
+    """A detail that nobody stated: "Ann Lee, a native of Oslo, ...", "... at the request of Bob Roy"."""
+    claim, verb = scene.claim, scene.claim.main_verb
+    if verb is None:
+        return
+    options: list[tuple[int, str, str]] = []
+    if takes_apposition(claim, verb):
+        sort = subject_sort(scene)
+        options += [(verb.subject_end, f", {frame},", frame) for frame in _frames("details.txt", f"of a {sort}")]
+    event, at = _event_of(claim, verb), _after_clause(claim)
+    if event and at is not None:
+        groups = _groups_of("details.txt", event)
+        groups -= {"place"} if _places(scene) else set()
+        groups -= {"time"} if scene.home.dates or claim.dates or claim.lower_set & _TIME_TOLD else set()
+        groups -= {"pay"} if claim.quantities else set()
+        passive = verb.kind == "auxiliary"
+        for group in sorted(groups - ({"work", "choose"} if passive else set())):
+            options += [(at, f" {frame}", frame) for frame in _frames("details.txt", f"with a {group}")]
+    section = "of a finding" if _FINDING.search(claim.text) else "of a statement"
+    if not options and _is_general(claim, verb):
+        options += [(claim.body_end, f", {frame}", frame) for frame in _frames("details.txt", section)]
+    yield from _one_of(options, scene, pool, rng)
+
+
+def presupposition(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
+    """Something taken for granted: "rose to 2%, the highest figure since 1987"; "won" -> "won once again"."""
+    claim, verb = scene.claim, scene.claim.main_verb
+    if verb is None or claim.negations or not claim.is_one_sentence:
+        return
+    options: list[tuple[int, str, str]] = []
+    event, name = None if _ONE_OF_A_YEAR.search(claim.text) else _event_of(claim, verb), "presuppositions.txt"
+    at = _after_clause(claim)
+    if event and at is not None and not claim.lower_set & _TIME_TOLD:
+        groups = _groups_of(name, event)
+        amount = any(q.start > verb.end for q in claim.quantities)
+        for group in sorted(groups & {"rise", "fall"}) if amount else ():
+            options += [(claim.body_end, f", {frame}", frame) for frame in _frames(name, f"of a {group}")]
+        for group in sorted(groups - {"rise", "fall"}):
+            place = _after_object(claim, verb, at) if group == "repeat" else at
+            options += [(place, f" {frame}", frame) for frame in _frames(name, f"with a {group}")]
+            early = verb.end if verb.kind == "auxiliary" else verb.start - 1
+            options += [(early, f" {frame}", frame) for frame in _frames(name, f"before a {group}")]
+    if not options:
+        options = _additives(claim, verb, at)
+    yield from _one_of(options, scene, pool, rng)
+
+
+def _additives(claim: Reading, verb: MainVerb, at: int | None) -> list[tuple[int, str, str]]:
+    """That the same holds of another of the subject's kind: "Ann, like Bob Roy, ..."."""
+    named = whole_subject(claim, verb)
+    kind = name_type(claim.text, named) if named else None
+    if kind is None or kind.kind not in _FAMILIAR or _UNIQUE.search(claim.text) or not takes_apposition(claim, verb):
+        return []
+    slot = f"{{{kind.kind}}}"
+    written = claim.text[verb.start : verb.end]
+    pro_verb = "did" if verb.kind == "past" else written if written in ("was", "is", "has") else "does"
+    after = [(verb.subject_end, f", {words} {slot},", slot) for words in ("like", "just like", "much like")]
+    end = [(claim.body_end, f", {words}", slot) for words in (f"as {pro_verb} {slot}", f"just as {slot} {pro_verb}")]
+    return after + (end if at is not None else [])
+
+
+def _one_of(
+    options: Sequence[tuple[int, str, str]], scene: Scene, pool: CorpusPool, rng: random.Random
+) -> Iterator[Draft]:
+    """The first of some options, drawn by chance, that can be filled with what the source does not know."""
+    known = {word.stem for word in scene.source.words if word.is_content}
+    for at, words, frame in rng.sample(options, min(_FRAMES_TRIED, len(options))):
+        fixed = {word.stem for word in find_words(_SLOT.sub("", frame)) if word.is_content}
+        two_times = "{year}" in words and (at < scene.claim.body_end and not words.endswith(","))
+        filled = None if fixed & known or two_times else _filled(words, scene, pool, rng)
+        if filled is not None:
+            yield Draft((Edit(at, at, filled),), filled.strip(", "))
+            return
+
+
+def _filled(words: str, scene: Scene, pool: CorpusPool, rng: random.Random) -> str | None:
+    """A frame with its slots filled; None if the corpus has no new name of a kind."""
+    values: list[str] = []
+    for slot in _SLOT.findall(words):
+        value = _name(_KINDS[slot], scene, pool, rng) if slot in _KINDS else _drawn(slot, scene, rng)
+        if value is None or value in values:
+            return None
+        values.append(value)
+    fill = iter(values)
+    return _SLOT.sub(lambda _: next(fill), words)
+
+
+def _name(kind: NameType, scene: Scene, pool: CorpusPool, rng: random.Random) -> str | None:
+    names = pool.names(kind)
+    drawn = (names[rng.randrange(len(names))] for _ in range(min(_TRIES, len(names))))
+    name = next((name for name in drawn if is_new(name, scene)), None)
+    return f"the {name}" if name and _TAKES_ARTICLE.search(name) else name
+
+
+def _drawn(slot: str, scene: Scene, rng: random.Random) -> str | None:
+    """A number, year or month drawn by chance; no year where nothing tells the age of things."""
+    if slot == "year":
+        told = [year for year in years_of(scene) if year >= _EARLIEST_YEAR]
+        if not told:
+            return None
+        near = rng.choice(told)
+        years = [year for year in range(near - 12, min(near + 3, _LATEST_YEAR)) if year not in told]
+        return str(rng.choice(years or [near - 13]))
+    choices: dict[str, Sequence[object]] = {
+        "n": range(12, 90), "few": _SMALL, "nth": _NTH, "million": range(2, 60), "month": MONTHS, "day": range(1, 29),
+        "recent": range(1985, 2023),
+    }  # fmt: skip
+    return str(rng.choice(choices[slot]))
+
+
+@cache
+def _sections(name: str) -> dict[str, tuple[str, ...]]:
+    return lexicon_sections(name)
+
+
+def _frames(name: str, section: str) -> tuple[str, ...]:
+    return _sections(name).get(section, ())
+
+
+@cache
+def _groups(name: str) -> dict[str, frozenset[str]]:
+    return {
+        section.removeprefix("verbs "): frozenset(" ".join(lines).split())
+        for section, lines in _sections(name).items()
+        if section.startswith("verbs ")
+    }
+
+
+def _groups_of(name: str, verb: Verb) -> set[str]:
+    """The groups of a list that a verb is in."""
+    return {group for group, bases in _groups(name).items() if verb.base in bases}
+
+
+def _event_of(claim: Reading, verb: MainVerb) -> Verb | None:
+    """The verb of what happened: a past form, or a participle after "was"."""
+    if verb.kind == "past":
+        return None if verb.following in ("to", "from") else verb.verb
+    return verb_in(verb.following, "participle") if claim.text[verb.start : verb.end] == "was" else None
+
+
+def _after_clause(claim: Reading) -> int | None:
+    """Where a claim of one clause takes an addition: at its end, but before a time that stands there."""
+    verb = host(claim)
+    if verb is None or "," in claim.text[verb.end :]:
+        return None
+    body = claim.text[: claim.body_end]
+    time = _TIME_AT_END.search(body)
+    at = time.start() if time else len(body)
+    return at if at > verb.end else len(body)
+
+
+def _after_object(claim: Reading, verb: MainVerb, at: int) -> int:
+    """Before the first preposition after the verb, so that what is added belongs to the verb."""
+    start = verb.end + len(verb.following) + 1 if verb.kind == "auxiliary" else verb.end
+    match = _PREPOSITION.search(claim.text, start, at)
+    return match.start() if match and "ing " not in claim.text[start : match.end()] else at
+
+
+def _places(scene: Scene) -> bool:
+    """Whether the claim, or the source where it speaks of it, names a place."""
+    places = ("city", "country", "state", "place", "the country")
+    return any(
+        (kind := name_type(reading.text, entity)) and kind.kind in places
+        for reading in (scene.claim, scene.home)
+        for entity in reading.entities
+    )
+
+
+def _is_general(claim: Reading, verb: MainVerb) -> bool:
+    """Whether a claim says in the present what holds of things in general."""
+    present = verb.kind in ("third", "base") or claim.text[verb.start : verb.end] in _GENERAL
+    plain = (
+        not claim.entities
+        and "," not in claim.text
+        and len(claim.words) <= _LONGEST_GENERAL
+        and claim.is_one_sentence
+        and claim.text[claim.body_end - 1 : claim.body_end].isalnum()
+    )
+    about_people = claim.lower_set & frozenset(str.split("he she it his her i my you your we our they this"))
+    return present and plain and not about_people

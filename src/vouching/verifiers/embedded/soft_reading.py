@@ -1,0 +1,128 @@
+"""What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot place.
+
+The encoder reads the sources as the rules left them, without the sentences that address the verdict. Left out:
+counterparts for values and names; those are compared exactly or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from vouching.encoder.encoder import Encoder, load_encoder
+from vouching.encoder.reading import Reading as SoftReading
+from vouching.encoder.reading import TokenMatch, features_of
+from vouching.errors import WeightsError
+from vouching.types import Source, Span
+from vouching.verifiers.embedded.evidence import SourceIndex
+from vouching.verifiers.embedded.features import Segment
+from vouching.verifiers.embedded.scene import Comparison
+from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
+from vouching.verifiers.embedded.source_words import reword
+
+_SUPPORTED = 0.5
+"""Mean support of its tokens from which a part counts as said in other words."""
+_LONGEST_COUNTERPART = 80
+"""Characters; matches further apart are no phrase, and the best of them alone is shown."""
+
+
+class SoftReader:
+    """An encoder with the score model that weighs what it says.
+
+    Args:
+        encoder: reads a claim beside its sources.
+        model: weighs "rules" (z of the rules) and the encoder's features.
+
+    Raises:
+        WeightsError: the model was fitted on another encoder.
+    """
+
+    def __init__(self, encoder: Encoder, model: ScoreModel) -> None:
+        if model.encoder != encoder.weights.digest:
+            raise WeightsError(
+                f"the combined model was fitted on encoder {model.encoder}, this one is {encoder.weights.digest}: "
+                "take both from one version of vouching"
+            )
+        self._encoder = encoder
+        self.model = model
+
+    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+        """Read a claim beside its sources; see :func:`read_softly`."""
+        return read_softly(self._encoder, claim, segments, index)
+
+
+def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+    """Read a claim beside the sources of an index, which keeps their tokens for the next one.
+
+    Args:
+        encoder: reads.
+        claim: its text.
+        segments: what the rules made of it; numbers and dates that they find equal are read in the source's words.
+        index: of the sources, without the sentences that address the verdict.
+    """
+    if index.encoded is None:
+        texts = zip(index.sources, index.texts, strict=True)
+        index.encoded = encoder.encode([Source(text, source.id) for source, text in texts])
+    reworded = reword(claim, segments, index)
+    return reworded.back(encoder.read(reworded.text, index.encoded))
+
+
+@cache
+def load_soft_reader() -> SoftReader:
+    """The shipped encoder with the shipped combined model, loaded once.
+
+    Raises:
+        WeightsError: a file is missing, altered or of another version.
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+    """
+    return SoftReader(load_encoder(), load_score_model("combined"))
+
+
+def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:
+    """What the combined model weighs: z of the rules (``ScoreModel.logit``) and the encoder's features.
+
+    >>> nothing = SoftReading(dict(supported=0.5, contradicted=0.2, not_found=0.3), {}, (), 0.0, None, 0, 0, (), 0)
+    >>> combined_features(1.5, nothing)["rules"], combined_features(1.5, nothing)["supported"]
+    (1.5, 0.0)
+    """
+    return {"rules": rules, **features_of(reading)}
+
+
+def with_counterparts(segment: Segment, reading: SoftReading, index: SourceIndex) -> Segment:
+    """The segment with each absent predicate that the encoder supports set beside the words it matches best."""
+    return replace(
+        segment,
+        comparisons=tuple(_counterpart(segment, comparison, reading, index) for comparison in segment.comparisons),
+    )
+
+
+def _counterpart(segment: Segment, comparison: Comparison, reading: SoftReading, index: SourceIndex) -> Comparison:
+    part = comparison.part
+    if comparison.outcome != "absent" or part.kind != "predicate":
+        return comparison
+    start, end = segment.reading.offset + part.start, segment.reading.offset + part.end
+    matches = [m for m in reading.matches if start <= m.claim_span.start and m.claim_span.end <= end]
+    if not matches or sum(m.support for m in matches) / len(matches) < _SUPPORTED:
+        return comparison
+    best = max(matches, key=lambda m: m.similarity)
+    source = next((i for i, s in enumerate(index.sources) if s.id == best.source_span.source_id), None)
+    sentence = None if source is None else index.at(source, best.source_span.start)
+    if sentence is None:
+        return comparison
+    first, last = _phrase(best, matches, index.sentences[sentence].start, index.sentences[sentence].end)
+    words = [w for w in index.read(sentence).words if w.start < last and w.end > first]
+    return Comparison(part, "paraphrased", sentence, words[0].start, words[-1].end) if words else comparison
+
+
+def _phrase(best: TokenMatch, matches: Sequence[TokenMatch], start: int, end: int) -> tuple[int, int]:
+    """The stretch of a sentence (``start..end`` in its source) from the first to the last match, in its own offsets."""
+    spans = [m.source_span for m in matches if _inside(m.source_span, best.source_span, start, end)]
+    first, last = min(s.start for s in spans), max(s.end for s in spans)
+    if last - first > _LONGEST_COUNTERPART:
+        first, last = best.source_span.start, best.source_span.end
+    return first - start, last - start
+
+
+def _inside(span: Span, best: Span, start: int, end: int) -> bool:
+    return span.source_id == best.source_id and start <= span.start and span.end <= end

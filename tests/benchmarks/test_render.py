@@ -1,0 +1,185 @@
+"""The pages of figures say what the result files say, and no more than there are files for."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.test_compare import write_run, wrong
+from tests.bench.test_evaluate import scored
+from tests.house.source_tree import ROOT
+from vouching.bench.compare import compare_runs
+from vouching.bench.evaluate import pooled_figures, set_figures
+
+FEW = 500
+MEASURED = {"version": "1", "date": "2026-11-22", "machine": "a laptop"}
+MARKS = "# Page\n<!-- figures -->\nold\n<!-- /figures -->\nend\n"
+
+
+def render(root: Path) -> subprocess.CompletedProcess[str]:
+    """Run the script on another root."""
+    command = [sys.executable, str(ROOT / "benchmarks/render.py"), str(root)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with two pages to fill and no results."""
+    (tmp_path / "docs").mkdir()
+    for page in ("README.md", "docs/figures.md"):
+        (tmp_path / page).write_text(MARKS, encoding="utf-8")
+    return tmp_path
+
+
+def pages(root: Path, results: Mapping[str, Any]) -> tuple[str, str]:
+    """README.md and docs/figures.md made from these results, which are named by their paths."""
+    for name, record in results.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(json.dumps(record), encoding="utf-8")
+    done = render(root)
+    assert done.returncode == 0, done.stderr
+    return (root / "README.md").read_text(encoding="utf-8"), (root / "docs/figures.md").read_text(encoding="utf-8")
+
+
+def results_of(model: str, sets: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """What ``vouch bench run`` would write of these rows."""
+    return {
+        **MEASURED, "command": "vouch bench run all", "settings": {"model": model, "vouching": "1"},
+        "bootstrap": {"method": "BCa", "resamples": FEW, "unit": "group", "seed": 0},
+        "sets": {name: {"remark": "", **set_figures(rows, FEW)} for name, rows in sets.items()},
+        "pooled": pooled_figures(sets, FEW),
+    }  # fmt: skip
+
+
+def both_models(folder: Path) -> dict[str, Any]:
+    """Results of the default model, which is always right, of the rules, and of their comparison."""
+    right = [scored(n, part=None if n % 2 else "Other") for n in range(40)]
+    some_wrong = [wrong(row) if n < 8 else row for n, row in enumerate(right)]
+    names = ("wice", "bump")
+    runs = [write_run(folder / run, rows, *names) for run, rows in (("rules", some_wrong), ("best", right))]
+    return {
+        "docs/results/embedded-rules/results.json": results_of("embedded:rules", dict.fromkeys(names, some_wrong)),
+        "docs/results/embedded/results.json": results_of("embedded", dict.fromkeys(names, right)),
+        "docs/results/embedded-against-rules.json": compare_runs(*runs, FEW),
+    }
+
+
+def test_the_committed_pages_say_what_the_committed_results_say(tmp_path: Path) -> None:
+    for folder in ("docs", "benchmarks/results", "recipes/encoder", "src/vouching"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.py", "*.onnx"))
+    shutil.copy(ROOT / "README.md", tmp_path)
+    assert render(tmp_path).returncode == 0
+    for page in ("README.md", "docs/figures.md"):
+        assert (tmp_path / page).read_text(encoding="utf-8") == (ROOT / page).read_text(encoding="utf-8"), page
+
+
+def test_only_the_text_between_the_marks_changes_and_sections_without_results_are_left_out(root: Path) -> None:
+    assert pages(root, {}) == (MARKS.replace("old", ""), MARKS.replace("old", ""))
+
+
+def test_a_page_without_marks_is_refused(root: Path) -> None:
+    (root / "README.md").write_text("# Page\n", encoding="utf-8")
+    assert "README.md has no <!-- figures -->" in render(root).stderr
+
+
+def test_both_models_stand_beside_each_other_and_beside_word_overlap(root: Path) -> None:
+    readme, figures = pages(root, both_models(root / "runs"))
+    # The rules have 4 of 20 supported claims at .2 and 4 of 20 unsupported ones at .7, the others at .8 and .3: of the
+    # 400 pairs the 16 claims at .8 win 320. Word overlap is .5 everywhere. 40 rows in groups of two.
+    difference = r"\+0\.200 \[\+0\.\d{3}, \+0\.\d{3}\] better"
+    assert re.search(rf"^\| wice \| 40 \| 20 \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 \| \+0\.500 ", figures, re.M)
+    assert re.search(rf"^\| mean of sets \| 80 \| \| 1\.000 \| 0\.800 \| {difference} \| 0\.500 ", figures, re.M)
+    assert re.search(r"^- Against `embedded:rules` it is better on 2 of 2, worse on 0;", readme, re.M)
+    assert "Mean AUROC 1.000 against 0.800,\n  difference +0.200 [" in readme
+
+
+def test_errors_named_and_claims_let_pass_are_counted_by_kind(root: Path) -> None:
+    found = both_models(root / "runs")
+    # Of the twenty claims of the kind, the rules let the four pass that they get wrong.
+    rows = [scored(2 * n, part="Other", **({"label": True, "error_types": []} if n < 4 else {})) for n in range(20)]
+    rows += [scored(2 * n + 1, part="None") for n in range(20)]
+    found["docs/results/embedded/results.json"] = results_of("embedded", {"bump": rows, "wice": rows})
+    del found["docs/results/embedded-against-rules.json"]
+    _, figures = pages(root, found)
+    assert "| set | kind | rows | fabrication | none |\n" in figures
+    assert "| bump | None | 20 | | 20 |\n| bump | Other | 20 | 16 | 4 |\n\n" in figures
+
+
+def test_a_comparison_of_another_run_is_refused(root: Path) -> None:
+    found = both_models(root / "runs")
+    rules = found["docs/results/embedded-rules/results.json"]
+    (root / "docs/results/embedded").mkdir(parents=True)
+    with pytest.raises(AssertionError, match="of another run, as wice shows"):
+        pages(root, {**found, "docs/results/embedded/results.json": rules})
+
+
+def test_speed_has_a_column_for_each_model(root: Path) -> None:
+    claims = {
+        "claims": 9, "words_per_claim": 17.1, "words_per_source": 32.1, "not_attributable": 7, "fixed": 2,
+        "claims_per_second": 500,
+    }  # fmt: skip
+    names = ("vouching_seconds", "vouching_check_seconds", "pydantic_seconds")
+    record = {
+        **MEASURED, "command": "python benchmarks/speed.py", "model": "embedded:rules", "texts": "examples",
+        "import": dict.fromkeys((*names, "vouching_to_pydantic", "vouching_check_to_pydantic"), 0.1),
+        "cold_command": {"seconds": 0.7}, "short_claims": claims,
+        "long_sources": {"20,000 words": {"cold_seconds": 0.2, "warm_seconds": 0.004, "peak_megabytes": 50}},
+    }  # fmt: skip
+    slower = {**record, "model": "embedded", "short_claims": {**claims, "claims_per_second": 90}}
+    files = {"speed-embedded-rules": record, "speed-embedded": slower}
+    readme, figures = pages(root, {f"benchmarks/results/{name}.json": one for name, one in files.items()})
+    assert "| what | embedded | embedded:rules |\n" in figures
+    assert "| short claims, one core | 90 a second | 500 a second |\n" in figures
+    assert "- `embedded`: 90 short claims a second on one core; a whole `vouch check` takes 0.70 s,\n" in readme
+
+
+def test_the_encoder_has_its_tables(root: Path) -> None:
+    ablation = {
+        **MEASURED, "encoders": ["plain", "abc"], "mean": {"overlap": 0.6, "rules": 0.65, "+ heads": 0.75},
+        "sets": {"train/wice": {"rows": 30, "overlap": 0.6, "rules": 0.65, "+ heads": 0.75}},
+    }  # fmt: skip
+    flips = {
+        "error_type": "negation_flip", "claims": 10, "embedded:rules": {"passed": 7, "negation_flip": 3},
+        "embedded": {"negation_flip": 8, "fabrication": 1, "passed": 1},
+    }  # fmt: skip
+    total = {"embedded:rules": {"right": 3, "claims": 10}, "embedded": {"right": 8, "claims": 10}}
+    ours = {"seconds": 0.0104, "claims_per_second": 96.2}
+    models = {
+        "vouch": {
+            "peak_megabytes_after_imports": 60, "sources": {"32 tokens": ours},
+            "short_pairs": {"pairs_per_second": 95.0}, "long_sources": {"20,000 words": {"seconds": 0.153}},
+        },
+        "hhem": {
+            "project": "HHEM-2.1-Open", "parameters_millions": 109.6, "peak_megabytes_after_imports": 1200,
+            "sources": {"32 tokens": {"seconds": 0.052, "vouch_is_times_as_fast": 5.0}},
+        },
+    }  # fmt: skip
+    speed = {
+        **MEASURED, "command": "python benchmarks/encoder_speed.py", "model": "encoder abc", "threads": 1,
+        "limits": {"most_windows": 4}, "others": "random weights", "models": models,
+    }  # fmt: skip
+    trained = {
+        "settings": {"epochs": 1, "train": ["train", "nli"]}, "revision": "r", "machine": "m",
+        "scores": {"dev/x": {"rows": 200, "auroc": 0.8}, "one": {"rows": 9}, "all": {"rows": 209, "auroc": 0.8}},
+        "agreement": {"rows": 180, "labels": 0.9889},
+    }  # fmt: skip
+    _, figures = pages(root, {
+        "recipes/encoder/ablation.json": ablation,
+        "recipes/encoder/held_out_strategies.json": {**MEASURED, "strategies": {"order_flip": flips, "all": total}},
+        "benchmarks/results/encoder_speed.json": speed,
+        "src/vouching/encoder/weights/encoder.json": {"trained": trained},
+    })  # fmt: skip
+    assert "| train/wice | 30 | 0.600 | 0.650 | 0.750 |\n| mean | 30 | 0.600 | 0.650 | 0.750 |\n" in figures
+    assert "| order_flip | negation_flip | 10 | 3 | 7 | 8 | 1 |\n| all | | 10 | 3 | 7 | 8 | 1 |\n" in figures
+    assert "| Vouch | | 10 ms | 60 MB |\n| HHEM-2.1-Open | 109.6 | 52 ms, 5.0 times Vouch's | 1,200 MB |\n" in figures
+    assert "`epochs=1`" in figures
+    assert "| dev/x | 200 | 0.800 |\n\nmean AUROC of the sets: 0.800.\n" in figures
+    assert "in 98.9%" in figures
