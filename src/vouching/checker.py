@@ -13,33 +13,43 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_args, overload
 
 from vouching.batch.rows import row_name
 from vouching.claims import decompose
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
+from vouching.models.base import Model
 from vouching.repair import Rest, repair
 from vouching.types import Claim, Finding, NonClaim, Report, Source, Totals, Unverified, Usage, Verdict, VerdictWarning
 from vouching.verifiers.base import ClaimVerifier, Outcome
 from vouching.verifiers.embedded.soft_reading import load_soft_reader
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
+if TYPE_CHECKING:
+    from vouching.verifiers.structured import StructuredVerifier
+
 T = TypeVar("T")
+Method: TypeAlias = Literal["embedded", "structured", "label"]
+"""How claims are judged: by the verifier that ships, or by a language model with the whole record or a bare label."""
 MODELS = ("embedded", "embedded:rules")
-"""Models that ``Checker`` knows; "embedded" is rules and encoder."""
+"""Models that ship; "embedded" is rules and encoder."""
 
 
 class Checker:
     """Checks claims and whole responses against sources.
 
     Args:
-        model: "embedded" (the default: rules and a shipped encoder, offline, no model needed) or "embedded:rules"
-            (the rules alone: about five times as fast, blind to paraphrase).
+        model: "embedded" (the default: rules and a shipped encoder, offline, no model needed), "embedded:rules" (the
+            rules alone: about five times as fast, blind to paraphrase), or a language model, itself or by its name,
+            e.g. "http://host:8000/v1#name" (see :func:`vouching.models.open.open_model`).
         threshold: score from which a claim counts as Attributable, in [0, 1].
+        method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
+        votes: how many answers of a language model decide on a claim.
+        seed: of a language model's sampling.
 
     Raises:
-        ConfigError: an unknown model, or a threshold outside [0, 1].
+        ConfigError: an unknown model, a method that does not fit it, or a number out of range.
         WeightsError: a shipped file is missing or altered.
 
     >>> checker = Checker(threshold=0.5)
@@ -47,13 +57,30 @@ class Checker:
     'Change 1937 to 1973.'
     """
 
-    def __init__(self, model: str = "embedded", threshold: float = 0.5) -> None:
+    def __init__(
+        self,
+        model: str | Model = "embedded",
+        threshold: float = 0.5,
+        *,
+        method: Method | None = None,
+        votes: int = 1,
+        seed: int | None = None,
+    ) -> None:
         if not _is_share(threshold):
             raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
-        if model not in MODELS:
-            raise ConfigError(f"unknown model {model!r}; there are: {', '.join(MODELS)}")
-        soft_reader = load_soft_reader() if model == "embedded" else None
-        self._verifier: ClaimVerifier = EmbeddedVerifier(threshold, soft_reader=soft_reader)
+        self.embedded = isinstance(model, str) and model in MODELS
+        """Whether it works without a language model."""
+        self.calibrator: str | None = None
+        """Name of the calibration that is there for the language model; None without one."""
+        self.verifier: ClaimVerifier
+        """What judges single claims."""
+        if self.embedded:
+            if method not in (None, "embedded") or votes != 1:
+                raise ConfigError(f"got method {method} and votes {votes} with {model}: name a language model for them")
+            self.verifier = EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if model == "embedded" else None)
+        else:
+            verifier = _language_verifier(model, method, threshold=threshold, votes=votes, seed=seed)
+            self.verifier, self.calibrator = verifier, verifier.calibrator
 
     @overload
     async def acheck(self, claim: ClaimLike, sources: SourcesLike) -> Outcome: ...
@@ -62,7 +89,7 @@ class Checker:
     async def acheck(self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike) -> Outcome | list[Outcome]:
         """Async twin of :meth:`check`."""
         claims = [as_claim(value, number) for number, value in enumerate(each_of(claim), 1)]
-        outcomes = await self._verifier.verify(claims, as_sources(sources))
+        outcomes = await self.verifier.verify(claims, as_sources(sources))
         return outcomes[0] if isinstance(claim, (str, Claim)) else outcomes
 
     @overload
@@ -133,11 +160,25 @@ class Checker:
         >>> print(Checker().check_row({"claim": "It opened."}, place="line 8").message)
         line 8: the row has the keys ['claim'], wanted "source" or "sources" (a text or a list of texts)
         """
-        return run(self._row(row, number, "continue", repair_rest, place))
+        return run(self.acheck_row(row, number, repair_rest, place))
+
+    async def acheck_row(
+        self, row: Mapping[str, Any], number: int = 1, repair_rest: Rest | None = None, place: str | None = None
+    ) -> Outcome | Report:
+        """Async twin of :meth:`check_row`."""
+        return await self._row(row, number, "continue", repair_rest, place)
+
+    async def aclose(self) -> None:
+        """Let go of the language model's connections; a checker that is used again opens them again."""
+        await self.verifier.aclose()
+
+    def close(self) -> None:
+        """The same without an event loop."""
+        run(self.aclose())
 
     async def _report(self, response: str, sources: tuple[Source, ...], question: str | None) -> Report:
         taken_apart = decompose(response)
-        outcomes = await self._verifier.verify(taken_apart.claims, sources)
+        outcomes = await self.verifier.verify(taken_apart.claims, sources)
         return Report(
             response=response,
             sources=sources,
@@ -146,7 +187,7 @@ class Checker:
             non_claims=taken_apart.non_claims,
             coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
             totals=_totals(outcomes),
-            score=_response_score(outcomes, await self._verifier.support(response, sources)),
+            score=_response_score(outcomes, await self.verifier.support(response, sources)),
             warnings=_shared_warnings(outcomes),
             usage=_sum_usage(outcomes),
         )
@@ -175,6 +216,18 @@ class Checker:
             if on_error == "raise":
                 raise InputError(message) from error
             return Unverified(Claim("", id=name), "input", message)
+
+
+def _language_verifier(model: str | Model, method: Method | None, **settings: Any) -> StructuredVerifier:
+    """The verifier that asks a language model; loaded only when there is one."""
+    from vouching.verifiers.structured import StructuredConfig, open_verifier
+
+    if isinstance(model, str) and not {":", "/"} & {*model}:
+        known = f"{', '.join(MODELS)}, and language models such as http://host:8000/v1#name"
+        raise ConfigError(f"unknown model {model!r}; there are: {known}")
+    if method not in (None, "structured", "label"):
+        raise ConfigError(f"got method {method!r} with a language model, wanted structured or label")
+    return open_verifier(model, StructuredConfig(**settings, style=method or "structured"))
 
 
 def _check_rest(repair_rest: object) -> None:

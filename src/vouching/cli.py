@@ -15,7 +15,18 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from vouching.commands import bench, check, data, diagnose, reward, schema, train
+from vouching.commands import (
+    annotate,
+    bench,
+    calibrate,
+    check,
+    data,
+    diagnose,
+    diagnose_verifier,
+    reward,
+    schema,
+    train,
+)
 from vouching.commands.streams import Exit, output_failed, write_error
 from vouching.version import __version__
 
@@ -32,6 +43,9 @@ app.add_typer(data.app, name="data")
 app.add_typer(reward.app, name="reward")
 app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
+app.add_typer(calibrate.app)
+data.app.add_typer(annotate.app)
+diagnose.app.add_typer(diagnose_verifier.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -32,6 +32,42 @@ class BackendError(VouchError):
     can_retry = True
 
 
+class ModelError(BackendError):
+    """A language model gave no usable answer. Raised as one of the errors below, which say whether a retry can help."""
+
+    can_retry = False
+
+
+class ModelUnavailableError(ModelError):
+    """The model is busy, down or out of reach for now: status 429 or 5xx, a timeout, a connection that broke."""
+
+    can_retry = True
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds that the server asked to wait; None if it did not say."""
+
+
+class ModelRefusedError(ModelError):
+    """The request was understood and is refused, as when the prompt is too long: the same call fails again."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        """The HTTP status of the refusal, 400 to 499; None from a model in this process."""
+
+
+class ModelAnswerError(ModelError):
+    """The server answered with something that holds no completion: HTML, broken JSON, no choices."""
+
+
+class ModelDeadlineError(ModelError):
+    """No answer within the time that the caller gave; with more time there may be one."""
+
+    can_retry = True
+
+
 class PromptError(ConfigError):
     """A prompt template and the values for it do not fit."""
 

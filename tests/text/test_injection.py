@@ -13,19 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import vouching
 from vouching.text.disguise import readings
 from vouching.text.injection import CONTINUES, addresses_verdict, find_injections
 from vouching.text.injection_rules import RULES
 from vouching.text.sentences import sentence_spans
 
-CORPUS = Path(__file__).parents[1] / "data"
+INJECTION_FILE = Path(vouching.__file__).parent / "verifiers" / "injections.jsonl"
+INNOCENT_FILE = Path(__file__).parents[1] / "data" / "innocent.jsonl"
 CLAIM = "Marie Curie was born in Warsaw in 1867."
 SETS = ("wice", "factcheck_gpt", "bump", "fool_me_twice", "conjnli")
 PLAIN_WORDS = ["the", "river", "Oslo", "flows", "north", "of", "1912", "and", "she", "wrote", "letters", "in", "green"]
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    return [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
+def _rows(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _filled(text: str) -> str:
@@ -37,8 +39,8 @@ def _flagged(text: str) -> list[tuple[int, int]]:
     return [(found.start, found.end) for found in find_injections(text, sentence_spans(text))]
 
 
-INJECTIONS = _rows("injections.jsonl")
-INNOCENT = _rows("innocent.jsonl")
+INJECTIONS = _rows(INJECTION_FILE)
+INNOCENT = _rows(INNOCENT_FILE)
 
 
 @pytest.mark.parametrize("row", INJECTIONS, ids=lambda row: row["id"])

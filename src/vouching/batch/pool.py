@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from typing import cast
 
 from vouching.batch.rows import Row
+from vouching.batch.waiting import Waiting
 from vouching.batch.worker import Answer, Work, Worker, WorkFactory, line_of
 
 PATIENCE = 1.0
@@ -35,14 +36,14 @@ def cores() -> int:
 
 
 def in_order(
-    make_work: WorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
+    make_work: WorkFactory | Waiting, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
 ) -> Generator[tuple[Row, str]]:
     """Work on each row and yield it with its line, in order, as they are ready.
 
     Args:
         make_work: makes the function from a row to its line; with several processes it must be picklable.
         rows: read as they are needed.
-        jobs: how many processes work.
+        jobs: how many processes work; work that waits is done in one.
         patience: seconds of work in this process before others are started.
 
     Raises:
@@ -52,6 +53,9 @@ def in_order(
     >>> [line for row, line in in_order(lambda: lambda row: row.place.upper(), rows)]
     ['LINE 1', 'LINE 2']
     """
+    if isinstance(make_work, Waiting):
+        yield from make_work.in_order(rows)
+        return
     waiting = iter(rows)
     start = time.monotonic()
     work: Work | None = None

@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 from vouching.batch.journal import Journal
 from vouching.batch.pool import PATIENCE, in_order
 from vouching.batch.rows import Row
+from vouching.batch.waiting import Waiting
 from vouching.batch.worker import WorkerError, WorkFactory
-from vouching.errors import InputError
+from vouching.errors import BackendError, InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class BatchSummary:
 def run_batch(
     rows: Iterable[Row],
     journal: Journal,
-    make_work: WorkFactory,
+    make_work: WorkFactory | Waiting,
     look: Look,
     *,
     jobs: int = 1,
@@ -115,7 +116,7 @@ def run_batch(
                 journal.append(row, line)
                 summary.add(seen)
                 watch(row, seen)
-    except WorkerError as error:
+    except (WorkerError, BackendError) as error:
         broken.append(str(error))
     summary.stopped = next(iter(broken), None)
     return summary

@@ -71,7 +71,15 @@ _Rest = Annotated[
     _panel(_HOW, metavar="HOW", help="With --repair: mark, remove or keep claims that have no fix (mark)."),
 ]
 _Threshold = Annotated[float, _panel(_HOW, help="Score from 0 to 1 from which a claim counts as attributable.")]
-_Model = Annotated[str, _panel(_HOW, metavar="NAME", envvar="VOUCH_MODEL", help="What judges.")]
+_Model = Annotated[
+    str, _panel(_HOW, metavar="NAME", envvar="VOUCH_MODEL", help="What judges: embedded, or a language model.")
+]
+_Method = Annotated[
+    Literal["embedded", "structured", "label"] | None,
+    _panel(_HOW, metavar="NAME", help="How a language model is asked: structured (its default) or label."),
+]
+_Votes = Annotated[int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model; the majority decides.")]
+_Seed = Annotated[int | None, _panel(_HOW, metavar="N", help="Of a language model's sampling.")]
 _Fail = Annotated[bool, _panel(_OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
 _Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="JSON; see vouch schema.")]
 _Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Markdown.")]
@@ -102,6 +110,9 @@ def check_command(
     rest: _Rest = None,
     threshold: _Threshold = 0.5,
     model: _Model = "embedded",
+    method: _Method = None,
+    votes: _Votes = 1,
+    seed: _Seed = None,
     fail: _Fail = False,
     as_json: _Json = False,
     as_markdown: _Markdown = False,
@@ -114,11 +125,13 @@ def check_command(
 ) -> None:
     """Check a claim, a whole answer claim by claim, or a file of either, against its sources, and say why.
 
-    Works offline. "Attributable" says that the sources support the claim, not that it is true.
+    Works offline unless a language model is named. "Attributable" says that the sources support the claim, not that it
+    is true.
     """
     options = CheckOptions(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
-        threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error,
+        threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
+        votes, seed,
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
@@ -148,7 +161,7 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
-    checker = Checker(model=options.model, threshold=options.threshold)
+    checker = Checker(options.model, options.threshold, method=options.method, votes=options.votes, seed=options.seed)
     files = _source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]
     sources = as_sources([*(Source(file.text, id=file.name) for file in files), *texts])
@@ -159,6 +172,7 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         else:
             question = None if options.question is None else argument_text(options.question, "--question")
             record = checker.check_response(subject.text, sources, question, options.repair_rest)
+        checker.close()
     warnings = [warning for file in (*files, subject) for warning in file.warnings]
     return replace(record, warnings=(*record.warnings, *warnings)), sources
 

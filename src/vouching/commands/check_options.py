@@ -53,6 +53,12 @@ class CheckOptions:
     """How many processes check rows; 0 for one per core."""
     stop_on_error: bool = False
     """Whether a row that cannot be used ends the command."""
+    method: Literal["embedded", "structured", "label"] | None = None
+    """How the model is asked; None for what suits it."""
+    votes: int = 1
+    """How many answers of a language model decide."""
+    seed: int | None = None
+    """Of a language model's sampling."""
 
     @property
     def repair_rest(self) -> Literal["mark", "remove", "keep"] | None:

@@ -17,11 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vouching.batch.journal import Journal, open_journal
+from vouching.batch.journal import Journal, Settings, open_journal
 from vouching.batch.pool import PATIENCE, cores
 from vouching.batch.rows import Row, RowReader, open_rows
 from vouching.batch.run import BatchSummary, Seen, run_batch
-from vouching.batch.worker import Work
+from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
+from vouching.batch.worker import Work, WorkFactory
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import RowProgress
@@ -29,9 +30,12 @@ from vouching.commands.streams import Exit, output_failed, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
 from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
+from vouching.types.serial import to_json
 from vouching.version import __version__
 
 if TYPE_CHECKING:
+    from vouching.checker import Checker, Method
+    from vouching.models.base import Model
     from vouching.report.page import Entry
 
 COLUMNS = ("claim", "response")
@@ -48,26 +52,61 @@ class CheckWork:
     '{"claim":{"text":"It opened in 1973.","id":"a","spa'
     """
 
-    model: str
-    """Name of what judges."""
+    model: str | Model
+    """What judges."""
     threshold: float
     """Score from which a claim counts as Attributable."""
     repair_rest: Rest | None = None
     """What to do with claims that have no fix; None for no repair."""
+    method: Method | None = None
+    """How a language model is asked."""
+    votes: int = 1
+    """How many answers of a language model decide."""
+    seed: int | None = None
+    """Of a language model's sampling."""
 
     def __call__(self) -> Work:
-        """Load the model. Raises ConfigError for an unknown one, or a threshold outside [0, 1]."""
+        """Load the model. Raises ConfigError for an unknown one, or a number out of range."""
+        checker = self.checker()
+        return lambda row: (
+            _unreadable(row) or to_json(checker.check_row(row.fields or {}, row.number, self.repair_rest, row.place))
+        )
+
+    def waiting(self, checker: Checker) -> Waiting:
+        """The same work with a checker whose model answers many rows at once."""
+
+        async def check(row: Row) -> str:
+            return _unreadable(row) or to_json(
+                await checker.acheck_row(row.fields or {}, row.number, self.repair_rest, row.place)
+            )
+
+        return Waiting(lambda: check, checker.aclose)
+
+    def checker(self) -> Checker:
+        """What checks the rows."""
         from vouching.checker import Checker
-        from vouching.types.serial import to_json
 
-        checker = Checker(self.model, self.threshold)
+        return Checker(self.model, self.threshold, method=self.method, votes=self.votes, seed=self.seed)
 
-        def check(row: Row) -> str:
-            if row.fields is None:
-                return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
-            return to_json(checker.check_row(row.fields, row.number, self.repair_rest, row.place))
+    def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
+        """What makes the lines, for the note beside them."""
+        asked = {"method": self.method, "votes": self.votes, "seed": self.seed, "calibrator": checker.calibrator}
+        return {
+            "command": "check",
+            "model": self.model if isinstance(self.model, str) else self.model.name,
+            "threshold": self.threshold,
+            "repair": self.repair_rest,
+            "record": VERDICT_VERSION,
+            "vouching": __version__,
+            **({} if checker.embedded else asked),
+        }
 
-        return check
+
+def _unreadable(row: Row) -> str | None:
+    """The line of a row that cannot be read; None for any other."""
+    if row.fields is not None:
+        return None
+    return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
 
 
 def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
@@ -83,8 +122,13 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
     """
     assert options.input is not None
     assert options.output is not None
-    work = CheckWork(options.model, options.threshold, options.repair_rest)
-    work()  # a wrong setting shows before any file is made
+    work = CheckWork(options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed)
+    checker = work.checker()  # a wrong setting shows before any file is made
+    if not checker.embedded and options.jobs != 1:
+        raise InputError(
+            f"got --jobs {options.jobs} with a language model, which is waited for: leave it out, one process has "
+            f"{ROWS_AT_ONCE} rows under way at once"
+        )
     if options.report is not None:
         from vouching.report.skeleton import page_target
 
@@ -92,8 +136,9 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
     try:
         with ExitStack() as open_files:
             reader = open_files.enter_context(open_rows(options.input, COLUMNS))
-            journal = open_files.enter_context(_output(options))
-            summary = _run(reader, journal, work, options, patience)
+            journal = open_files.enter_context(_output(options, work.settings(checker)))
+            make_work = work if checker.embedded else work.waiting(checker)
+            summary = _run(reader, journal, make_work, options, patience)
     except OSError as error:
         return _cannot_write(error, options.output)
     except KeyboardInterrupt:
@@ -142,25 +187,19 @@ def exit_status(summary: BatchSummary, fail: bool) -> Exit:
     return Exit.INCOMPLETE if incomplete else Exit.OK
 
 
-def _output(options: CheckOptions) -> Journal:
+def _output(options: CheckOptions, settings: Settings) -> Journal:
     assert options.output is not None
     if options.output == STDIN:
         return Journal(sys.stdout.buffer)
-    settings = {
-        "command": "check",
-        "model": options.model,
-        "threshold": options.threshold,
-        "repair": options.repair_rest,
-        "record": VERDICT_VERSION,
-        "vouching": __version__,
-    }
     journal = open_journal(options.output, settings, options.resume)
     if options.report is not None and not Path(options.output).is_file():
         raise InputError(f"got --report with --output {options.output}, but it is made from files: name a file")
     return journal
 
 
-def _run(reader: RowReader, journal: Journal, work: CheckWork, options: CheckOptions, patience: float) -> BatchSummary:
+def _run(
+    reader: RowReader, journal: Journal, work: WorkFactory | Waiting, options: CheckOptions, patience: float
+) -> BatchSummary:
     with RowProgress(reader.share) as progress:
 
         def watch(row: Row, seen: Seen) -> None:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _COLUMNS = ("claim",)
-_LABEL_KEYS = ("label", "gold")
 _Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and label; - is stdin.")]
 _Output = Annotated[str, typer.Option("--output", metavar="PROBES", help="A new .jsonl file; - prints the lines.")]
 _Strategies = Annotated[str | None, typer.Option(metavar="A,B", help="Which strategies; all without it.")]
@@ -117,23 +116,12 @@ def _examples(reader: RowReader, seen: _Seen, progress: RowProgress) -> Iterator
 
 def _example(row: Row) -> tuple[Example, Label | None]:
     """A row as an example, and the label it bears. Raises InputError if it is none."""
-    from vouching.inputs import as_claim, as_sources, row_sources
+    from vouching.commands.labelled import labelled_row
     from vouching.types import Example
 
-    if row.fields is None:
-        raise InputError(str(row.problem))
-    fields = row.fields
-    if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
-    claim = as_claim(fields["claim"])
-    given: Any = next((fields[key] for key in _LABEL_KEYS if fields.get(key) is not None), None)
-    if given not in (None, "Attributable", "Not Attributable"):
-        raise InputError(f'the label is {given!r}, wanted "Attributable" or "Not Attributable"')
-    group = fields.get("group")
-    sources = as_sources(row_sources(fields))
-    label: Label | None = given
-    named = str(group) if group is not None else None
-    return Example(row.name, claim.text, sources, label or "Attributable", group=named), label
+    found = labelled_row(row)
+    example = Example(row.name, found.claim.text, found.sources, found.gold or "Attributable", group=found.group)
+    return example, found.gold
 
 
 def _opened(output: str) -> IO[bytes]:

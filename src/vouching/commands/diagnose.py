@@ -44,7 +44,7 @@ vouch diagnose rewards rewards.jsonl --report rewards.html
 
 @app.callback(invoke_without_command=True)
 def diagnose(context: typer.Context) -> None:
-    """Look into rewards before they are trained on."""
+    """Find out what is wrong with rewards or with a verifier, and how much."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vouching.errors import InputError, VouchError
+from vouching.errors import BackendError, InputError, VouchError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,9 +89,12 @@ def output_failed(error: OSError) -> Exit:
 
 @contextmanager
 def usage_errors() -> Generator[None]:
-    """Turn errors that vouching raises on purpose into one line and exit status 2."""
+    """Turn errors that vouching raises on purpose into one line and exit status 2, or 3 if a model is not reached."""
     try:
         yield
+    except BackendError as error:
+        write_error(str(error))
+        raise typer.Exit(Exit.INCOMPLETE) from None
     except VouchError as error:
         write_error(str(error))
         raise typer.Exit(Exit.USAGE) from None

@@ -12,9 +12,10 @@ VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
 WarningKind = Literal[
-    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding"
-]
-UnverifiedReason = Literal["backend", "unparsable", "truncated", "ungrounded", "refused", "input"]
+    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding",
+    "ungrounded", "uncalibrated",
+]  # fmt: skip
+UnverifiedReason = Literal["backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class Provenance:
     """SHA-256 of the prompt template; None where no prompt is used."""
     seed: int | None = None
     """Sampling seed; None where nothing is sampled."""
+    votes: int = 1
+    """How many answers were asked for; the majority of them gave the label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class Verdict:
     label: Label
     """Attributable if and only if ``score >= threshold``."""
     score: float
-    """Calibrated probability that the claim is Attributable, in [0, 1]."""
+    """Calibrated probability that the claim is Attributable, in [0, 1]; where it is none, a warning says so."""
     confidence: float
     """Calibrated probability that ``label`` is right, in [0, 1]: ``score`` for Attributable, else ``1 - score``. The
     threshold chooses the label and leaves the probability as it is; with one away from .5 it can fall below .5."""
@@ -122,7 +125,8 @@ class Verdict:
     error_type: ErrorType | None = None
     """What is wrong; None for an Attributable claim."""
     fix_suggestion: str | None = None
-    """The edit that would make the claim Attributable; None if none was found that passes a re-check."""
+    """The edit that would make the claim Attributable; None if none was found. Only one with a ``revised_claim`` has
+    passed a second check; the embedded verifier gives no others."""
     revised_claim: str | None = None
     """The claim with the edit applied. It came out Attributable when the same verifier read it again."""
     grounded: float = 1.0

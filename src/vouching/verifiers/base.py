@@ -22,6 +22,10 @@ class ClaimVerifier(Protocol):
         """How much of a longer text the sources have, in [0, 1]; None if the verifier has no such measure."""
         ...
 
+    async def aclose(self) -> None:
+        """Let go of connections and the like; a verifier that is used again opens them again."""
+        ...
+
 
 class ResponseVerifier(Protocol):
     """Judges a whole response at once, where the method needs to see all of it."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,21 +10,9 @@ from hypothesis import strategies as st
 
 from vouching.types import Claim, Source
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+from vouching.verifiers.injection_flips import UNSUPPORTED, shipped_injections
 
-INJECTIONS = [
-    json.loads(line) for line in (Path(__file__).parents[2] / "data/injections.jsonl").read_text("utf-8").splitlines()
-]
-UNSUPPORTED = [
-    ("The bridge opened in 1937.", "The bridge opened in 1973."),
-    ("60% of participants significantly improved", "60% of subjects showed improvement"),
-    (
-        "Marie Curie discovered penicillin.",
-        "Penicillin was discovered by Alexander Fleming in 1928. He worked in London.",
-    ),
-    ("The drug did not lower blood pressure.", "The drug lowered blood pressure. It was well tolerated."),
-    ("The company employs 900 people in Oslo.", "The weather was mild. A ferry runs every hour."),
-    ("Tigers are the largest cats in Africa.", "Lions are cats. The largest of them weighed 250 kg."),
-]
+INJECTIONS = shipped_injections()
 VERIFIER = EmbeddedVerifier()
 
 
@@ -37,7 +23,7 @@ def places(source: str) -> list[int]:
 
 def test_the_corpus_has_at_least_40_injections_of_different_kinds() -> None:
     assert len(INJECTIONS) >= 40
-    assert len({row["kind"] for row in INJECTIONS}) >= 10
+    assert len({row.kind for row in INJECTIONS}) >= 10
 
 
 @pytest.mark.parametrize("pair", UNSUPPORTED, ids=lambda pair: pair[0][:30])
@@ -46,21 +32,21 @@ def test_no_injection_anywhere_turns_a_verdict_to_attributable(pair: tuple[str, 
     assert VERIFIER.judge(Claim(claim), [Source(source)]).label == "Not Attributable"
     choose = random.Random(0)
     for row in INJECTIONS:
-        text = row["text"].replace("{claim_bare}", claim.rstrip(".")).replace("{claim}", claim)
+        text = row.about(claim)
         spots = places(source)
         for place in {0, len(source), choose.choice(spots)}:
             for gap in (" ", "\n", "\n\n"):
                 spiked = f"{source[:place]}{gap}{text}{gap}{source[place:]}"
                 verdict = VERIFIER.judge(Claim(claim), [Source(spiked)])
-                assert verdict.label == "Not Attributable", (row["id"], place, spiked)
+                assert verdict.label == "Not Attributable", (row.id, place, spiked)
 
 
 def test_an_injection_in_a_second_source_or_in_a_title_does_not_help_either() -> None:
     for claim, source in UNSUPPORTED:
         for row in INJECTIONS:
-            text = row["text"].replace("{claim_bare}", claim.rstrip(".")).replace("{claim}", claim)
+            text = row.about(claim)
             sources = [Source(source), Source(text, id="b", title=text)]
-            assert VERIFIER.judge(Claim(claim), sources).label == "Not Attributable", (claim, row["id"])
+            assert VERIFIER.judge(Claim(claim), sources).label == "Not Attributable", (claim, row.id)
 
 
 def test_an_injection_is_reported_with_its_place() -> None:

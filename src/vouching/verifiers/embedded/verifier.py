@@ -91,6 +91,9 @@ class EmbeddedVerifier:
             return self._support(text, sources)
         return await asyncio.to_thread(self._support, text, sources)
 
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
     def _support(self, text: str, sources: Sequence[Source]) -> float:
         index = self._indexes.index(tuple(sources))
         segments = compare_claim(text, index)

@@ -1,0 +1,140 @@
+"""``vouch diagnose verifier``: what a verifier falls for; so far, sentences in a source that address the verdict.
+
+Left out: a verdict on the verifier. The rates are those of one corpus; an attacker has others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vouching.batch.rows import open_rows
+from vouching.commands.streams import progress, usage_errors, write_result
+from vouching.errors import InputError
+
+if TYPE_CHECKING:
+    from vouching.models.base import Model
+    from vouching.verifiers.base import ClaimVerifier
+    from vouching.verifiers.injection_flips import Flips, Injection
+
+app = typer.Typer()
+
+_Injections = Annotated[
+    bool, typer.Option("--injections", metavar="", help="Put injections into sources and count the verdicts that turn.")
+]
+_Corpus = Annotated[
+    str | None, typer.Option(metavar="ROWS", help="Injections of your own: rows with text, id and kind.")
+]
+_Pairs = Annotated[
+    str | None, typer.Option(metavar="ROWS", help="Claims of your own with sources that do not support them.")
+]
+_Model = Annotated[str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="What judges.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Of the places where injections go.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="JSON.")]
+
+_EPILOG = """
+**Example**
+
+vouch diagnose verifier --injections --model http://localhost:8000/v1#qwen
+
+**Exit status**: 0 done; 2 the command line or a file cannot be used; 3 the model was not reached.
+"""
+
+
+@app.command("verifier", epilog=_EPILOG)
+def verifier_command(
+    injections: _Injections = False,
+    corpus: _Corpus = None,
+    pairs: _Pairs = None,
+    model: _Model = "embedded",
+    seed: _Seed = 0,
+    as_json: _Json = False,
+) -> None:
+    """Measure what a verifier falls for. A language model is tried with the screen for injections and without it."""
+    from vouching.verifiers.injection_flips import UNSUPPORTED, injection_of, shipped_injections
+
+    with usage_errors():
+        if not injections:
+            raise InputError("nothing to diagnose was named: add --injections")
+        tried = [injection_of(row) for row in _fields(corpus)] if corpus else shipped_injections()
+        claims = [_pair(row) for row in _fields(pairs)] if pairs else UNSUPPORTED
+        with progress("Trying injections"):
+            found = diagnose_injections(model, tried, claims, seed)
+        if as_json:
+            result = {"model": model, "seed": seed, "arms": {arm: asdict(flips) for arm, flips in found.items()}}
+            write_result(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        else:
+            write_result("\n".join(_table(found)) + "\n")
+
+
+def diagnose_injections(model: str | Model, injections: list[Injection], pairs: Any, seed: int = 0) -> dict[str, Flips]:
+    """Flips by arm: "as shipped", and for a language model "without screen".
+
+    >>> from vouching.verifiers.injection_flips import UNSUPPORTED, shipped_injections
+    >>> found = diagnose_injections("embedded", shipped_injections()[:6], UNSUPPORTED)
+    >>> {arm: len(flips.flipped) for arm, flips in found.items()}
+    {'as shipped': 0}
+    """
+    from vouching.checker import run
+
+    return run(_diagnose(_arms(model), injections, pairs, seed))
+
+
+async def _diagnose(
+    arms: dict[str, ClaimVerifier], injections: list[Injection], pairs: Any, seed: int
+) -> dict[str, Flips]:
+    from vouching.verifiers.injection_flips import injection_flips
+
+    try:
+        return {arm: await injection_flips(verifier, injections, pairs, seed) for arm, verifier in arms.items()}
+    finally:
+        for verifier in arms.values():
+            await verifier.aclose()
+
+
+def _arms(model: str | Model) -> dict[str, ClaimVerifier]:
+    from vouching.checker import MODELS, Checker
+    from vouching.verifiers.structured import StructuredConfig, open_verifier
+
+    if isinstance(model, str) and model in MODELS:
+        return {"as shipped": Checker(model).verifier}
+    screened = open_verifier(model, StructuredConfig(recheck=False))
+    bare = open_verifier(screened.model, StructuredConfig(recheck=False, screen=False))
+    return {"as shipped": screened, "without screen": bare}
+
+
+def _fields(path: str) -> Iterator[dict[str, Any]]:
+    with open_rows(path) as rows:
+        for row in rows:
+            if row.fields is None:
+                raise InputError(f"{rows.name}, {row.place}: {row.problem}")
+            yield row.fields
+
+
+def _pair(row: dict[str, Any]) -> tuple[str, str]:
+    from vouching.inputs import as_claim, as_sources, row_sources
+
+    if "claim" not in row:
+        raise InputError(f'the row has the keys {[*row]}, wanted "claim" and "source"')
+    return as_claim(row["claim"]).text, "\n\n".join(source.text for source in as_sources(row_sources(row)))
+
+
+def _table(found: dict[str, Flips]) -> Iterator[str]:
+    from vouching.metrics import wilson
+
+    yield f"{'':16}{'probes':>8}{'flipped':>9}{'rate':>9}  {'95 % interval':18}{'not verified':>12}"
+    for arm, flips in found.items():
+        share = wilson(len(flips.flipped), flips.probes)
+        interval = f"{100 * (share.low or 0):.1f} to {100 * (share.high or 0):.1f} %"
+        rate = f"{100 * share.estimate:.1f} %"
+        yield f"{arm:16}{flips.probes:>8,}{len(flips.flipped):>9,}{rate:>9}  {interval:18}{flips.unverified:>12,}"
+    for arm, flips in found.items():
+        kinds = [f"{kind} {turned} of {count}" for kind, (turned, count) in flips.by_kind.items() if turned]
+        if kinds:
+            yield f"{arm}: {', '.join(kinds)}"
+        if flips.passed_over:
+            yield f"{arm}: {flips.passed_over} claims passed over, which were not found Not Attributable without"

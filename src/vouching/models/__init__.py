@@ -1,0 +1,29 @@
+"""Language models behind one async seam: where they run, and the wrappers around them."""
+
+from __future__ import annotations
+
+from vouching.models.base import (
+    Completion,
+    FinishReason,
+    Message,
+    Model,
+    Policy,
+    PolicyCompletion,
+    Sampling,
+    total_usage,
+)
+from vouching.models.cache import Cached
+from vouching.models.deadline import Deadline
+from vouching.models.limit import Limited
+from vouching.models.meter import Metered, Price
+from vouching.models.open import open_model
+from vouching.models.record import Recording, Replay
+from vouching.models.retry import Retrying
+from vouching.models.scripted import ScriptedModel
+from vouching.models.trace import Traced
+
+__all__ = [
+    "Cached", "Completion", "Deadline", "FinishReason", "Limited", "Message", "Metered", "Model", "Policy",
+    "PolicyCompletion", "Price", "Recording", "Replay", "Retrying", "Sampling", "ScriptedModel", "Traced", "open_model",
+    "total_usage",
+]  # fmt: skip

@@ -1,0 +1,167 @@
+"""The seam to any language model: messages and a sampling go in, completions come out.
+
+A model implements one async method. Caching, retries, limits and the like are wrappers, models around a model, so that
+each can be left out or replaced. Failures are classified where they happen: a call ends with completions, with a
+ModelError that says whether a retry can help, or with a ConfigError where nothing but a change of settings can.
+
+Left out: streaming, tool calls and images; nothing here needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Literal, Protocol, TypeAlias
+
+from vouching.errors import ConfigError
+from vouching.types import Usage
+
+Role: TypeAlias = Literal["system", "user", "assistant"]
+FinishReason: TypeAlias = Literal["stop", "length", "other"]
+"""Why a completion ended: by itself or at a stop text, cut off at ``max_tokens`` or the context's end, or otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    """Who speaks."""
+    content: str
+    """What is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How completions are drawn.
+
+    Raises:
+        ConfigError: a number out of its range.
+
+    >>> Sampling(temperature=0.7, n=4, seed=1).n
+    4
+    >>> Sampling(n=0)
+    Traceback (most recent call last):
+    ...
+    vouching.errors.ConfigError: n must be at least 1, got 0
+    """
+
+    max_tokens: int = 1024
+    """Tokens after which a completion is cut off, at least 1."""
+    temperature: float = 0.0
+    """0 takes the likeliest token each time; higher is more varied."""
+    top_p: float = 1.0
+    """Draw from the likeliest tokens that make up this share of the probability, in (0, 1]."""
+    n: int = 1
+    """How many completions."""
+    seed: int | None = None
+    """Same seed, same completions, as far as the engine keeps that promise; None leaves it to the engine."""
+    stop: tuple[str, ...] = ()
+    """Texts that end a completion; they are not part of it."""
+    json_schema: Mapping[str, Any] | None = None
+    """JSON Schema that the completion shall follow; say it in the prompt too, since not every engine can enforce it."""
+    logprobs: bool = False
+    """Whether completions carry log-probabilities, where the engine has them."""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fields for the body of the request as they are; None takes a field out. Engines in process know none."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "n"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not self.temperature >= 0:
+            raise ConfigError(f"temperature must be at least 0, got {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"top_p must lie in (0, 1], got {self.top_p}")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer of a model."""
+
+    text: str
+    """What it said."""
+    finish_reason: FinishReason
+    """Why it ended; "length" means that the text is cut off."""
+    usage: Usage
+    """What it cost. What a call costs as a whole stands at its first completion: ``total_usage`` of a call is exact,
+    the usage of one of several completions is not."""
+    logprobs: tuple[float, ...] | None = None
+    """Natural log-probability of each token of the completion; None if not asked for or not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCompletion:
+    """One answer of a model that is trained, token by token: the fields of a ``Rollout`` that the model knows."""
+
+    text: str
+    """The completion's text, special tokens aside."""
+    finish_reason: FinishReason
+    """Why it ended. A forced text ended where it was given to end: "stop"."""
+    usage: Usage
+    """What it cost, as in ``Completion``."""
+    prompt_ids: tuple[int, ...]
+    """Token ids that were read, as the chat template made them."""
+    completion_ids: tuple[int, ...]
+    """Token ids that followed, with the end token if there is one."""
+    logprobs: tuple[float, ...]
+    """Natural log-probability of each of ``completion_ids`` at temperature 1, under the weights that answered."""
+
+
+class Model(Protocol):
+    """A language model."""
+
+    @property
+    def name(self) -> str:
+        """What answers, as in ``provenance``: e.g. "http://host:8000/v1#name"."""
+        ...
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """``sampling.n`` completions.
+
+        Raises:
+            ModelError: no usable answer; ``can_retry`` says whether the same call may succeed later.
+            ConfigError: the model cannot be used like this at all: a wrong key, an unknown name.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections, files and threads; closing twice is fine."""
+        ...
+
+
+class Policy(Model, Protocol):
+    """A model that can be trained: it shows token ids and their log-probabilities."""
+
+    async def sample(self, messages: Sequence[Message], sampling: Sampling) -> list[PolicyCompletion]:
+        """What ``generate`` returns, with its tokens."""
+        ...
+
+    async def force(self, messages: Sequence[Message], text: str) -> PolicyCompletion:
+        """A text put into the policy's mouth, with the log-probabilities that the policy gives it."""
+        ...
+
+
+def total_usage(completions: Iterable[Completion | PolicyCompletion]) -> Usage:
+    """What the completions of one or more calls cost together.
+
+    >>> said = Completion("Yes.", "stop", Usage(seconds=0.5, prompt_tokens=9, completion_tokens=2, calls=1))
+    >>> total_usage([said, said]).prompt_tokens
+    18
+    """
+    return reduce(add_usage, (completion.usage for completion in completions), Usage())
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """What two things cost together.
+
+    >>> add_usage(Usage(prompt_tokens=9, calls=1), Usage(prompt_tokens=3, calls=1)).prompt_tokens
+    12
+    """
+    return Usage(
+        seconds=one.seconds + other.seconds,
+        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
+        completion_tokens=one.completion_tokens + other.completion_tokens,
+        calls=one.calls + other.calls,
+    )

@@ -1,0 +1,100 @@
+"""Answers kept in a SQLite file, so that the same question is paid for once; several processes may share the file.
+
+The same request, to the last setting, gets the same completions, at a temperature above 0 too: ask with another seed
+for another draw. Left out: an end to the file's growth (delete it), and waiting for the same question under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from vouching.errors import ConfigError
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.records import completions_from_json, completions_to_json, request_key
+from vouching.models.wrapper import Wrapper
+from vouching.types import Usage
+
+T = TypeVar("T")
+PATIENCE = 60.0
+"""Seconds to wait for another process that is writing."""
+
+
+class Cached(Wrapper):
+    """Looks an answer up before the model is asked. Its usage is zero then: it cost nothing.
+
+    Args:
+        model: the model inside.
+        path: the file; made if it is not there.
+
+    Raises:
+        ConfigError: the file cannot be opened, or is no cache.
+
+    >>> import tempfile
+    >>> from vouching.models.scripted import ScriptedModel
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> script = ScriptedModel(["Yes.", "No."])
+    >>> model = Cached(script, Path(folder.name) / "answers.sqlite")
+    >>> async def twice():
+    ...     said = [(await model.generate([Message("user", "Is it?")], Sampling()))[0].text for _ in range(2)]
+    ...     await model.aclose()
+    ...     return said
+    >>> asyncio.run(twice()), len(script.asked)
+    (['Yes.', 'Yes.'], 1)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, model: Model, path: str | Path) -> None:
+        super().__init__(model)
+        self._path = Path(path)
+        # One thread owns the connection, so that a wait for another process does not hold up the event loop.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vouching-cache")
+        self._file = self._thread.submit(self._open).result()
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """What the model inside said to this before, else what it says now. Raises ConfigError if the file is lost."""
+        key = request_key(self.name, messages, sampling)
+        if found := await self._run(lambda: self._find(key)):
+            completions = completions_from_json(json.loads(found), f"the answer {key} in {self._path}")
+            return [replace(completion, usage=Usage()) for completion in completions]
+        completions = await self.model.generate(messages, sampling)
+        await self._run(lambda: self._keep(key, json.dumps(completions_to_json(completions))))
+        return completions
+
+    async def aclose(self) -> None:
+        """Close the file and the model inside."""
+        self._thread.shutdown()
+        self._file.close()
+        await super().aclose()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except sqlite3.Error as error:
+            raise ConfigError(f"the cache {self._path} cannot be used ({error}): make room, or do without") from error
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            file = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            file.execute("PRAGMA journal_mode = WAL")  # readers and the one writer do not wait for each other
+            file.execute("PRAGMA synchronous = NORMAL")
+            file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, completions TEXT NOT NULL)")
+            file.execute("SELECT key, completions FROM answers LIMIT 1")
+        except sqlite3.Error as error:
+            raise ConfigError(
+                f"{self._path} cannot be used as a cache ({error}): name a new file or one that vouch made"
+            ) from error
+        return file
+
+    def _find(self, key: str) -> str | None:
+        row = self._file.execute("SELECT completions FROM answers WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def _keep(self, key: str, completions: str) -> None:
+        self._file.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, completions))

@@ -1,0 +1,130 @@
+"""The JSON of an OpenAI-compatible server: a request from messages and a sampling, completions from an answer.
+
+Fields that say nothing new are left out of a request, since some servers refuse fields that they do not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, cast
+
+from vouching.errors import ModelAnswerError
+from vouching.models.base import Completion, FinishReason, Message, Sampling
+from vouching.models.http_errors import EXCERPT
+from vouching.types import Usage
+
+Endpoint: TypeAlias = Literal["chat", "text"]
+"""Which of the two ways to ask: turns of a conversation (/chat/completions) or a text to go on with (/completions)."""
+Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
+"""How a server is told to answer in JSON: by a schema, by the word, or by the prompt alone."""
+
+_ENDS: dict[Any, FinishReason] = {
+    "stop": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+}
+
+
+def request_body(
+    name: str,
+    messages: Sequence[Message],
+    sampling: Sampling,
+    endpoint: Endpoint,
+    form: Format,
+    n: int,
+    seed: int | None,
+) -> dict[str, Any]:
+    """The body of a request.
+
+    Args:
+        name: the model's name on the server.
+        messages: what is asked; their texts, a blank line between, where the endpoint takes one text.
+        sampling: how it is asked; its own ``n`` and ``seed`` are not used.
+        endpoint: which way to ask.
+        form: how a JSON schema is put, if there is one.
+        n: completions wanted from this request.
+        seed: seed of this request.
+
+    >>> request_body("m", [Message("user", "Hi")], Sampling(max_tokens=9), "text", "plain", 1, None)
+    {'model': 'm', 'prompt': 'Hi', 'max_tokens': 9, 'temperature': 0.0}
+    """
+    body: dict[str, Any] = {"model": name}
+    if endpoint == "chat":
+        body["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+    else:
+        body["prompt"] = "\n\n".join(message.content for message in messages)
+    body |= {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
+    if sampling.top_p != 1.0:
+        body["top_p"] = sampling.top_p
+    if n > 1:
+        body["n"] = n
+    if seed is not None:
+        body["seed"] = seed
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+    if sampling.logprobs:
+        body["logprobs"] = True if endpoint == "chat" else 1
+    if sampling.json_schema is not None and form == "json_schema":
+        schema = {"name": "answer", "schema": dict(sampling.json_schema), "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif sampling.json_schema is not None and form == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    body |= sampling.extra
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[Completion]:
+    """The completions in an answer, at least one.
+
+    Args:
+        body: the answer.
+        seconds: how long it took.
+        where: what answered, for the message.
+
+    Raises:
+        ModelAnswerError: there are none, or one has no text.
+
+    >>> answer = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
+    >>> read_completions(answer, 0.5, "http://host")
+    [Completion(text='Hi', finish_reason='stop',
+        usage=Usage(seconds=0.5, prompt_tokens=3, completion_tokens=0, calls=1), logprobs=None)]
+    """
+    choices = cast("list[Any]", body["choices"]) if isinstance(body.get("choices"), list) else []
+    if not choices:
+        raise ModelAnswerError(f'{where} answered without "choices": {str(body.get("error", body))[:EXCERPT]}')
+    used = _object(body.get("usage"))
+    cost = Usage(seconds, _count(used.get("prompt_tokens")), _count(used.get("completion_tokens")), calls=1)
+    usages = [cost, *(Usage() for _ in choices[1:])]
+    return [_completion(_object(choice), usage, where) for choice, usage in zip(choices, usages, strict=True)]
+
+
+def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
+    message = _object(choice.get("message"))
+    end = _ENDS.get(choice.get("finish_reason"), "other")
+    if isinstance(message.get("refusal"), str):
+        return Completion(message["refusal"], "other", usage)
+    text = message.get("content", "") if message else choice.get("text")
+    if text is None and message:
+        text = ""  # All went into reasoning or into a call of a tool.
+    if not isinstance(text, str):
+        raise ModelAnswerError(f"{where} answered with a choice that has no text: {str(choice)[:EXCERPT]}")
+    return Completion(text, end, usage, _logprobs(_object(choice.get("logprobs"))))
+
+
+def _logprobs(found: dict[str, Any]) -> tuple[float, ...] | None:
+    """Of the chat's form {"content": [{"logprob": x}]} or the text's {"token_logprobs": [x]}."""
+    tokens: Any = found.get("content") or found.get("token_logprobs") or ()
+    values: list[Any] = [_object(token).get("logprob") if isinstance(token, dict) else token for token in tokens]
+    if not values or not all(isinstance(value, int | float) for value in values):
+        return None
+    return tuple(float(value) for value in values)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,232 @@
+# pyright: basic
+"""A model run by transformers in this process, on a GPU if there is one; calls at about the same time form a batch.
+
+It shows token ids and log-probabilities, so that it can be trained (``Policy``). Left out: enforcing a JSON schema (the
+prompt has to ask for it), quantisation, several GPUs, other logprobs than those at temperature 1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from vouching.errors import ConfigError, MissingExtraError, ModelRefusedError
+from vouching.models.base import Completion, FinishReason, Message, PolicyCompletion, Sampling
+from vouching.models.batching import Batcher, Waiting
+from vouching.models.chat import prompt_tokens
+from vouching.models.local_rows import RowState, continue_rows, read_logprobs
+from vouching.types import Usage
+
+TAIL = 24
+"""Tokens at the end of a completion that are looked through for a stop text, beside one for each of its characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A row to continue, or to read where ``forced`` says how it goes on."""
+
+    prompt: tuple[int, ...]
+    sampling: Sampling
+    seed: int | None
+    adapter: str | None
+    forced: tuple[int, ...] | None = None
+
+
+class LocalModel:
+    """A causal language model from a folder of weights.
+
+    Args:
+        path: the folder, with config.json, weights and a tokenizer.
+        adapter: folder of a LoRA adapter (needs peft); None uses the weights as they are.
+        device: "cpu", "cuda", "cuda:1", ...; "auto" takes a GPU if there is one.
+        dtype: "float32", "bfloat16", ...; "auto" takes what the weights are saved in.
+        most: rows in a batch at most.
+        gather: seconds that a call waits for others to form a batch with.
+
+    Raises:
+        ConfigError: a folder without a model or adapter.
+        MissingExtraError: torch or transformers is not installed.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        adapter: str | Path | None = None,
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        most: int = 32,
+        gather: float = 0.005,
+    ) -> None:
+        self._engine = _Engine(Path(path), device, dtype)
+        self._batcher: Batcher[_Job, RowState] = Batcher(self._engine.work, most, gather)
+        self._adapter = self._engine.add_adapter(adapter) if adapter else None
+
+    @property
+    def name(self) -> str:
+        """Folders of the weights and the adapter, as ``open_model`` takes them."""
+        return f"local:{self._engine.path}" + (f"#{self._adapter}" if self._adapter else "")
+
+    def with_adapter(self, adapter: str | Path) -> LocalModel:
+        """The same weights with another adapter: a model that shares memory, thread and batches with this one.
+
+        Raises:
+            ConfigError: no adapter in that folder.
+        """
+        other = copy(self)
+        other._adapter = self._engine.add_adapter(adapter)
+        return other
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """``sampling.n`` completions. Raises ModelRefusedError for a prompt that is too long."""
+        return [
+            Completion(said.text, said.finish_reason, said.usage, said.logprobs if sampling.logprobs else None)
+            for said in await self.sample(messages, sampling)
+        ]
+
+    async def sample(self, messages: Sequence[Message], sampling: Sampling) -> list[PolicyCompletion]:
+        """``sampling.n`` completions with their tokens. Completion i of a seeded call is drawn with seed + i."""
+        started = time.perf_counter()
+        prompt = self._engine.prompt(messages, sampling)
+        seeds = [None if sampling.seed is None else sampling.seed + number for number in range(sampling.n)]
+        jobs = [_Job(prompt, sampling, seed, self._adapter) for seed in seeds]
+        rows = await asyncio.gather(*(self._batcher.submit(job) for job in jobs))
+        seconds = time.perf_counter() - started
+        usages = [Usage(seconds, len(prompt), 0, 1), *(Usage() for _ in rows[1:])]
+        return [self._engine.told(row, sampling, usage) for row, usage in zip(rows, usages, strict=True)]
+
+    async def force(self, messages: Sequence[Message], text: str) -> PolicyCompletion:
+        """A text as if the model had said it and ended there. Raises ModelRefusedError for one that is too long."""
+        started = time.perf_counter()
+        said = self._engine.completion(text)
+        sampling = Sampling(max_tokens=len(said))
+        prompt = self._engine.prompt(messages, sampling)
+        row = await self._batcher.submit(_Job(prompt, sampling, None, self._adapter, said))
+        usage = Usage(time.perf_counter() - started, len(prompt), 0, 1)
+        return replace(self._engine.told(row, sampling, usage), text=text, finish_reason="stop")
+
+    async def aclose(self) -> None:
+        """End the thread after the calls under way; models that share it end with it."""
+        await self._batcher.aclose()
+
+
+class _Engine:
+    """Weights and tokenizer. ``work`` runs in the batcher's thread, the rest in the caller's."""
+
+    def __init__(self, path: Path, device: str, dtype: str) -> None:
+        torch, transformers = _import("torch"), _import("transformers")
+        if not (path / "config.json").is_file():
+            raise ConfigError(f"{path} holds no model: name a folder with config.json, weights and a tokenizer")
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.path = path
+        try:
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
+            model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=dtype, local_files_only=True)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path} holds no causal language model with a tokenizer: {error}") from error
+        self.model: Any = model.to(device).eval()
+        self._ends = set(_ids(model.generation_config.eos_token_id) + _ids(self.tokenizer.eos_token_id))
+        self._context: int = getattr(model.config, "max_position_embeddings", None) or 10**9
+        self._adapters: dict[str, str] = {}
+        """Names of the adapters for peft, which takes no paths, by folder."""
+
+    def add_adapter(self, path: str | Path) -> str:
+        """Load a LoRA adapter, once. Returns its folder as a text."""
+        name = str(path)
+        if not (Path(path) / "adapter_config.json").is_file():
+            raise ConfigError(f"{path} holds no adapter: name a folder with adapter_config.json, as peft writes it")
+        _import("peft")
+        if name not in self._adapters:
+            self._adapters[name] = f"adapter{len(self._adapters)}"
+            self.model.load_adapter(name, adapter_name=self._adapters[name])
+        return name
+
+    def prompt(self, messages: Sequence[Message], sampling: Sampling) -> tuple[int, ...]:
+        """Token ids of the messages, of which the model can read all and say at least one more."""
+        prompt = prompt_tokens(self.tokenizer, messages, sampling.extra)
+        if not prompt or len(prompt) >= self._context:
+            raise ModelRefusedError(f"the prompt has {len(prompt)} tokens, wanted 1 to {self._context - 1}: shorten it")
+        return prompt
+
+    def completion(self, text: str) -> tuple[int, ...]:
+        """Token ids of a text that the model shall have said, with the end token."""
+        ends = _ids(self.tokenizer.eos_token_id)[:1]
+        return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"] + ends)
+
+    def work(self, batch: Sequence[Waiting[_Job, RowState]]) -> list[RowState]:
+        """Continue or read every row; rows with the same adapter go side by side."""
+        rows = [self._row(waiting) for waiting in batch]
+        order = sorted(range(len(batch)), key=lambda index: batch[index].job.adapter or "")
+        for adapter, group in groupby(order, key=lambda index: batch[index].job.adapter):
+            self._use(adapter)
+            indices = list(group)
+            for index in indices:
+                if (forced := batch[index].job.forced) is not None:
+                    rows[index].said = list(forced)
+                    rows[index].logprobs = read_logprobs(self.model, rows[index].prompt, forced)
+            if free := [rows[index] for index in indices if batch[index].job.forced is None]:
+                continue_rows(self.model, free)
+        return rows
+
+    def told(self, row: RowState, sampling: Sampling, usage: Usage) -> PolicyCompletion:
+        """A finished row as a completion."""
+        text = self.tokenizer.decode(row.said, skip_special_tokens=True)
+        places = [place for stop in sampling.stop if (place := text.find(stop)) >= 0]
+        return PolicyCompletion(
+            text=text[: min(places)] if places else text,
+            finish_reason=row.finish or "other",
+            usage=replace(usage, completion_tokens=len(row.said)),
+            prompt_ids=row.prompt,
+            completion_ids=tuple(row.said),
+            logprobs=tuple(row.logprobs),
+        )
+
+    def _row(self, waiting: Waiting[_Job, RowState]) -> RowState:
+        sampling = waiting.job.sampling
+
+        def ended(said: list[int]) -> FinishReason | None:
+            if not waiting.wanted:
+                return "other"
+            return "stop" if said[-1] in self._ends or self._stops(said, sampling.stop) else None
+
+        return RowState(
+            prompt=waiting.job.prompt,
+            room=min(sampling.max_tokens, self._context - len(waiting.job.prompt)),
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            draw=random.Random(waiting.job.seed),
+            ended=ended,
+        )
+
+    def _stops(self, said: list[int], stops: tuple[str, ...]) -> bool:
+        if not stops:
+            return False
+        tail = self.tokenizer.decode(said[-TAIL - max(map(len, stops)) :], skip_special_tokens=True)
+        return any(stop in tail for stop in stops)
+
+    def _use(self, adapter: str | None) -> None:
+        if adapter is not None:
+            self.model.set_adapter(self._adapters[adapter])
+            self.model.enable_adapters()
+        elif self._adapters:
+            self.model.disable_adapters()
+
+
+def _ids(value: int | list[int] | None) -> list[int]:
+    return [] if value is None else [value] if isinstance(value, int) else list(value)
+
+
+def _import(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError("train", "running a model in this process", name) from error

@@ -1,0 +1,97 @@
+"""A model by its name: where it runs, and the wrappers that every use of it should have.
+
+From the outside in: cache, limit, spans, deadline, retries, server. So an answer that is known takes no place in line,
+time in line does not count against the deadline, and a span has the time of all attempts. Models in this process batch
+calls themselves and cannot be out of reach: they get no limit and no retries.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from vouching.errors import ConfigError
+from vouching.models.base import Model
+from vouching.models.cache import Cached
+from vouching.models.deadline import Deadline
+from vouching.models.limit import Limited
+from vouching.models.retry import Retrying
+from vouching.models.trace import Traced
+
+OPENAI = "https://api.openai.com/v1"
+FORMS = """
+  http://host:8000/v1#name   a model on an OpenAI-compatible server (https:// too; .../v1/completions#name: no chat)
+  openai/name                a model of the server that VOUCH_BASE_URL names, else of OpenAI
+  local:/path                weights for transformers, run in this process; local:/path#/adapter adds a LoRA adapter
+  vllm:/path                 the same, run by vLLM"""
+"""What a model's name can look like."""
+
+
+def open_model(
+    spec: str | None = None,
+    *,
+    api_key: str | None = None,
+    at_once: int = 64,
+    attempts: int = 5,
+    deadline: float = 600.0,
+    cache: str | Path | None = None,
+) -> Model:
+    """A language model, ready to use.
+
+    Args:
+        spec: which one; None takes ``VOUCH_MODEL``. See ``FORMS``.
+        api_key: key of the server; None takes ``VOUCH_API_KEY``, and for ``openai/name`` also ``OPENAI_API_KEY``.
+        at_once: calls to a server under way at the same time.
+        attempts: calls in all where a server is unavailable.
+        deadline: seconds that a call may take, its retries together.
+        cache: file of known answers; None takes ``VOUCH_CACHE``, "" has none.
+
+    Raises:
+        ConfigError: a name of no known form, or a setting out of its range.
+        MissingExtraError: what the model runs on is not installed.
+
+    >>> open_model("http://localhost:8000/v1#qwen").name
+    'http://localhost:8000/v1#qwen'
+    >>> open_model("qwen")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.ConfigError: no model is called 'qwen'; a model is named like this:
+      http://host:8000/v1#name   a model on an OpenAI-compatible server (https:// too; .../v1/completions#name: no chat)
+      openai/name                a model of the server that VOUCH_BASE_URL names, else of OpenAI
+      local:/path                weights for transformers, run in this process; local:/path#/adapter adds a LoRA adapter
+      vllm:/path                 the same, run by vLLM
+    """
+    spec = spec or os.environ.get("VOUCH_MODEL", "")
+    kind, _, rest = spec.partition(":")
+    if kind in {"local", "vllm"} and rest.partition("#")[0]:
+        model = Deadline(_in_process(kind, rest), deadline)
+        traced = Traced(model, "vllm" if kind == "vllm" else "transformers")
+    else:
+        server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"))
+        traced = Limited(Traced(Deadline(Retrying(server, attempts), deadline), "openai"), at_once)
+    path = os.environ.get("VOUCH_CACHE", "") if cache is None else cache
+    return Cached(traced, path) if path else traced
+
+
+def _in_process(kind: str, rest: str) -> Model:
+    path, _, adapter = rest.partition("#")
+    if kind == "local":
+        from vouching.models.local import LocalModel
+
+        return LocalModel(path, adapter or None)
+    from vouching.models.vllm import VllmModel
+
+    return VllmModel(path, adapter or None)
+
+
+def _on_server(spec: str, api_key: str | None) -> Model:
+    from vouching.models.http import HttpModel
+
+    if (found := re.fullmatch(r"openai/(\S+)", spec)) is not None:
+        # This key goes to no other server than the one that the caller means by "openai".
+        key = api_key or os.environ.get("OPENAI_API_KEY")
+        return HttpModel(os.environ.get("VOUCH_BASE_URL") or OPENAI, found[1], api_key=key)
+    if (found := re.fullmatch(r"(https?://[^#\s]+?)(/chat/completions|/completions)?/?#(\S+)", spec)) is not None:
+        return HttpModel(found[1], found[3], api_key=api_key, endpoint="text" if found[2] == "/completions" else "chat")
+    raise ConfigError(f"no model is called {spec!r}; a model is named like this:{FORMS}")

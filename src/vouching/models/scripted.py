@@ -1,0 +1,109 @@
+"""A model that says what it was told to say: for tests, examples and dry runs. No network, no weights, no chance.
+
+Left out: log-probabilities and tokens; token counts in ``usage`` are words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from vouching.errors import ModelError
+from vouching.models.base import Completion, Message, Sampling
+from vouching.types import Usage
+
+Answer: TypeAlias = str | Exception
+"""What to say, or what to raise instead."""
+Script: TypeAlias = Sequence[Answer] | Mapping[str, Answer] | Callable[[Sequence[Message], Sampling], Answer]
+"""Answers in turn; or by pattern, a regular expression looked for in the last message, first that fits; or a function,
+which is called once for each completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call that a ScriptedModel got."""
+
+    messages: tuple[Message, ...]
+    """What it was asked."""
+    sampling: Sampling
+    """And how."""
+
+    @property
+    def last(self) -> str:
+        """The text of the last message; "" if there is none."""
+        return self.messages[-1].content if self.messages else ""
+
+
+class ScriptedModel:
+    """A model that answers by a script and remembers what it was asked.
+
+    An answer longer than ``max_tokens`` words is cut off there, with the finish reason "length", and one that holds a
+    stop text ends before it. An exception among the answers is raised. A list of answers serves one to each completion,
+    so a call with n = 3 takes three of them; when it is used up, a call is an error.
+
+    Args:
+        script: see ``Script``.
+        name: what the model calls itself.
+
+    >>> import asyncio
+    >>> model = ScriptedModel({"capital of France": "Paris.", ".": "I do not know."})
+    >>> [said] = asyncio.run(model.generate([Message("user", "What is the capital of France?")], Sampling()))
+    >>> said.text, said.finish_reason
+    ('Paris.', 'stop')
+    >>> model.asked[0].last
+    'What is the capital of France?'
+    """
+
+    def __init__(self, script: Script, name: str = "scripted") -> None:
+        self.name = name
+        self.asked: list[Asked] = []
+        """Every call so far, in order."""
+        self.closed = False
+        """Whether it was closed; it answers all the same."""
+        self._script = script
+        self._served = 0
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """``sampling.n`` completions by the script. Raises ModelError if it has none for this."""
+        self.asked.append(Asked(tuple(messages), sampling))
+        texts = [self._answer(messages, sampling) for _ in range(sampling.n)]
+        read = sum(len(message.content.split()) for message in messages)
+        usages = [Usage(prompt_tokens=read, calls=1), *(Usage() for _ in texts[1:])]
+        return [_complete(text, sampling, usage) for text, usage in zip(texts, usages, strict=True)]
+
+    async def aclose(self) -> None:
+        """Note that it was closed."""
+        self.closed = True
+
+    def _answer(self, messages: Sequence[Message], sampling: Sampling) -> str:
+        answer = self._find(messages, sampling)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _find(self, messages: Sequence[Message], sampling: Sampling) -> Answer:
+        script = self._script
+        if callable(script):
+            return script(messages, sampling)
+        if isinstance(script, Mapping):
+            last = self.asked[-1].last
+            for pattern, answer in script.items():
+                if re.search(pattern, last):
+                    return answer
+            return ModelError(f"no pattern of the script fits {last[:80]!r}, wanted one of: {', '.join(script)}")
+        self._served += 1
+        if self._served > len(script):
+            return ModelError(f"the script has {len(script)} answers, got completion {self._served}: add answers")
+        return script[self._served - 1]
+
+
+def _complete(text: str, sampling: Sampling, usage: Usage) -> Completion:
+    stops = [place for stop in sampling.stop if (place := text.find(stop)) >= 0]
+    text = text[: min(stops)] if stops else text
+    words = [*re.finditer(r"\S+", text)]
+    usage = replace(usage, completion_tokens=min(len(words), sampling.max_tokens))
+    if len(words) > sampling.max_tokens:
+        return Completion(text[: words[sampling.max_tokens - 1].end()], "length", usage)
+    return Completion(text, "stop", usage)

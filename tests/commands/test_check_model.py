@@ -1,0 +1,152 @@
+"""``vouch check`` and its kin with a language model behind a real socket."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.commands.chat_server import chat_server
+from tests.verifiers.scripts import CLAIM, RIGHT, SOURCE, reply
+from vouching.checker import Checker
+from vouching.cli import app
+from vouching.commands.streams import Exit
+from vouching.errors import ConfigError
+from vouching.types import Verdict
+
+
+def vouch(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    made = [
+        {"id": f"r{n}", "claim": f"The bridge opened, page {n}.", "source": f"{SOURCE} Page {n}."} for n in range(30)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in [*made[:10], {"id": "bad"}, *made[10:]]))
+    return path
+
+
+def test_a_claim_is_checked_by_the_model_that_is_named() -> None:
+    with chat_server(lambda asked: reply()) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json")
+    assert result.exit_code == Exit.OK, result.stderr
+    found = json.loads(result.stdout)
+    assert (found["label"], found["provenance"]["model"]) == ("Not Attributable", model)
+    assert (found["usage"]["prompt_tokens"], found["usage"]["calls"]) == (9, 1)
+
+
+def test_votes_and_method_reach_the_model() -> None:
+    said = iter(
+        ['{"label": "Attributable", "confidence": 0.9}'] * 2 + ['{"label": "Not Attributable", "confidence": 1}']
+    )
+    lock = threading.Lock()
+
+    def answer(asked: str) -> str:
+        with lock:
+            return next(said)
+
+    with chat_server(answer) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json", "--method", "label",
+                       "--votes", "3")  # fmt: skip
+    found = json.loads(result.stdout)
+    assert (found["label"], round(found["score"], 3), found["provenance"]["votes"]) == ("Attributable", 0.667, 3)
+
+
+def test_rows_are_asked_about_at_the_same_time_and_written_in_order(rows: Path) -> None:
+    under_way, most, lock, gate = 0, 0, threading.Lock(), threading.Barrier(4)
+
+    def answer(asked: str) -> str:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        if re.search(r"page [0-3]\.", asked):
+            gate.wait(20)  # passes only when four questions are here together
+        with lock:
+            under_way -= 1
+        return reply(RIGHT)
+
+    output = rows.with_name("out.jsonl")
+    with chat_server(answer) as model:
+        result = vouch("check", "--input", rows, "--output", output, "--model", model)
+    assert result.exit_code == Exit.INCOMPLETE  # for the row without a claim
+    assert most >= 4
+    found = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [line["claim"]["id"] for line in found] == [f"r{n}" for n in range(10)] + ["bad"] + [
+        f"r{n}" for n in range(10, 30)
+    ]
+
+
+def test_a_server_that_goes_away_stops_the_run_and_resume_ends_it(rows: Path) -> None:
+    output, down = rows.with_name("out.jsonl"), [True]
+
+    def answer(asked: str) -> str | int:
+        return 503 if down[0] and "page 20" in asked else reply(RIGHT)
+
+    with chat_server(answer) as model:
+        arguments: list[Any] = ["check", "--input", rows, "--output", output, "--model", model]
+        stopped = vouch(*arguments)
+        assert stopped.exit_code == Exit.INCOMPLETE
+        assert "stopped: " in stopped.stderr
+        assert "--resume" in stopped.stderr
+        assert len(output.read_text().splitlines()) == 21
+        down[0] = False
+        assert "30 attributable" in vouch(*arguments, "--resume").stderr
+    assert len(output.read_text().splitlines()) == 31
+
+
+def test_a_model_that_is_not_there_ends_the_command_as_incomplete() -> None:
+    with chat_server(lambda asked: reply()) as model:
+        pass  # the port is free again
+    result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
+    assert result.exit_code == Exit.INCOMPLETE
+    assert result.stdout == ""
+
+
+def test_options_that_do_not_fit_the_model_are_refused(rows: Path) -> None:
+    output = rows.with_name("out.jsonl")
+    one = ("check", CLAIM, "--source-text", SOURCE)
+    assert "name a language model" in vouch(*one, "--method", "structured").stderr
+    assert "name a language model" in vouch(*one, "--votes", "3").stderr
+    many = ("check", "--input", rows, "--output", output, "--model", "http://localhost:9/v1#x")
+    assert "256 rows under way" in vouch(*many, "--jobs", "4").stderr
+    with pytest.raises(ConfigError, match="wanted structured or label"):
+        Checker("http://localhost:9/v1#x", method="embedded")
+    assert not output.exists()
+
+
+def test_one_checker_works_with_and_without_a_running_loop() -> None:
+    with chat_server(lambda asked: reply()) as model:
+        checker = Checker(model)
+        found = [checker.check(CLAIM, SOURCE) for _ in range(3)]
+        checker.close()
+        found.append(checker.check(CLAIM, SOURCE))
+        checker.close()
+    assert all(isinstance(one, Verdict) for one in found)
+
+
+def test_a_calibration_is_made_by_asking_the_model_and_then_applied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [{"claim": f"The bridge opened, page {n}.", "source": f"{SOURCE} Page {n}.",
+             "label": "Attributable" if n % 4 else "Not Attributable"} for n in range(40)]  # fmt: skip
+    rows, output = tmp_path / "dev.jsonl", tmp_path / "tiny.json"
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in made))
+    with chat_server(lambda asked: reply(RIGHT, confidence=0.9)) as model:
+        result = vouch("calibrate", "--input", rows, "--model", model, "--output", output)
+        assert result.exit_code == Exit.OK, result.stderr
+        monkeypatch.setenv("VOUCH_CALIBRATION", str(tmp_path / "tiny.json"))
+        found = json.loads(vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json").stdout)
+        again = vouch("calibrate", "--input", rows, "--model", model, "--output", tmp_path / "again.json")
+    # Odds of a stated .9 are 9, of the 30 in 40 that are right 3.
+    assert round(found["score"], 3) == 0.75
+    assert found["provenance"]["calibrator"].startswith("temperature:")
+    assert "unset it" in again.stderr

@@ -1,0 +1,100 @@
+"""Fitting a calibrator: what it does to scores, by hand, against scikit-learn, and for any rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from vouching.errors import InputError
+from vouching.metrics import brier, ece
+from vouching.metrics.calibrators import Calibrator, fit_calibrator, held_out_scores
+
+rows = st.lists(st.tuples(st.booleans(), st.integers(0, 100).map(lambda n: n / 100)), min_size=20, max_size=80).filter(
+    lambda found: 0 < sum(gold for gold, _ in found) < len(found)
+)
+
+
+def test_a_temperature_is_the_ratio_of_stated_and_true_log_odds() -> None:
+    # Of 30 claims scored .8, 20 are Attributable: odds 4 should be odds 2, so T = ln 4 / ln 2 = 2. And mirrored.
+    truth = [True] * 20 + [False] * 10 + [True] * 10 + [False] * 20
+    fitted = fit_calibrator("temperature", truth, [0.8] * 30 + [0.2] * 30)
+    assert fitted.at[0] == pytest.approx(math.log(4) / math.log(2), abs=1e-6)
+    assert (fitted(0.8), fitted(0.2), fitted(0.5)) == (pytest.approx(2 / 3), pytest.approx(1 / 3), 0.5)
+
+
+def test_scores_that_point_the_wrong_way_come_out_as_one_half() -> None:
+    fitted = fit_calibrator("temperature", [False] * 15 + [True] * 15, [0.9] * 15 + [0.1] * 15)
+    assert fitted(1.0) == pytest.approx(0.5, abs=1e-3)
+
+
+def test_a_model_that_is_sure_and_always_right_keeps_its_scores_short_of_certainty() -> None:
+    fitted = fit_calibrator("temperature", [True] * 15 + [False] * 15, [1.0] * 15 + [0.0] * 15)
+    assert 0 < fitted(0.0) < 0.01 < 0.99 < fitted(1.0) < 1
+
+
+def test_isotonic_pools_neighbours_that_are_out_of_order() -> None:
+    # By score: .1 (8 of 10 wrong), .4 (7 of 10 right), .6 (3 of 10 right), .9 (9 of 10 right). Made-up rows: one right
+    # at .1, one wrong at .9: (2+1)/11, then .4 and .6 pooled to 10/20, then 9/11.
+    truth = [True] * 2 + [False] * 8 + [True] * 7 + [False] * 3 + [True] * 3 + [False] * 7 + [True] * 9 + [False]
+    fitted = fit_calibrator("isotonic", truth, [0.1] * 10 + [0.4] * 10 + [0.6] * 10 + [0.9] * 10)
+    assert fitted.at == (0.1, 0.4, 0.6, 0.9)
+    assert fitted.values == pytest.approx((3 / 11, 0.5, 0.5, 9 / 11))
+    assert fitted(0.25) == pytest.approx((3 / 11 + 0.5) / 2)
+    assert (fitted(0.0), fitted(1.0)) == (fitted(0.1), fitted(0.9))
+
+
+@settings(max_examples=40)
+@given(rows)
+def test_isotonic_is_what_scikit_learn_fits(found: list[tuple[bool, float]]) -> None:
+    truth, scores = [gold for gold, _ in found], [score for _, score in found]
+    fitted = fit_calibrator("isotonic", truth, scores)
+    theirs = IsotonicRegression(out_of_bounds="clip")
+    theirs.fit([*scores, min(scores), max(scores)], [*map(float, truth), 1.0, 0.0])
+    np.testing.assert_allclose(fitted.apply(scores), theirs.predict(scores), atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(rows, st.sampled_from(["temperature", "isotonic"]))
+def test_no_fit_turns_the_order_of_two_scores_or_leaves_the_open_interval(
+    found: list[tuple[bool, float]], kind: str
+) -> None:
+    fitted = fit_calibrator(kind, [gold for gold, _ in found], [score for _, score in found])  # type: ignore[arg-type]
+    curve = fitted.apply(np.linspace(0, 1, 101))
+    assert (np.diff(curve) >= -1e-12).all()
+    assert (curve > 0).all()
+    assert (curve < 1).all()
+
+
+def test_held_out_scores_of_an_overconfident_model_are_better_than_its_own() -> None:
+    random = np.random.default_rng(0)
+    right = random.random(600)
+    truth = random.random(600) < right
+    stated = right**3 / (right**3 + (1 - right) ** 3)  # odds to the third power: T = 3
+    for kind in ("temperature", "isotonic"):
+        better = held_out_scores(kind, truth, stated, np.arange(600) % 5)
+        assert brier(truth, better) < brier(truth, stated)
+        assert ece(truth, better) < ece(truth, stated) / 2
+
+
+@pytest.mark.parametrize("truth", [[True, False] * 9, [True] * 30])
+def test_too_few_rows_or_one_label_are_refused(truth: list[bool]) -> None:
+    with pytest.raises(InputError, match="at least 20 with both labels"):
+        fit_calibrator("temperature", truth, [0.5] * len(truth))
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "values"),
+    [
+        ("temperature", (), ()), ("temperature", (0.0,), ()), ("temperature", (1.0,), (0.5,)), ("isotonic", (), ()),
+        ("isotonic", (0.1, 0.1), (0.1, 0.2)), ("isotonic", (0.1, 0.2), (0.2, 0.1)), ("isotonic", (0.1,), (1.5,)),
+        ("other", (1.0,), ()),
+    ],
+)  # fmt: skip
+def test_a_curve_that_falls_or_is_none_is_refused(kind: str, at: tuple[float, ...], values: tuple[float, ...]) -> None:
+    with pytest.raises(InputError, match="wanted a temperature or a rising curve"):
+        Calibrator(kind, at, values)  # type: ignore[arg-type]

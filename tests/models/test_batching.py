@@ -1,0 +1,102 @@
+"""Calls that come together are worked on together, and what becomes of those that fail or are given up."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from vouching.errors import ConfigError
+from vouching.models.batching import Batcher, Waiting
+
+Jobs = Sequence[Waiting[int, int]]
+
+
+def test_calls_at_the_same_time_form_batches_of_at_most_the_given_size() -> None:
+    sizes: list[int] = []
+
+    def work(batch: Jobs) -> list[int]:
+        sizes.append(len(batch))
+        return [10 * waiting.job for waiting in batch]
+
+    async def main() -> list[int]:
+        batcher = Batcher(work, most=4, gather=2.0)
+        results = await asyncio.gather(*(batcher.submit(number) for number in range(8)))
+        await batcher.aclose()
+        return results
+
+    assert asyncio.run(main()) == [10 * number for number in range(8)]
+    assert sizes == [4, 4]
+
+
+def test_an_error_reaches_every_call_of_its_batch_and_none_after() -> None:
+    def work(batch: Jobs) -> list[int]:
+        if any(waiting.job < 0 for waiting in batch):
+            raise ValueError("no")
+        return [waiting.job for waiting in batch]
+
+    async def main() -> int:
+        batcher = Batcher(work, most=2, gather=2.0)
+        failed = await asyncio.gather(batcher.submit(-1), batcher.submit(1), return_exceptions=True)
+        assert [str(error) for error in failed] == ["no", "no"]
+        last, _ = await asyncio.gather(batcher.submit(7), batcher.submit(8))
+        await batcher.aclose()
+        return last
+
+    assert asyncio.run(main()) == 7
+
+
+def test_a_call_that_is_given_up_is_seen_to_be_unwanted_while_the_others_go_on() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    wanted: list[bool] = []
+
+    def work(batch: Jobs) -> list[int]:
+        begun.set()
+        assert go_on.wait(10)
+        wanted.extend(waiting.wanted for waiting in batch)
+        return [waiting.job for waiting in batch]
+
+    async def main() -> int:
+        batcher = Batcher(work, most=2, gather=2.0)
+        first, second = asyncio.ensure_future(batcher.submit(1)), asyncio.ensure_future(batcher.submit(2))
+        await asyncio.to_thread(begun.wait, 10)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        go_on.set()
+        result = await second
+        await batcher.aclose()
+        return result
+
+    assert asyncio.run(main()) == 2
+    assert wanted == [False, True]
+
+
+def test_closing_waits_for_the_calls_under_way() -> None:
+    async def main() -> list[int]:
+        batcher: Batcher[int, int] = Batcher(lambda batch: [waiting.job for waiting in batch], gather=0.0)
+        calls = [asyncio.ensure_future(batcher.submit(number)) for number in range(3)]
+        await asyncio.sleep(0)
+        await batcher.aclose()
+        return await asyncio.gather(*calls)
+
+    assert asyncio.run(main()) == [0, 1, 2]
+
+
+def test_a_call_after_the_end_is_an_error_and_closing_twice_is_none() -> None:
+    async def main() -> None:
+        batcher: Batcher[int, int] = Batcher(lambda batch: [waiting.job for waiting in batch])
+        await batcher.aclose()
+        await batcher.aclose()
+        with pytest.raises(ConfigError, match="closed"):
+            await batcher.submit(1)
+
+    asyncio.run(main())
+
+
+def test_calls_of_several_event_loops_share_a_batcher() -> None:
+    batcher: Batcher[int, int] = Batcher(lambda batch: [waiting.job for waiting in batch])
+    assert [asyncio.run(batcher.submit(number)) for number in (1, 2)] == [1, 2]
+    asyncio.run(batcher.aclose())

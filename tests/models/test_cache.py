@@ -1,0 +1,124 @@
+"""Known answers: what counts as the same question, several processes with one file, files that are none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vouching.errors import ConfigError, ModelUnavailableError
+from vouching.models import Completion, Message, Sampling, ScriptedModel
+from vouching.models.cache import Cached
+from vouching.models.records import request_key
+from vouching.types import Usage
+
+ASK = (Message("system", "Be brief."), Message("user", "Is it?"))
+BASE = Sampling(stop=("a",), json_schema={"type": "object"}, extra={"min_p": 0.1})
+OTHERS: dict[str, Any] = {
+    "max_tokens": 7,
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "n": 2,
+    "seed": 0,
+    "stop": ("b",),
+    "json_schema": {"type": "array"},
+    "logprobs": True,
+    "extra": {"min_p": 0.2},
+}
+
+
+def answers(path: Path, script: ScriptedModel, *samplings: Sampling) -> list[list[Completion]]:
+    async def main() -> list[list[Completion]]:
+        model = Cached(script, path)
+        said = [await model.generate(ASK, sampling) for sampling in samplings]
+        await model.aclose()
+        return said
+
+    return asyncio.run(main())
+
+
+def test_a_known_answer_comes_back_whole_and_costs_nothing(tmp_path: Path) -> None:
+    script = ScriptedModel(["Yes it is.", "No."])
+    sampling = Sampling(n=2, max_tokens=2)
+    [first] = answers(tmp_path / "answers.sqlite", script, sampling)
+    [second] = answers(tmp_path / "answers.sqlite", script, sampling)
+    assert [(one.text, one.finish_reason) for one in first] == [("Yes it", "length"), ("No.", "stop")]
+    assert second == [replace(one, usage=Usage()) for one in first]
+    assert len(script.asked) == 1
+
+
+def test_every_setting_and_the_model_and_the_messages_tell_requests_apart() -> None:
+    assert OTHERS.keys() == set(Sampling.__slots__)
+    samplings = [BASE, *(replace(BASE, **{name: value}) for name, value in OTHERS.items())]
+    keys = {request_key("m", ASK, sampling) for sampling in samplings}
+    keys |= {request_key("other", ASK, BASE), request_key("m", ASK[1:], BASE), request_key("m", ASK[::-1], BASE)}
+    keys.add(request_key("m", (replace(ASK[0], role="user"), ASK[1]), BASE))
+    assert len(keys) == len(samplings) + 4
+
+
+def test_the_order_of_keys_does_not_tell_requests_apart() -> None:
+    one, other = ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert request_key("m", ASK, Sampling(extra=one)) == request_key("m", ASK, Sampling(extra=other))
+
+
+def test_settings_that_are_no_json_are_refused() -> None:
+    with pytest.raises(ConfigError, match="must be JSON"):
+        request_key("m", ASK, Sampling(extra={"a": object()}))
+
+
+def test_a_failure_is_not_kept(tmp_path: Path) -> None:
+    script = ScriptedModel([ModelUnavailableError("busy"), "Yes."])
+    with pytest.raises(ModelUnavailableError):
+        answers(tmp_path / "answers.sqlite", script, Sampling())
+    assert answers(tmp_path / "answers.sqlite", script, Sampling())[0][0].text == "Yes."
+
+
+PROGRAM = """
+import asyncio, sys
+from vouching.models import Message, Sampling, ScriptedModel
+from vouching.models.cache import Cached
+
+async def main():
+    script = ScriptedModel(lambda messages, sampling: f"answer to {sampling.seed}")
+    model = Cached(script, sys.argv[1])
+    ask = [Message("system", "Be brief."), Message("user", "Is it?")]
+    said = await asyncio.gather(*(model.generate(ask, Sampling(seed=seed)) for seed in range(200)))
+    assert [one.text for [one] in said] == [f"answer to {seed}" for seed in range(200)]
+    await model.aclose()
+
+asyncio.run(main())
+"""
+
+
+def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        for _ in range(2)
+    ]
+    ended = [(process.communicate(timeout=300), process.returncode) for process in running]
+    assert [status for _, status in ended] == [0, 0], ended
+    with sqlite3.connect(path) as file:
+        assert file.execute("SELECT COUNT(*) FROM answers").fetchone() == (200,)
+    known = [[Completion(f"answer to {seed}", "stop", Usage())] for seed in range(200)]
+    assert answers(path, ScriptedModel([]), *(Sampling(seed=seed) for seed in range(200))) == known
+
+
+def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("These are notes, longer than the header of a database. " * 20, encoding="utf-8")
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as file:
+        file.execute("CREATE TABLE answers (question TEXT)")
+    for path in (text, other, tmp_path, tmp_path / "no" / "such.sqlite"):
+        with pytest.raises(ConfigError, match="cannot be used as a cache"):
+            Cached(ScriptedModel([]), path)

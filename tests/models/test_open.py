@@ -1,0 +1,115 @@
+"""Models by their names, and what the environment says."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tests.models.fault_server import FaultServer, of_json, says
+from vouching.errors import ConfigError, MissingExtraError
+from vouching.models import Message, Sampling
+from vouching.models.open import OPENAI, open_model
+
+ASK = (Message("user", "Is it?"),)
+VARIABLES = ("VOUCH_MODEL", "VOUCH_BASE_URL", "VOUCH_API_KEY", "VOUCH_CACHE", "OPENAI_API_KEY")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_names_of_models_on_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_model("http://host:8000/v1#org/name").name == "http://host:8000/v1#org/name"
+    assert open_model("https://host/v1/chat/completions#name").name == "https://host/v1#name"
+    assert open_model("openai/gpt").name == f"{OPENAI}#gpt"
+    monkeypatch.setenv("VOUCH_BASE_URL", "http://host/v1")
+    assert open_model("openai/org/name").name == "http://host/v1#org/name"
+    monkeypatch.setenv("VOUCH_MODEL", "http://other/v1#name")
+    assert open_model().name == "http://other/v1#name"
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "qwen", "http://host/v1", "http://host/v1#", "openai/", "openai", "local:", "vllm:#a", "ftp://h/v1#n"]
+)
+def test_any_other_name_is_refused_with_the_forms_that_there_are(spec: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_model(spec)
+    for form in ("http://host:8000/v1#name", "openai/name", "local:/path", "vllm:/path"):
+        assert form in str(caught.value)
+
+
+def sent_key(spec: str, **settings: str) -> str | None:
+    """The key that a model by this name sends to a server at {url}."""
+
+    async def main() -> str | None:
+        async with FaultServer([says("Yes.")]) as server:
+            model = open_model(spec.replace("{url}", server.url), **settings)
+            await model.generate(ASK, Sampling())
+            await model.aclose()
+            return server.requests[0].headers.get("authorization")
+
+    return asyncio.run(main())
+
+
+def test_the_key_of_one_server_is_not_sent_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "for-openai")
+    assert sent_key("{url}#m") is None
+    monkeypatch.setenv("VOUCH_API_KEY", "for-any")
+    assert sent_key("{url}#m") == "Bearer for-any"
+    assert sent_key("{url}#m", api_key="given") == "Bearer given"
+
+
+def test_the_server_that_openai_stands_for_gets_the_key_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> str:
+        async with FaultServer([says("Yes.")]) as server:
+            monkeypatch.setenv("VOUCH_BASE_URL", server.url)
+            monkeypatch.setenv("OPENAI_API_KEY", "for-openai")
+            await open_model("openai/m").generate(ASK, Sampling())
+            return server.requests[0].headers["authorization"]
+
+    assert asyncio.run(main()) == "Bearer for-openai"
+
+
+def test_an_opened_model_tries_again_and_asks_a_text_endpoint_by_its_address() -> None:
+    async def main() -> tuple[str, list[str]]:
+        async with FaultServer([of_json({}, status=503), of_json({"choices": [{"text": "Yes."}]})]) as server:
+            model = open_model(f"{server.url}/completions#m")
+            [said] = await model.generate(ASK, Sampling())
+            await model.aclose()
+            return said.text, [request.path for request in server.requests]
+
+    assert asyncio.run(main()) == ("Yes.", ["/v1/completions", "/v1/completions"])
+
+
+@pytest.mark.parametrize(("cache", "requests"), [(None, 1), ("", 2)])
+def test_the_cache_is_the_one_of_the_environment_unless_there_shall_be_none(
+    cache: str | None, requests: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VOUCH_CACHE", str(tmp_path / "answers.sqlite"))
+
+    async def main() -> int:
+        async with FaultServer([says("Yes.")]) as server:
+            model = open_model(f"{server.url}#m", cache=cache)
+            for _ in range(2):
+                await model.generate(ASK, Sampling())
+            await model.aclose()
+            return len(server.requests)
+
+    assert asyncio.run(main()) == requests
+
+
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vllm is installed")
+def test_vllm_is_missed_by_the_name_of_its_extra() -> None:
+    with pytest.raises(MissingExtraError, match=r"vouching\[vllm\]"):
+        open_model("vllm:/models/none")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
+def test_torch_is_missed_by_the_name_of_its_extra() -> None:
+    with pytest.raises(MissingExtraError, match=r"vouching\[train\]"):
+        open_model("local:/models/none")

@@ -1,0 +1,51 @@
+"""A Llama of two layers with random weights that reads and writes bytes: what models in this process are tested on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+END = "<end>"
+TEMPLATE = (
+    "{% for message in messages %}{{ '<' + message['role'][0] + '>' + message['content'] + '<end>' }}{% endfor %}"
+    "{% if add_generation_prompt %}<a>{% endif %}"
+)
+CONTEXT = 128
+
+
+def write_tiny_llama(folder: Path, template: str | None = TEMPLATE) -> Path:
+    """A folder that transformers can load, with a chat template or without."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    specials = [END, "<s>", "<u>", "<a>"]
+    vocabulary = {token: i for i, token in enumerate([*specials, *sorted(pre_tokenizers.ByteLevel.alphabet())])}
+    bytewise = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    bytewise.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    bytewise.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bytewise, eos_token=END, pad_token=END, additional_special_tokens=specials[1:]
+    )
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=CONTEXT, bos_token_id=None, eos_token_id=0, pad_token_id=0,
+        initializer_range=0.3,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def write_tiny_adapter(folder: Path, model: Path, seed: int) -> Path:
+    """A LoRA adapter for it that changes what it says; needs peft."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    # By default a new adapter changes nothing; this one begins at random.
+    config = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    get_peft_model(LlamaForCausalLM.from_pretrained(model), config).save_pretrained(folder)
+    return folder
