@@ -32,6 +32,7 @@ bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/batch.py
 	$(BIN)/python benchmarks/perturb.py
+	$(BIN)/python benchmarks/models.py
 	rm -rf bench-out
 	$(BIN)/vouch bench run all --model embedded:rules --out bench-out --jobs 0
 	cp bench-out/results.json docs/results/embedded-rules/results.json
