@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from vouching.bench.labelled import group_numbers
 from vouching.bench.run import RunOptions, RunOutcome, run_benchmark
 from vouching.errors import ConfigError, InputError
 
-QUICK = RunOptions(resamples=200)
+QUICK = RunOptions(model="embedded:rules", resamples=200)
 
 
 class Notes:
@@ -112,14 +113,14 @@ def test_published_figures_and_remarks_stand_beside_ours(tmp_path: Path) -> None
 
 
 def test_a_limit_keeps_the_share_of_each_label(data: Path, tmp_path: Path) -> None:
-    run(data, tmp_path / "out", options=RunOptions(limit=10, resamples=200))
+    run(data, tmp_path / "out", options=replace(QUICK, limit=10))
     gold = [line["attributable"] for line in lines_of(tmp_path / "out")]
     assert sorted(gold) == [False] * 5 + [True] * 5
 
 
 def test_two_processes_write_the_same_rows_as_one(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path / "one")
-    run(data, tmp_path / "two", options=RunOptions(jobs=2, resamples=200))
+    run(data, tmp_path / "two", options=replace(QUICK, jobs=2))
     assert lines_of(tmp_path / "one") == lines_of(tmp_path / "two")
 
 
@@ -157,7 +158,7 @@ def test_a_run_that_is_there_is_gone_on_with_only_when_asked(data: Path, tmp_pat
     with pytest.raises(InputError, match="holds a run: go on with it by --resume, or name another folder"):
         run(data, out)
     notes = Notes()
-    run(data, out, options=RunOptions(resume=True, resamples=200), notes=notes)
+    run(data, out, options=replace(QUICK, resume=True), notes=notes)
     assert lines_of(out) == before
     assert notes.shares == []
 
@@ -173,7 +174,7 @@ def test_a_run_that_was_cut_off_is_finished_as_if_it_had_not_been(data: Path, tm
     note = cut / "rows" / "seva_fever.jsonl.run.json"
     note.write_text(json.dumps({**json.loads(note.read_text(encoding="utf-8")), "rows": 0, "digest": ""}))
     (cut / "results.json").unlink()
-    run(data, cut, "wice", "seva_fever", options=RunOptions(resume=True, resamples=200))
+    run(data, cut, "wice", "seva_fever", options=replace(QUICK, resume=True))
     assert lines_of(cut, "seva_fever") == lines_of(whole, "seva_fever")
     assert (cut / "results.json").exists()
 
@@ -181,7 +182,7 @@ def test_a_run_that_was_cut_off_is_finished_as_if_it_had_not_been(data: Path, tm
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (RunOptions(limit=5, resume=True), "holds a run with limit None, now it is 5"),
+        (replace(QUICK, limit=5, resume=True), "holds a run with limit None, now it is 5"),
         (RunOptions(model="embedded", resume=True), "holds a run with model embedded:rules, now it is embedded"),
     ],
 )
@@ -195,7 +196,7 @@ def test_a_run_on_other_data_is_not_mixed_in(data: Path, tmp_path: Path) -> None
     run(data, tmp_path / "out")
     write_rows(data / "attribution/test/wice.jsonl.gz", claim_rows(33))
     with pytest.raises(InputError, match="sets wice, now it is wice; their data differ"):
-        run(data, tmp_path / "out", options=RunOptions(resume=True))
+        run(data, tmp_path / "out", options=replace(QUICK, resume=True))
 
 
 def test_a_folder_with_something_else_in_it_is_refused_and_left_alone(data: Path, tmp_path: Path) -> None:
@@ -216,7 +217,7 @@ def test_a_damaged_run_is_refused(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path / "out")
     (tmp_path / "out" / "run.json").write_text('{"settings"', encoding="utf-8")
     with pytest.raises(InputError, match=r"run\.json is damaged"):
-        run(data, tmp_path / "out", options=RunOptions(resume=True))
+        run(data, tmp_path / "out", options=replace(QUICK, resume=True))
 
 
 def test_the_report_holds_no_request_and_no_markup_of_the_data(tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_was_not(tmp_pat
     # Long sources make rows that take a few hundredths of a second each, so that kills fall between and into them.
     rows = [{**row, "source": row["source"] + " The river is wide there and slow." * 400} for row in claim_rows(60)]
     data = data_folder(tmp_path / "data", wice=rows)
-    run(data, tmp_path / "whole", options=RunOptions(resamples=200))
+    run(data, tmp_path / "whole", options=QUICK)
     out = tmp_path / "killed"
     command = [sys.executable, "-m", "vouching.cli", "bench", "run", "wice", "--model", "embedded:rules", "--resume"]
     lines = out / "rows" / "wice.jsonl"
@@ -244,5 +245,5 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_was_not(tmp_pat
                     break
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
-    run(data, out, options=RunOptions(resume=True, resamples=200))
+    run(data, out, options=replace(QUICK, resume=True))
     assert lines_of(out) == lines_of(tmp_path / "whole")

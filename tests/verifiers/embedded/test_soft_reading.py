@@ -144,3 +144,11 @@ def test_the_verdict_names_the_model_that_decided() -> None:
 def test_a_combined_model_of_another_encoder_is_refused() -> None:
     with pytest.raises(WeightsError, match="was fitted on encoder 0123"):
         SoftReader(load_encoder(), replace(MODEL, encoder="0123"))
+
+
+def test_sources_of_more_than_a_million_characters_are_left_to_the_rules_with_a_warning() -> None:
+    source = "The bridge opened to traffic in 1973. " * 30_000
+    verdict, by_rules = judge("A bridge opened.", source), judge("A bridge opened.", source, model="embedded:rules")
+    assert verdict.score == by_rules.score
+    assert [w.kind for w in verdict.warnings] == ["unread"]
+    assert by_rules.warnings == ()

@@ -23,6 +23,8 @@ from vouching.verifiers.embedded.source_words import reword
 
 _SUPPORTED = 0.5
 """Mean support of its tokens from which a part counts as said in other words."""
+MOST_CHARACTERS = 1_000_000
+"""Of the sources together; cutting more into tokens would take longer than everything else."""
 _LONGEST_COUNTERPART = 80
 """Characters; matches further apart are no phrase, and the best of them alone is shown."""
 
@@ -77,6 +79,11 @@ def load_soft_reader() -> SoftReader:
         MissingExtraError: onnxruntime or tokenizers is not installed.
     """
     return SoftReader(load_encoder(), load_score_model("combined"))
+
+
+def is_too_long(index: SourceIndex) -> bool:
+    """Whether sources are so long that they are left to the rules."""
+    return sum(len(text) for text in index.texts) > MOST_CHARACTERS
 
 
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:

@@ -28,7 +28,7 @@ from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
 from vouching.verifiers.embedded.soft_diagnosis import diagnose_softly
-from vouching.verifiers.embedded.soft_reading import SoftReader, combined_features, with_counterparts
+from vouching.verifiers.embedded.soft_reading import SoftReader, combined_features, is_too_long, with_counterparts
 from vouching.verifiers.embedded.warnings import claim_warnings, conflict_warnings, reading_warnings, source_warnings
 from vouching.version import __version__
 
@@ -129,7 +129,7 @@ class EmbeddedVerifier:
                 *source_warnings(index),
                 *conflict_warnings(comparisons, index),
                 *claim_warnings(claim.text, attributable, comparisons),
-                *reading_warnings(claim.text, read.soft),
+                *(reading_warnings(claim.text, read.soft, index) if self._soft else ()),
             ),
             provenance=self._provenance(read),
             usage=Usage(seconds=time.perf_counter() - started),
@@ -146,7 +146,8 @@ class EmbeddedVerifier:
         features = measure(segments, index)
         kinds = tuple(decisive([comparison for segment in segments for comparison in segment.comparisons]))
         verbatim = is_verbatim(segments, index)
-        if self._soft is None or not looks_english(claim) or self._soft.model.ceiling(kinds) < hopeless_below:
+        hopeless = self._soft is not None and self._soft.model.ceiling(kinds) < hopeless_below
+        if self._soft is None or hopeless or is_too_long(index) or not looks_english(claim):
             return Read(segments, None, self._rules.probability(features, kinds, verbatim))
         soft = self._soft.read(claim, segments, index)
         both = combined_features(self._rules.logit(features), soft)

@@ -10,6 +10,7 @@ from vouching.verifiers.embedded.diagnosis import error_of
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.embedded.scene import Comparison
+from vouching.verifiers.embedded.soft_reading import MOST_CHARACTERS, is_too_long
 
 
 def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
@@ -53,8 +54,11 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
         )
 
 
-def reading_warnings(claim: str, soft: SoftReading | None) -> Iterator[VerdictWarning]:
+def reading_warnings(claim: str, soft: SoftReading | None, index: SourceIndex) -> Iterator[VerdictWarning]:
     """What the encoder did not read; the rules search all of a source."""
+    if is_too_long(index):
+        message = f"The sources have more than {MOST_CHARACTERS:,} characters: only the rules searched them."
+        yield VerdictWarning("unread", message)
     if soft is None:
         return
     if soft.windows_read < soft.windows:
