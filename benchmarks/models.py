@@ -4,8 +4,8 @@
 
 The server is a process of this machine that answers every request after 50 ms and works on at most 64 at once: no more
 than 1,280 a second. Calls are started all at once and the model's own limit, 64, keeps them apart. The share of the
-ideal rate counts the start, the end and this machine's other work against the library. The same requests are also sent
-by one client of httpx, 64 at a time. Left out: TLS and a real network.
+ideal rate counts the start, the end and this machine's other work against the library; ``share_of_a_core`` tells how
+busy it was. The same requests are also sent by one client of httpx, 64 at a time. Left out: TLS and a real network.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import vouching
 from vouching.models import Message, Sampling
 from vouching.models.open import open_model
 
-CALLS, SLOTS, LATENCY, PASSES = 2_000, 64, 0.05, 5
+CALLS, SLOTS, LATENCY, PASSES = 2_000, 64, 0.05, 3
 QUESTION = (Message("system", "Answer in JSON. " * 20), Message("user", "Is the claim supported? " * 40))
 BODY = json.dumps(
     {
@@ -120,6 +120,14 @@ def measure(calls: Callable[[str], Awaitable[None]], url: str) -> dict[str, Any]
     }
 
 
+def core_share() -> float:
+    """How much of a core a process gets that wants all of one, in [0, 1]: below 1, other work slows the calls."""
+    started, used = time.perf_counter(), time.process_time()
+    while time.perf_counter() - started < 2:
+        pass
+    return (time.process_time() - used) / (time.perf_counter() - started)
+
+
 def main() -> None:
     """Measure both ways, print them, write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -134,7 +142,7 @@ def main() -> None:
         "version": vouching.__version__,
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "load_average": round(os.getloadavg()[0], 1),
+        "share_of_a_core": round(core_share(), 2),
         "calls": CALLS,
         "slots": SLOTS,
         "latency_ms": round(1000 * LATENCY),

@@ -96,6 +96,29 @@ def test_why_a_completion_ended_is_kept(told: Any, understood: str) -> None:
     assert said.finish_reason == understood
 
 
+def test_texts_are_sent_in_utf_8_and_half_a_character_that_comes_back_is_replaced() -> None:
+    broken = Answer(body=b'{"choices": [{"message": {"content": "caf\\u00e9 \\ud83d\\ude00 \\ud83d"}}]}')
+    [[said]], server = ask([broken], Sampling(extra={"note": "na\u00efve"}))
+    assert said.text == "caf\u00e9 \U0001f600 \ufffd"
+    assert server.requests[0].body["note"] == "na\u00efve"
+    assert server.requests[0].headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "reason"),
+    [
+        ("\ud83d", ModelRefusedError, "lone surrogates"),
+        (float("nan"), ConfigError, "must be JSON"),
+        ({1, 2}, ConfigError, "must be JSON"),
+    ],
+)
+def test_what_cannot_be_sent_is_an_error_of_ours_before_it_is_sent(
+    value: Any, kind: type[VouchError], reason: str
+) -> None:
+    with pytest.raises(kind, match=reason):
+        ask([], Sampling(extra={"note": value}))
+
+
 def test_an_answer_without_content_is_an_empty_text_and_a_refusal_is_one_that_ended_otherwise() -> None:
     empty = {"message": {"content": None}, "finish_reason": "length"}
     refusal = {"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"}

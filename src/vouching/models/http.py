@@ -19,7 +19,7 @@ import httpx
 from vouching.errors import ConfigError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.connections import Connections
-from vouching.models.http_body import Endpoint, Format, read_completions, request_body
+from vouching.models.http_body import Endpoint, Format, encode_body, read_completions, request_body
 from vouching.models.http_errors import error_of_status, error_of_transport, read_object
 
 TIMEOUT = 300.0
@@ -59,7 +59,8 @@ class HttpModel:
         self.model = model
         self.endpoint: Endpoint = endpoint
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
-        self._connections = Connections({"authorization": f"Bearer {api_key}"} if api_key else {}, timeout)
+        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        self._connections = Connections({"content-type": "application/json", **headers}, timeout)
         self._many = True
         self._form: Format = _FORMATS[0]
 
@@ -116,10 +117,11 @@ class HttpModel:
                 yield many, form
 
     async def _post(self, body: dict[str, object]) -> list[Completion]:
+        content = encode_body(body)
         started = time.perf_counter()
         try:
             async with self._connections.borrow() as client:
-                response = await client.post(self._url, json=body)
+                response = await client.post(self._url, content=content)
         except httpx.HTTPError as error:
             raise error_of_transport(error, self.name) from error
         if error := error_of_status(response, self.name):

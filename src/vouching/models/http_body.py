@@ -5,10 +5,12 @@ Fields that say nothing new are left out of a request, since some servers refuse
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from vouching.errors import ModelAnswerError
+from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, Sampling
 from vouching.models.http_errors import EXCERPT
 from vouching.types import Usage
@@ -18,6 +20,7 @@ Endpoint: TypeAlias = Literal["chat", "text"]
 Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 """How a server is told to answer in JSON: by a schema, by the word, or by the prompt alone."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS: dict[Any, FinishReason] = {
     "stop": "stop",
     "eos_token": "stop",
@@ -75,6 +78,24 @@ def request_body(
     return {key: value for key, value in body.items() if value is not None}
 
 
+def encode_body(body: dict[str, Any]) -> bytes:
+    """The bytes of a request.
+
+    Raises:
+        ModelRefusedError: a lone surrogate, which is no text.
+        ConfigError: something in ``extra`` or ``json_schema`` that is no JSON.
+
+    >>> encode_body({"prompt": "café"}).decode()
+    '{"prompt":"café"}'
+    """
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        raise ModelRefusedError(f"the messages cannot be sent: {error}; take lone surrogates out") from None
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"json_schema and extra must be JSON: {error}") from None
+
+
 def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[Completion]:
     """The completions in an answer, at least one.
 
@@ -110,7 +131,9 @@ def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
         text = ""  # All went into reasoning or into a call of a tool.
     if not isinstance(text, str):
         raise ModelAnswerError(f"{where} answered with a choice that has no text: {str(choice)[:EXCERPT]}")
-    return Completion(text, end, usage, _logprobs(_object(choice.get("logprobs"))))
+    # JSON can hold half a character, where a server cut a text between two tokens.
+    whole = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return Completion(whole, end, usage, _logprobs(_object(choice.get("logprobs"))))
 
 
 def _logprobs(found: dict[str, Any]) -> tuple[float, ...] | None:
