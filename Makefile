@@ -36,6 +36,7 @@ bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_
 	$(BIN)/python benchmarks/speed.py --model embedded
 	$(BIN)/python benchmarks/batch.py
 	$(BIN)/python benchmarks/perturb.py
+	$(BIN)/python benchmarks/rewards.py
 	$(BIN)/python benchmarks/models.py
 	rm -rf bench-out
 	$(BIN)/vouch bench run all --model embedded:rules --out bench-out/embedded-rules --jobs 0

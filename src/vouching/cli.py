@@ -15,7 +15,18 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from vouching.commands import annotate, bench, calibrate, check, data, diagnose_verifier, schema, train
+from vouching.commands import (
+    annotate,
+    bench,
+    calibrate,
+    check,
+    data,
+    diagnose,
+    diagnose_verifier,
+    reward,
+    schema,
+    train,
+)
 from vouching.commands.streams import Exit, output_failed, write_error
 from vouching.version import __version__
 
@@ -29,12 +40,12 @@ app.add_typer(check.app)
 app.add_typer(schema.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
+app.add_typer(reward.app, name="reward")
+app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
-diagnose = typer.Typer(help="Find out what is wrong, and how much.", no_args_is_help=True)
-diagnose.add_typer(diagnose_verifier.app)
-app.add_typer(diagnose, name="diagnose")
+diagnose.app.add_typer(diagnose_verifier.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -48,7 +48,9 @@ def test_of_two_errors_the_one_with_precedence_is_reported_in_either_order(first
     [
         ("equal", None),
         ("elsewhere", None),
+        ("paraphrased", None),
         ("opposite", "negation_flip"),
+        ("reordered", "temporal_shift"),
         ("negated", "negation_flip"),
         ("replaced", "entity_substitution"),
         ("overstated", "scope_inflation"),

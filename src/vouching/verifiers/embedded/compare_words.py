@@ -19,7 +19,7 @@ from vouching.verifiers.embedded.scene import (
     Outcome,
     Scene,
     occurrences,
-    opposed,
+    opposition,
 )
 
 _HARDLY_ANY, _MANY = 0.2, 0.6
@@ -112,8 +112,9 @@ def _compare_word(scene: Scene, position: int) -> _Found:
         one_sided = bool(scene.claim.negations) != bool(reading.negations)
         if not agreeing and one_sided and scene.topic >= SAME_TOPIC:
             return _Found("negated", sentence, (start, end))
-        if opposed(scene.claim, word.start, reading, start):
-            return _Found("opposite", sentence, (start, end))
+        opposite = opposition(scene.claim, word.start, reading, start)
+        if opposite is not None:
+            return _Found(opposite, sentence, (start, end))
         hedge = _hedge_before(scene, place, reading)
         return _Found("equal", sentence, (start, end)) if hedge is None else _Found("unhedged", sentence, (hedge, end))
     return _missing_word(scene, position, lookup)

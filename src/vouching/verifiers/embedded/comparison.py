@@ -17,7 +17,7 @@ from vouching.verifiers.embedded.compare_names import compare_name
 from vouching.verifiers.embedded.compare_values import compare_date, compare_quantity
 from vouching.verifiers.embedded.compare_words import compare_predicate, compare_qualifier
 from vouching.verifiers.embedded.parts import Part
-from vouching.verifiers.embedded.scene import Comparison, Scene, opposed
+from vouching.verifiers.embedded.scene import Comparison, Outcome, Scene, opposition
 
 
 def compare_parts(scene: Scene) -> Iterator[Comparison]:
@@ -32,15 +32,16 @@ def compare_parts(scene: Scene) -> Iterator[Comparison]:
     ['differs']
     """
     for comparison in _compare(scene):
-        yield replace(comparison, outcome="opposite") if _is_opposed(scene, comparison) else comparison
+        opposite = _opposition(scene, comparison)
+        yield comparison if opposite is None else replace(comparison, outcome=opposite)
 
 
-def _is_opposed(scene: Scene, comparison: Comparison) -> bool:
-    """True where the claim and the source put opposite prepositions before the same value or name."""
+def _opposition(scene: Scene, comparison: Comparison) -> Outcome | None:
+    """What opposite prepositions before the same value or name in claim and source make of it; None without."""
     if comparison.part.kind == "predicate" or comparison.outcome != "equal" or comparison.sentence is None:
-        return False
+        return None
     source = scene.index.read(comparison.sentence)
-    return opposed(scene.claim, comparison.part.value_start, source, comparison.value_start)
+    return opposition(scene.claim, comparison.part.value_start, source, comparison.value_start)
 
 
 def _compare(scene: Scene) -> Iterator[Comparison]:

@@ -46,6 +46,8 @@ def decisive(comparisons: Sequence[Comparison]) -> Iterator[Decisive]:
         kind = _FITTED.get((comparison.part.kind, comparison.outcome))
         if kind is not None:
             yield kind
+        elif comparison.outcome == "reordered":
+            yield "opposite"
         elif comparison.outcome in ("opposite", "negated", "unhedged"):
             yield comparison.outcome
         elif comparison.outcome == "overstated" and _is_intensifier(comparison):

@@ -14,7 +14,7 @@ from vouching.types import ERROR_TYPES, ErrorType, Relation
 from vouching.verifiers.embedded.scene import Comparison
 
 _OF_DIFFERENT: dict[str, ErrorType] = {"quantity": "numerical_exaggeration", "date": "temporal_shift"}
-_DIFFERENT = frozenset({"differs", "opposite", "negated", "replaced"})
+_DIFFERENT = frozenset({"differs", "opposite", "negated", "reordered", "replaced"})
 
 
 def error_of(comparison: Comparison) -> ErrorType | None:
@@ -24,6 +24,8 @@ def error_of(comparison: Comparison) -> ErrorType | None:
             return _OF_DIFFERENT.get(comparison.part.kind, "entity_substitution")
         case "opposite" | "negated":
             return "negation_flip"
+        case "reordered":
+            return "temporal_shift"
         case "replaced":
             return "entity_substitution"
         case "overstated" | "unhedged":
@@ -34,15 +36,9 @@ def error_of(comparison: Comparison) -> ErrorType | None:
             return None
 
 
-def diagnose(comparisons: Sequence[Comparison], soft: SoftReading | None = None) -> ErrorType:
-    """Error type of a Not Attributable claim.
-
-    Where the rules found a difference it is theirs; where they only miss something, or nothing, the encoder is asked.
-    Without it, fabrication if nothing more exact fits.
-    """
+def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
+    """Error type of a Not Attributable claim by the rules alone. Fabrication if nothing more exact fits."""
     found: set[ErrorType] = {error for comparison in comparisons if (error := error_of(comparison))}
-    if soft is not None and found <= {"fabrication"}:
-        return max(soft.error_type, key=lambda kind: soft.error_type[kind])
     return min(found or {"fabrication"}, key=ERROR_TYPES.index)
 
 

@@ -70,6 +70,8 @@ def _argue(
             return "not_supported", f"The claim says {value}, the source says {found}."
         case "opposite":
             return "not_supported", f'"{value}" is the opposite of "{found}".'
+        case "reordered":
+            return "not_supported", f'The claim and the source have "{value}" and "{found}" in opposite order of time.'
         case "negated":
             return (
                 "not_supported",

@@ -66,12 +66,13 @@ def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]
             count = sum(c.part.kind == kind and c.outcome == outcome for c in comparisons)
             features[f"{kind}_{outcome}"] = math.log1p(count)
     for outcome in ("opposite", "negated", "overstated", "unhedged"):
-        features[outcome] = math.log1p(sum(c.outcome == outcome for c in comparisons))
+        features[outcome] = math.log1p(sum(_PLAIN_OUTCOME.get(c.outcome, c.outcome) == outcome for c in comparisons))
     return features
 
 
 _WEAKEST = frozenset({"coverage", "home_coverage", "resolved"})
 _CREDIT = {"equal": 1.0, "elsewhere": 0.5, "unhedged": 0.5}
+_PLAIN_OUTCOME = {"reordered": "opposite"}
 _KINDS = ("quantity", "date", "entity", "predicate")
 
 

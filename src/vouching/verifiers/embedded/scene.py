@@ -15,19 +15,19 @@ from vouching.verifiers.embedded.parts import Part, split_claim
 from vouching.verifiers.embedded.reading import Reading
 
 Outcome = Literal[
-    "equal", "elsewhere", "paraphrased", "differs", "opposite", "negated", "replaced", "overstated", "unhedged",
-    "absent",
+    "equal", "elsewhere", "paraphrased", "differs", "opposite", "reordered", "negated", "replaced", "overstated",
+    "unhedged", "absent",
 ]  # fmt: skip
 """equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. paraphrased:
 the encoder finds that the source says it in other words. differs: another value or name stands in its place. opposite:
-an antonym does. negated: the same words with the opposite polarity. replaced: another word fills the same slot.
-overstated: the source has a weaker qualifier, or none. unhedged: the source hedges what the claim asserts. absent:
-nothing corresponds."""
+an antonym does. reordered: "before" stands where the claim has "after", or the other way round. negated: the same words
+with the opposite polarity. replaced: another word fills the same slot. overstated: the source has a weaker qualifier,
+or none. unhedged: the source hedges what the claim asserts. absent: nothing corresponds."""
 
 _STATUS: dict[Outcome, Status] = {
     "equal": "match", "elsewhere": "match", "paraphrased": "match", "differs": "mismatch", "opposite": "mismatch",
-    "negated": "mismatch", "replaced": "mismatch", "overstated": "not_found", "unhedged": "mismatch",
-    "absent": "not_found",
+    "reordered": "mismatch", "negated": "mismatch", "replaced": "mismatch", "overstated": "not_found",
+    "unhedged": "mismatch", "absent": "not_found",
 }  # fmt: skip
 
 SAME_TOPIC = 0.5
@@ -132,10 +132,15 @@ _OPPOSED = frozenset(
 _SKIPPED = frozenset("the a an his her its their our my your this that these those".split())
 
 
-def opposed(claim: Reading, here: int, source: Reading, there: int) -> bool:
-    """Whether opposite prepositions ("before", "after") stand at ``here`` in the claim and ``there`` in the source."""
+def opposition(claim: Reading, here: int, source: Reading, there: int) -> Literal["opposite", "reordered"] | None:
+    """What the prepositions at ``here`` in the claim and ``there`` in the source make of the same word, if anything.
+
+    "Before" and "after" turn an order of time round; other pairs say the opposite.
+    """
     ours, theirs = (_lower(word_before(*place, _SKIPPED)) for place in ((claim, here), (source, there)))
-    return (ours, theirs) in _OPPOSED or (theirs, ours) in _OPPOSED
+    if (ours, theirs) not in _OPPOSED and (theirs, ours) not in _OPPOSED:
+        return None
+    return "reordered" if {ours, theirs} == {"before", "after"} else "opposite"
 
 
 def word_before(reading: Reading, offset: int, skipped: Collection[str]) -> Word | None:

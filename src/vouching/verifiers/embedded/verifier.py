@@ -27,6 +27,7 @@ from vouching.verifiers.embedded.features import Segment, compare_claim, measure
 from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
+from vouching.verifiers.embedded.soft_diagnosis import diagnose_softly
 from vouching.verifiers.embedded.soft_reading import SoftReader, combined_features, with_counterparts
 from vouching.verifiers.embedded.warnings import claim_warnings, conflict_warnings, reading_warnings, source_warnings
 from vouching.version import __version__
@@ -108,7 +109,7 @@ class EmbeddedVerifier:
         chain = [step for segment in read.segments for step in explain(segment, index)]
         error = fix = revised = None
         if not attributable:
-            error = diagnose(comparisons, read.soft)
+            error = diagnose(comparisons) if read.soft is None else diagnose_softly(read.segments, read.soft)
             fix, revised = self._correct(claim.text, read.segments, index)
             if all(error_of(c) is None for c in comparisons):
                 chain.append(_parts_without_whole(claim))

@@ -1,0 +1,72 @@
+"""Rewards for TRL's trainers (``GRPOTrainer``, ``RLOOTrainer``): columns of the data set in, one number per reply out.
+
+    from vouching.integrations.trl import trl_reward
+    from vouching.rewards.structured import structured_reward
+    trainer = GRPOTrainer(..., reward_funcs=[trl_reward(structured_reward, variant="grounded")])
+
+The data set has a column for each field that the scoring function takes; here ``gold``, ``claim`` and ``source``. Where
+the judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Tried with TRL
+1.16. Left out: scores that depend on other replies of the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+from vouching.errors import InputError
+from vouching.integrations.scoring import RowScore, Score
+from vouching.types import Reward
+
+TrlReward: TypeAlias = Callable[..., list[float | None]]
+"""What ``reward_funcs`` takes."""
+
+
+def trl_reward(score: Score, **settings: Any) -> TrlReward:
+    """A function for ``reward_funcs`` that scores each reply by ``score``.
+
+    With TRL's ``log_metric`` the mean of every part is logged as ``NAME/PART``, and the share of replies whose judge
+    failed as ``NAME/unverified``, where NAME is the scoring function's.
+
+    Args:
+        score: takes the reply and columns of the data set by name.
+        settings: arguments of ``score`` that are the same for all rows.
+
+    Raises:
+        ConfigError: a setting that ``score`` does not take; from the function made, a column that it needs and the data
+            set lacks.
+
+    >>> from vouching.rewards.structured import structured_reward
+    >>> reward = trl_reward(structured_reward)
+    >>> reward(prompts=["..."] * 2, completions=['{"label": "yes"}', "yes"], gold=["Attributable"] * 2)
+    [0.395, 0.0]
+    """
+    row_score = RowScore(score, settings)
+    name = row_score.name
+
+    def reward(
+        *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any
+    ) -> list[float | None]:
+        # Beside the columns TRL passes things of its own, such as the trainer's state.
+        rows = [{key: columns[key][at] for key in row_score.fields if key in columns} for at in range(len(completions))]
+        outcomes = [row_score(_text(completion), row) for completion, row in zip(completions, rows, strict=True)]
+        scored = [outcome for outcome in outcomes if isinstance(outcome, Reward)]
+        if log_metric is not None:
+            log_metric(f"{name}/unverified", 1 - len(scored) / len(outcomes))
+            for part in scored[0].parts if scored else ():
+                log_metric(f"{name}/{part}", sum(one.parts[part] for one in scored) / len(scored))
+        return [outcome.total if isinstance(outcome, Reward) else None for outcome in outcomes]
+
+    reward.__name__ = name
+    return reward
+
+
+def _text(completion: Any) -> str:
+    """The reply of a completion: itself, or the content of its last message."""
+    content: Any = completion if isinstance(completion, str) else completion[-1]["content"] if completion else None
+    if isinstance(content, list):  # of several kinds of content only the text was written by the policy
+        parts = cast("list[dict[str, Any]]", content)
+        return "".join(part.get("text", "") for part in parts)
+    if not isinstance(content, str):
+        raise InputError(f"a completion is {completion!r:.80}, wanted text, or messages that end in one")
+    return content

@@ -1,0 +1,121 @@
+"""The adapter for TRL, inside a real ``GRPOTrainer`` with a policy of some thousand parameters."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rewards.replies import CLAIM, SOURCE, reply, supported
+from vouching.errors import ConfigError, InputError
+from vouching.integrations.trl import trl_reward
+from vouching.rewards.structured import PARTS, structured_reward
+from vouching.types import Claim, Reward, Unverified
+
+
+def test_columns_become_arguments_and_parts_become_metrics() -> None:
+    logged: dict[str, float] = {}
+    reward = trl_reward(structured_reward, variant="grounded")
+    totals = reward(
+        prompts=["..."] * 2,
+        completions=[reply(), [{"role": "assistant", "content": supported()}]],
+        completion_ids=[[1], [2]],
+        gold=["Not Attributable"] * 2,
+        claim=[CLAIM] * 2,
+        source=[SOURCE] * 2,
+        trainer_state=object(),
+        log_metric=logged.__setitem__,
+    )
+    # Perfect: 1 + .15 * .8; perfect but for the label: .70 - .10 * .8
+    assert totals == [1.12, 0.62]
+    assert logged == {
+        "structured_reward/unverified": 0.0, "structured_reward/format": 1.0, "structured_reward/alignment": 1.0,
+        "structured_reward/chain": 1.0, "structured_reward/label": 0.5, "structured_reward/diagnosis": 0.5,
+        "structured_reward/calibration": pytest.approx((0.12 - 0.08) / 2),
+    }  # fmt: skip
+
+
+def judged(response: str, number: int) -> Reward | Unverified:
+    """Stands for a judge that is out of order for every odd row."""
+    if number % 2:
+        return Unverified(Claim(response), "backend", "The endpoint gave no answer.")
+    return Reward(1.0 + number, {"number": float(number)})
+
+
+def test_where_the_judge_failed_there_is_no_reward_and_no_part() -> None:
+    logged: dict[str, float] = {}
+    totals = trl_reward(judged)(completions=["a"] * 3, number=[0, 1, 2], log_metric=logged.__setitem__)
+    assert totals == [1.0, None, 3.0]
+    assert logged == {"judged/unverified": pytest.approx(1 / 3), "judged/number": 1.0}
+    assert trl_reward(judged)(completions=["a"], number=[1]) == [None]
+
+
+def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
+    with pytest.raises(ConfigError, match="needs 'gold' of each row"):
+        trl_reward(structured_reward)(completions=["{}"], label=["Attributable"])
+    with pytest.raises(ConfigError, match="takes no 'varient'"):
+        trl_reward(structured_reward, varient="paper")
+    with pytest.raises(InputError, match="wanted text, or messages"):
+        trl_reward(structured_reward)(completions=[[]], gold=["Attributable"])
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    """A Qwen2 with random weights and a tokenizer that was trained on two sentences."""
+    pytest.importorskip("trl", reason="needs the extra train")
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+    trained = ByteLevelBPETokenizer()
+    trained.train_from_iterator([CLAIM, SOURCE], vocab_size=300, special_tokens=["<eos>", "<pad>"], show_progress=False)
+    folder = tmp_path_factory.mktemp("tokenizer")
+    trained.save(str(folder / "tokenizer.json"))
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), eos_token="<eos>", pad_token="<pad>"
+    )
+    config = Qwen2Config(
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=64, eos_token_id=0, pad_token_id=1, bos_token_id=0,
+    )  # fmt: skip
+    return Qwen2ForCausalLM(config), tokenizer
+
+
+def one_step(policy: tuple[Any, Any], reward: Any, folder: Path, **columns: Any) -> Any:
+    """Train for one step on two prompts with two replies each; the trainer, and what it logged last."""
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    model, tokenizer = policy
+    rows = [{"prompt": CLAIM, **{name: values[at] for name, values in columns.items()}} for at in range(2)]
+    config = GRPOConfig(
+        output_dir=str(folder), max_steps=1, per_device_train_batch_size=4, num_generations=2, max_completion_length=4,
+        logging_steps=1, report_to="none", use_cpu=True, bf16=False, save_strategy="no", beta=0.0,
+    )  # fmt: skip
+    trainer = GRPOTrainer(
+        model=model, reward_funcs=[reward], args=config, train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+    )  # fmt: skip
+    trainer.train()
+    return trainer
+
+
+def test_a_real_trainer_logs_every_part(policy: tuple[Any, Any], tmp_path: Path) -> None:
+    trainer = one_step(policy, trl_reward(structured_reward), tmp_path, gold=["Attributable", "Not Attributable"])
+    logged = trainer.state.log_history[0]
+    # A policy of random weights writes no JSON.
+    assert logged["rewards/structured_reward/mean"] == 0.0
+    assert {name: logged[f"structured_reward/{name}"] for name in PARTS} == dict.fromkeys(PARTS, 0.0)
+    assert logged["structured_reward/unverified"] == 0.0
+
+
+def test_a_real_trainer_leaves_out_replies_whose_judge_failed(policy: tuple[Any, Any], tmp_path: Path) -> None:
+    trainer = one_step(policy, trl_reward(judged), tmp_path, number=[1, 2])
+    logged = trainer.state.log_history[0]
+    assert logged["judged/unverified"] == 0.5
+    # The mean of what was judged, 3, and not of that and 0.
+    assert logged["reward"] == 3.0
+    rewards = trainer._logs["rewards"]["judged"]
+    assert sorted(map(math.isnan, rewards)) == [False, False, True, True]
+    assert all(math.isfinite(advantage) for advantage in trainer._logs["advantages"])
