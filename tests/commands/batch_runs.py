@@ -1,8 +1,9 @@
-"""How the tests of ``vouch check --input`` run it, and on what."""
+"""How the tests of ``vouch check --input`` run it, and on what: rows are judged by the rules, as that is quick."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typer.testing import CliRunner, Result
 from vouching.cli import app
 from vouching.commands.streams import Exit
 
+MODEL = {"VOUCH_MODEL": "embedded:rules"}
 PROGRAM = [sys.executable, "-m", "vouching.cli", "check"]
 SOURCE = "The bridge opened in 1973. It has two towers."
 ROWS: list[dict[str, Any]] = [
@@ -30,7 +32,8 @@ WITH_WORKERS = """
 import sys
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.check_rows import check_rows
-sys.exit(check_rows(CheckOptions(input=sys.argv[1], output=sys.argv[2], resume=True, jobs=2), patience=0.0))
+options = CheckOptions(input=sys.argv[1], output=sys.argv[2], resume=True, jobs=2, model="embedded:rules")
+sys.exit(check_rows(options, patience=0.0))
 """
 """Code for the command with two worker processes from the first row on, which it starts only in long runs."""
 
@@ -60,7 +63,7 @@ def expected(many: Path) -> str:
 
 def vouch(*arguments: str | Path, stdin: str | bytes = "") -> Result:
     """Run ``vouch check`` in this process."""
-    return CliRunner(env={"VOUCH_MODEL": ""}).invoke(app, ["check", *map(str, arguments)], input=stdin)
+    return CliRunner(env=MODEL).invoke(app, ["check", *map(str, arguments)], input=stdin)
 
 
 def started(*arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
@@ -77,7 +80,9 @@ def resumed(rows: Path, output: Path, jobs: int) -> subprocess.Popen[str]:
 
 def _started(command: list[str], **options: Any) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, **options)
+    return subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env={**os.environ, **MODEL}, **options
+    )
 
 
 def ended(*arguments: str | Path, **options: Any) -> tuple[int, str]:
