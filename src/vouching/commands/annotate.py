@@ -115,7 +115,7 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input, ("claim",)))
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
-        summary = _run(reader, journal, Waiting(lambda: _Annotate(teacher, options.prompts is not None), model.aclose))
+        summary = _run(reader, journal, Waiting(lambda: _Annotate(teacher), model.aclose))
     _split(journal_path, options)
     for line in _told(summary, options):
         write_error(line)
@@ -127,7 +127,6 @@ class _Annotate:
     """The work on a row: a line of the journal."""
 
     teacher: Teacher
-    prompts: bool
 
     async def __call__(self, row: Row) -> str:
         from vouching.commands.labelled import labelled_row
@@ -138,7 +137,6 @@ class _Annotate:
         except InputError as error:
             return json.dumps({"id": row.name, "problem": f"{row.place}: {error}"}, ensure_ascii=False)
         made = await self.teacher.annotate(found.claim, found.sources, found.gold)
-        asked = lesson_prompt(found.claim, found.sources) if made.record or self.prompts else None
         line = {
             "id": row.name,
             "claim": found.claim.text,
@@ -150,7 +148,7 @@ class _Annotate:
             "format_ok": made.format_ok,
             "gold_ok": made.gold_ok,
             "faults": made.faults,
-            "prompt": asked,
+            "prompt": lesson_prompt(found.claim, found.sources),
             "completion": lesson(made.record) if made.record else None,
         }
         return json.dumps(line, ensure_ascii=False)
