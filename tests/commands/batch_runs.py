@@ -26,7 +26,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": "7", "response": "Sure! The bridge opened in 1937.", "question": "When?", "source": SOURCE},
     {"claim": 'It has "two towers",\nand more.', "source": SOURCE},
 ]
-MANY = 400
+MANY = 1200
 """Rows of the long runs."""
 WITH_WORKERS = """
 import sys
