@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -82,7 +83,7 @@ class Cached(Wrapper):
     def _open(self) -> sqlite3.Connection:
         try:
             file = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-            file.execute("PRAGMA journal_mode = WAL")  # readers and the one writer do not wait for each other
+            _use_write_ahead_log(file)
             file.execute("PRAGMA synchronous = NORMAL")
             file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, completions TEXT NOT NULL)")
             file.execute("SELECT key, completions FROM answers LIMIT 1")
@@ -98,3 +99,16 @@ class Cached(Wrapper):
 
     def _keep(self, key: str, completions: str) -> None:
         self._file.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, completions))
+
+
+def _use_write_ahead_log(file: sqlite3.Connection) -> None:
+    """Readers and the one writer need not wait for each other then. SQLite's own patience does not cover this step."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            file.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
