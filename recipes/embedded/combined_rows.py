@@ -17,12 +17,11 @@ from pathlib import Path
 from fit_rules import Fit, HeldOut
 from training_rows import Row, Table, load
 
-from vouching.bench.catalog import data_folder
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, features_of
 from vouching.encoder.weights import MANIFEST
+from vouching.train.encoder import split_units
 from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_rows import hold_out, read_sets
 from vouching.types import Source
 from vouching.verifiers.embedded.evidence import index_sources
 from vouching.verifiers.embedded.features import compare_claim
@@ -65,10 +64,7 @@ def read_material(exports: Sequence[Path], jobs: int, parts: Sequence[str]) -> M
 def rows_held_out(export: Path) -> set[Text]:
     """Claim and source of the rows that the run of an export held out."""
     settings = json.loads((export / MANIFEST).read_text(encoding="utf-8"))["trained"]["settings"]
-    config = EncoderConfig(**settings)
-    root = data_folder() / "attribution"
-    sets = read_sets([root / part for part in config.train], config.shares, config.most_rows, config.seed, config.rows)
-    _, held = hold_out(sets, config.validation_rows, config.seed, config.validation_share)
+    _, _, held = split_units(EncoderConfig(**settings))
     return {(row.claim, row.source) for unit in held for row in unit}
 
 

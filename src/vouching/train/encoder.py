@@ -146,16 +146,26 @@ def train_encoder(
     return scores
 
 
-def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
-    """Read the sets, hold groups out, and encode everything."""
+def split_units(config: EncoderConfig) -> tuple[dict[str, int], list[Unit], list[Unit]]:
+    """The units of each set, counted, and all of them split into those to train on and those held out.
+
+    The split depends on every file that the settings name, pairs included: the same settings give the same split.
+    """
     root = data_folder() / "attribution"
     sets = read_sets([root / part for part in config.train], config.shares, config.most_rows, config.seed, config.rows)
     for name in config.pairs:
         place = f"pairs/{Path(name).name.partition('.')[0]}"
         sets[place] = read_set(Path(name), place, config.most_rows, config.seed)
     sets = without_shared(sets, read_sets([root / part for part in config.apart], {}, config.most_rows, config.seed))
-    dev = read_sets([root / part for part in config.dev], {}, config.validation_rows, config.seed)
     train, held = hold_out(sets, config.validation_rows, config.seed, config.validation_share)
+    return {place: len(units) for place, units in sets.items()}, train, held
+
+
+def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
+    """Read the sets, hold groups out, and encode everything."""
+    counts, train, held = split_units(config)
+    root = data_folder() / "attribution"
+    dev = read_sets([root / part for part in config.dev], {}, config.validation_rows, config.seed)
     held += [unit for units in dev.values() for unit in units]
     if not train or not held:
         raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: give more rows")
@@ -166,7 +176,7 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
 
     return Material(
         encoded(train, row_weights(train, config.shares)), encoded(held, [1.0] * len(held)),
-        [unit[0].place for unit in held], tokenizer.pad, {place: len(units) for place, units in sets.items()},
+        [unit[0].place for unit in held], tokenizer.pad, counts,
     )  # fmt: skip
 
 
