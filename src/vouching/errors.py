@@ -68,6 +68,10 @@ class ModelDeadlineError(ModelError):
     can_retry = True
 
 
+class SearchError(BackendError):
+    """A search engine gave no usable answer: it is down, busy, or what it said cannot be read. Others go on."""
+
+
 class PromptError(ConfigError):
     """A prompt template and the values for it do not fit."""
 

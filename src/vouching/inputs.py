@@ -81,7 +81,8 @@ def _as_source(item: object, number: int) -> Source:
         check_text(item.url, f"the url of {name}")
         return item
     if isinstance(item, Passage):
-        return _as_source(Source(item.span.text, id=item.span.source_id or f"source-{number}"), number)
+        name_of = item.span.source_id or f"source-{number}"
+        return _as_source(Source(item.span.text, id=name_of, title=item.title, url=item.url), number)
     if isinstance(item, str):
         return Source(check_text(item, name), id=f"source-{number}")
     if isinstance(item, Mapping):

@@ -78,6 +78,12 @@ class Passage:
     """The piece, with its offsets in the source it names."""
     score: float
     """Relevance as the search scored it; higher is better, the scale is the search's own."""
+    title: str = ""
+    """Title of the document it lies in, if it has one."""
+    url: str = ""
+    """Where the document is: a URL, or the path of a file."""
+    origin: str = ""
+    """Who found it, e.g. "index:wiki" or "web:searxng"; several are joined by "+"."""
 
 
 @dataclass(frozen=True, slots=True)

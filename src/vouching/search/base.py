@@ -1,0 +1,69 @@
+"""The seam to anything that can be searched, and the asking of several at once.
+
+An engine implements one async method. A failing engine leaves the others working: what went wrong stands in the
+result, never in place of it. Left out: weights of engines; ranks alone are fused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from vouching.errors import ConfigError, SearchError
+from vouching.search.fuse import fuse
+from vouching.types import Asked, EngineKind, Passage, SearchResult
+
+
+class SearchEngine(Protocol):
+    """Something that can be searched."""
+
+    @property
+    def name(self) -> str:
+        """What a passage's ``origin`` says, e.g. "index:wiki" or "web:searxng"."""
+        ...
+
+    @property
+    def kind(self) -> EngineKind:
+        """Whether it looks in documents of one's own or on the web."""
+        ...
+
+    async def search(self, query: str, most: int) -> list[Passage]:
+        """At most ``most`` passages, best first; none is an answer too.
+
+        Raises:
+            SearchError: it is down, busy or answers with something unreadable.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of files and connections; closing twice is fine."""
+        ...
+
+
+async def search_engines(engines: Sequence[SearchEngine], query: str, most: int = 5) -> SearchResult:
+    """Ask every engine at once and fuse what they return by reciprocal ranks.
+
+    Args:
+        engines: whom to ask, at least one.
+        query: what to ask for.
+        most: how many passages to take from each engine, and how many to keep.
+
+    Returns:
+        The passages, best first, and each engine with what it found or why it failed.
+
+    Raises:
+        ConfigError: no engine was given.
+    """
+    if not engines:
+        raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
+    answers = await asyncio.gather(*(_ask(engine, query, most) for engine in engines))
+    return SearchResult(query, tuple(fuse([found for found, _ in answers], most)), tuple(asked for _, asked in answers))
+
+
+async def _ask(engine: SearchEngine, query: str, most: int) -> tuple[list[Passage], Asked]:
+    try:
+        found = await engine.search(query, most)
+    except SearchError as error:
+        return [], Asked(engine.name, 0, str(error))
+    return found, Asked(engine.name, len(found))
