@@ -152,3 +152,20 @@ def test_sources_of_more_than_a_million_characters_are_left_to_the_rules_with_a_
     assert verdict.score == by_rules.score
     assert [w.kind for w in verdict.warnings] == ["unread"]
     assert by_rules.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "word"),
+    [
+        ("The shop opens at 10.", "Opening hours: 10:00 to 17:00.", "shop"),  # nearest: 17
+        ("The accounts were audited.", "Membership numbers were audited.", "accounts"),  # nearest, but far
+    ],
+)
+def test_a_number_or_a_distant_word_is_not_shown_as_what_another_word_means(claim: str, source: str, word: str) -> None:
+    shown = [alignment for alignment in judge(claim, source).evidence_alignment if alignment.claim_span.text == word]
+    assert [alignment.source_span for alignment in shown] == [None]
+
+
+def test_a_word_that_means_the_same_is_shown_beside_the_word_it_stands_for() -> None:
+    shown = judge("The man is asleep.", "A guy naps on the couch.").evidence_alignment
+    assert ["naps"] == [a.source_span.text for a in shown if a.source_span and a.claim_span.text == "asleep"]

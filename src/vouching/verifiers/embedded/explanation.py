@@ -65,7 +65,7 @@ def _argue(
                 f'"{claimed}" occurs, but not where the source speaks of the rest of the claim.',
             )
         case "paraphrased":
-            return "supported", f'"{claimed}" is put as "{evidence}" in the source.'
+            return "supported", f'"{claimed}" is not in the source; closest in meaning is "{evidence}".'
         case "differs":
             return "not_supported", f"The claim says {value}, the source says {found}."
         case "opposite":

@@ -17,6 +17,7 @@ from vouching.errors import WeightsError
 from vouching.types import Source, Span
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.features import Segment
+from vouching.verifiers.embedded.reading import Reading
 from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
 from vouching.verifiers.embedded.source_words import reword
@@ -25,6 +26,9 @@ _SUPPORTED = 0.5
 """Mean support of its tokens from which a part counts as said in other words."""
 MOST_CHARACTERS = 1_000_000
 """Of the sources together; cutting more into tokens would take longer than everything else."""
+_ALIKE = 0.45
+"""Similarity from which a word is shown as a counterpart: nearly all synonyms find the word they stand for at this or
+more, and what merely stands near it is mostly below."""
 _LONGEST_COUNTERPART = 80
 """Characters; matches further apart are no phrase, and the best of them alone is shown."""
 
@@ -104,22 +108,36 @@ def with_counterparts(segment: Segment, reading: SoftReading, index: SourceIndex
     )
 
 
-def _counterpart(segment: Segment, comparison: Comparison, reading: SoftReading, index: SourceIndex) -> Comparison:
+def _counterpart(segment: Segment, comparison: Comparison, soft: SoftReading, index: SourceIndex) -> Comparison:
     part = comparison.part
     if comparison.outcome != "absent" or part.kind != "predicate":
         return comparison
     start, end = segment.reading.offset + part.start, segment.reading.offset + part.end
-    matches = [m for m in reading.matches if start <= m.claim_span.start and m.claim_span.end <= end]
+    matches = [m for m in soft.matches if start <= m.claim_span.start and m.claim_span.end <= end]
     if not matches or sum(m.support for m in matches) / len(matches) < _SUPPORTED:
         return comparison
     best = max(matches, key=lambda m: m.similarity)
+    if best.similarity < _ALIKE:
+        return comparison
     source = next((i for i, s in enumerate(index.sources) if s.id == best.source_span.source_id), None)
     sentence = None if source is None else index.at(source, best.source_span.start)
     if sentence is None:
         return comparison
-    first, last = _phrase(best, matches, index.sentences[sentence].start, index.sentences[sentence].end)
-    words = [w for w in index.read(sentence).words if w.start < last and w.end > first]
-    return Comparison(part, "paraphrased", sentence, words[0].start, words[-1].end) if words else comparison
+    stretch = index.sentences[sentence]
+    reading = index.read(sentence)
+    place = reading.word_at(best.source_span.start - stretch.start)
+    if place is None or not _can_stand_for_a_word(reading, place):
+        return comparison
+    first, last = _phrase(best, matches, stretch.start, stretch.end)
+    words = [w for w in reading.words if w.start < last and w.end > first]
+    return Comparison(part, "paraphrased", sentence, words[0].start, words[-1].end)
+
+
+def _can_stand_for_a_word(reading: Reading, place: int) -> bool:
+    """Whether a word of a source may be shown as what another word means: no number, date or name, and no grammar."""
+    word = reading.words[place]
+    taken = [*reading.quantities, *reading.dates, *reading.entities]
+    return word.is_content and not any(span.start < word.end and word.start < span.end for span in taken)
 
 
 def _phrase(best: TokenMatch, matches: Sequence[TokenMatch], start: int, end: int) -> tuple[int, int]:
