@@ -2,8 +2,9 @@
 
     VOUCH_DATA=... python benchmarks/perturb.py [--output benchmarks/results/perturb.json]
 
-Rows: the Attributable ones of attribution/train, in an order drawn by seed. Time is that of one process on one core,
-the collecting of names and facts included. Left out: reading the files.
+Rows: the Attributable ones of attribution/train, in an order drawn by seed; when they are used up, those of an
+entailment set about encyclopedia sentences, until there are 10,000 perturbations. Time is that of one process on one
+core, the collecting of names and facts included. Left out: reading the files.
 """
 
 from __future__ import annotations
@@ -28,14 +29,22 @@ from vouching.types import Example, Source, Verdict
 SEED, WANTED, PER_ROW, CHECKED = 0, 10_000, 8, 100
 LEFT_OUT = ("wice_spans", "med", "breaking_nli", "conjnli")
 """Sets of another kind: spans, and templated or automatically labelled sentences."""
+THEN = "attribution/nli/fever_nli_dev.jsonl.gz"
+"""Where rows come from when those of attribution/train are used up."""
 
 
 def read_rows() -> list[Example]:
     """The rows of every set that is taken, in one order for all runs."""
+    root = Path(os.environ["VOUCH_DATA"])
+    paths = sorted((root / "attribution/train").glob("*.jsonl.gz"))
+    taken = [path for path in paths if path.name.split(".")[0] not in LEFT_OUT]
+    return attributable(taken) + attributable([root / THEN])
+
+
+def attributable(paths: list[Path]) -> list[Example]:
+    """The Attributable rows of some files, shuffled."""
     rows: list[Example] = []
-    for path in sorted((Path(os.environ["VOUCH_DATA"]) / "attribution/train").glob("*.jsonl.gz")):
-        if path.name.split(".")[0] in LEFT_OUT:
-            continue
+    for path in paths:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for row in map(json.loads, lines):
                 if row["label"] == "Attributable":

@@ -7,7 +7,6 @@ encoder more than long sources justify.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +18,7 @@ from training_rows import Row, Table, load
 
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, features_of
-from vouching.encoder.weights import MANIFEST
-from vouching.train.encoder import split_units
-from vouching.train.encoder_config import EncoderConfig
+from vouching.train.encoder import split_of_export
 from vouching.types import Source
 from vouching.verifiers.embedded.evidence import index_sources
 from vouching.verifiers.embedded.features import compare_claim
@@ -62,10 +59,8 @@ def read_material(exports: Sequence[Path], jobs: int, parts: Sequence[str]) -> M
 
 
 def rows_held_out(export: Path) -> set[Text]:
-    """Claim and source of the rows that the run of an export held out."""
-    settings = json.loads((export / MANIFEST).read_text(encoding="utf-8"))["trained"]["settings"]
-    _, _, held = split_units(EncoderConfig(**settings))
-    return {(row.claim, row.source) for unit in held for row in unit}
+    """Claim and source of the rows that the run of an export held out; see ``split_of_export`` for what it refuses."""
+    return {(row.claim, row.source) for unit in split_of_export(export).held for row in unit}
 
 
 def read_unseen(material: Material, export: Path, jobs: int) -> dict[Text, dict[str, float]]:

@@ -24,7 +24,7 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Source
 from vouching.verifiers.embedded.decisive import decisive, is_verbatim
 from vouching.verifiers.embedded.evidence import index_sources
-from vouching.verifiers.embedded.features import compare_claim, measure
+from vouching.verifiers.embedded.features import compare_claim, comparisons_of, measure
 
 ROOT = Path(__file__).parents[2]
 SEED, MOST_ROWS, ROWS_PER_SET = 0, 1500, 600
@@ -123,7 +123,7 @@ def measure_row(claim: str, source: str, label: str, group: int) -> Row | None:
     segments = compare_claim(claim, index)
     if not segments or not index.sentences:
         return None
-    kinds = tuple(dict.fromkeys(decisive([c for segment in segments for c in segment.comparisons])))
+    kinds = tuple(dict.fromkeys(decisive(comparisons_of(segments))))
     return Row(
         measure(segments, index),
         float(label == "Attributable"),

@@ -19,10 +19,11 @@ class ConfigError(VouchError, ValueError):
 
 
 class MissingExtraError(ConfigError, ImportError):
-    """A feature needs an optional dependency that is not installed."""
+    """A feature needs a dependency that is not installed: an optional one, or with no extra one of vouching itself."""
 
     def __init__(self, extra: str, feature: str, module: str) -> None:
-        super().__init__(f"{feature} needs the module {module!r}: install it with  pip install 'vouching[{extra}]'")
+        wanted = f"'vouching[{extra}]'" if extra else module
+        super().__init__(f"{feature} needs the module {module!r}: install it with  pip install {wanted}")
         self.extra = extra
 
 

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.house.source_tree import ROOT
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, Reading, features_of
+from vouching.encoder.weights import find_weights
 from vouching.errors import WeightsError
 from vouching.types import Source
 
@@ -88,6 +90,12 @@ def test_a_claim_that_fits_is_read_to_its_last_character() -> None:
     assert read(claim, "The bridge opened.").claim_read == len(claim)
 
 
+@pytest.mark.parametrize("end", ["\u202c", "\u200b", "\x00", " \n", "\ufeff"])
+def test_a_claim_that_ends_in_what_is_no_token_is_read_to_its_end(end: str) -> None:
+    claim = f"The bridge is old.{end}"
+    assert read(claim, "The bridge opened.").claim_read == len(claim)
+
+
 def test_a_source_of_a_million_tokens_is_read_in_its_best_windows() -> None:
     text = "the old bridge of the city. " * 150_000 + "It opened in 1973."
     reading = read("It opened in 1973.", text)
@@ -131,6 +139,21 @@ def test_a_missing_file_is_named(copy: Path, name: str) -> None:
         load_encoder(copy)
 
 
+def test_what_to_do_about_a_damaged_file_depends_on_whose_it_is(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (copy / "model.onnx").unlink()
+    with pytest.raises(WeightsError, match="export the encoder again"):
+        find_weights(copy)
+    # A package of its own with a damaged encoder in it, in the place of the installed one.
+    package = tmp_path / "package/vouching/encoder"
+    shutil.copytree(ROOT / "src/vouching", package.parent, ignore=shutil.ignore_patterns("model.onnx", "__pycache__"))
+    code = "from vouching.encoder.weights import find_weights; find_weights()"
+    monkeypatch.setenv("PYTHONPATH", str(package.parents[1]))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "model.onnx (No such file or directory): reinstall vouching, or use embedded:rules" in done.stderr
+
+
 def rewrite(copy: Path, **changes: object) -> None:
     record = json.loads((copy / "encoder.json").read_text(encoding="utf-8"))
     (copy / "encoder.json").write_text(json.dumps(record | changes), encoding="utf-8")
@@ -172,4 +195,4 @@ def test_a_missing_package_is_named_with_its_remedy(module: str) -> None:
         f"load_encoder(Path({str(TINY)!r}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f"needs the module {module!r}" in done.stderr
+    assert f"the encoder needs the module {module!r}: install it with  pip install {module}\n" in done.stderr

@@ -160,6 +160,15 @@ def test_a_batch_lays_rows_windows_and_pairs_out() -> None:
     assert np.array_equal(types[2], [0, 0, 0, 0, 1, 1, 1] + [0] * (ids.shape[1] - 7))
 
 
+def test_a_share_or_number_of_rows_for_a_set_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "one.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "1", **record()}) + "\n")
+    assert list(read_sets([tmp_path], {"one": 0.5}, 10, 0, {"one": 3})) == [f"{tmp_path.name}/one"]
+    for shares, rows in (({"on": 0.5}, {}), ({}, {"on": 3})):
+        with pytest.raises(InputError, match="shares or rows name on, which is no set of "):
+            read_sets([tmp_path], shares, 10, 0, rows)
+
+
 @pytest.mark.parametrize("name", ["nli.toml", "attribution.toml", "tiny.toml"])
 def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
     assert read_config(RECIPES / name) != EncoderConfig()
@@ -168,7 +177,9 @@ def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [("lerning_rate=1", "did you mean learning_rate"), ("epochs", "wanted key=value"),
-     ("epochs=0", "epochs must be above 0"), ("dropout=1", "dropout must be"), ("shares.a=-1", "shares must lie"),
+     ("epochs=0", "^epochs must be above 0"), ("seed=-1", "^seed must be at least 0"),
+     ("stop_at=-1", "^stop_at must be at least 0"), ("dropout=1", "dropout must be"),
+     ("shares.a=-1", "shares must lie"),
      ("most_claim_tokens=127", "must fit"), ("device=tpu", "device is 'tpu'"), ("seed.a=1", "seed is")],
 )  # fmt: skip
 def test_a_wrong_setting_is_named(override: str, message: str) -> None:

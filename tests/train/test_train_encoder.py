@@ -19,7 +19,7 @@ from vouching.encoder.encoder import load_encoder
 from vouching.encoder.tokens import PairTokenizer
 from vouching.errors import ConfigError, InputError
 from vouching.metrics import auroc
-from vouching.train.encoder import read_material, train_encoder
+from vouching.train.encoder import read_material, split_of_export, train_encoder
 from vouching.train.encoder_config import EncoderConfig, read_config
 from vouching.train.encoder_model import load_model
 from vouching.train.encoder_scores import answers_of, scores_of
@@ -117,6 +117,27 @@ def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(config: En
     assert all((first[name] == second[name]).all() for name in first)
 
 
+def test_a_run_whose_log_could_not_be_written_goes_on_without_a_gap_in_it(
+    config: EncoderConfig, tmp_path: Path
+) -> None:
+    config = replace(config, most_steps=12)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    train_encoder(config, whole, report=quiet)
+
+    def full(line: str) -> None:
+        """From the evaluation at step 10 on, the log takes nothing more."""
+        if line.startswith("step 10: AUROC"):
+            (cut / "log.jsonl").rename(tmp_path / "log")
+            (cut / "log.jsonl").mkdir()
+
+    with pytest.raises(InputError, match=r"cannot write .*log\.jsonl .*make room and go on with --resume"):
+        train_encoder(config, cut, report=full)
+    (cut / "log.jsonl").rmdir()
+    (tmp_path / "log").rename(cut / "log.jsonl")
+    train_encoder(config, cut, resume=True, report=quiet)
+    assert (cut / "log.jsonl").read_bytes() == (whole / "log.jsonl").read_bytes()
+
+
 def test_the_next_stage_starts_from_the_model_and_heads_of_the_last(config: EncoderConfig, tmp_path: Path) -> None:
     train_encoder(replace(config, most_steps=4), tmp_path / "one", report=quiet)
     trained = load_model(tmp_path / "one/model", seed=0).state_dict()
@@ -134,6 +155,78 @@ def test_a_finished_run_is_only_exported_again(config: EncoderConfig, tmp_path: 
     assert train_encoder(short, tmp_path / "run", resume=True, report=quiet) == scores
     assert (tmp_path / "run/log.jsonl").read_bytes() == log
     assert json.loads((tmp_path / "run/export/encoder.json").read_bytes())["sha256"]["model.onnx"].startswith(digest)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """A file of pairs as ``vouch data perturb`` writes them."""
+    path = tmp_path / "pairs.jsonl"
+    write_pairs(path, 60)
+    return path
+
+
+def write_pairs(path: Path, count: int) -> None:
+    lines = [
+        {"claim": f"Bridge {i} not old.", "source": f"Bridge {i} was built {i} years ago.",
+         "label": "Not Attributable", "original": f"Bridge {i} is old."}
+        for i in range(count)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def test_an_export_says_which_rows_were_held_out_and_notices_other_pairs(
+    config: EncoderConfig, pairs: Path, tmp_path: Path
+) -> None:
+    config = replace(config, pairs=(str(pairs),), most_steps=2)
+    train_encoder(config, tmp_path / "run", report=quiet)
+    export = tmp_path / "run/export"
+    held = split_of_export(export).held
+    tokenizer = PairTokenizer(Path(config.encoder) / "tokenizer.json")
+    assert len(held) == len([p for p in read_material(config, tokenizer).held_places if not p.startswith("dev/")])
+    assert "pairs/pairs" in {unit[0].place for unit in held}
+    for count in (59, 61):  # one pair less, one more: another shuffle, another split
+        write_pairs(pairs, count)
+        with pytest.raises(InputError, match=r"train and held_out are not those .*pairs\.jsonl or the sets"):
+            split_of_export(export)
+    write_pairs(pairs, 60)
+    assert split_of_export(export).held == held
+
+
+def test_an_export_whose_settings_name_other_sets_to_keep_apart_is_noticed(
+    config: EncoderConfig, tmp_path: Path
+) -> None:
+    train_encoder(replace(config, most_steps=2), tmp_path / "run", report=quiet)
+    manifest = tmp_path / "run/export/encoder.json"
+    record = json.loads(manifest.read_text(encoding="utf-8"))
+    # "train" shares every row with what is trained on: nothing is left
+    record["trained"]["settings"]["apart"] = ["train"]
+    manifest.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match="not those that its settings give now"):
+        split_of_export(manifest.parent)
+
+
+def test_a_run_and_an_export_without_a_record_of_the_split_are_older(config: EncoderConfig, tmp_path: Path) -> None:
+    short = replace(config, most_steps=2)
+    train_encoder(short, tmp_path / "run", report=quiet)
+    for name in ("run.json", "export/encoder.json"):
+        path = tmp_path / "run" / name
+        record = json.loads(path.read_text(encoding="utf-8"))
+        del record.get("trained", record)["split"]
+        path.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match=r"older and does not record .* train the encoder again, or export"):
+        split_of_export(tmp_path / "run/export")
+    train_encoder(short, tmp_path / "run", resume=True, report=quiet)
+    digests = split_of_export(tmp_path / "run/export").digests
+    assert json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["split"] == digests
+
+
+def test_a_run_is_not_gone_on_with_over_other_rows(config: EncoderConfig, pairs: Path, tmp_path: Path) -> None:
+    config = replace(config, pairs=(str(pairs),), most_steps=2)
+    train_encoder(config, tmp_path / "run", report=quiet)
+    # As many pairs as before, but other ones: their number tells nothing.
+    pairs.write_text(pairs.read_text(encoding="utf-8").replace("Bridge", "City"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"other split \(held_out, train\)"):
+        train_encoder(config, tmp_path / "run", resume=True, report=quiet)
 
 
 def test_scores_are_those_of_scikit_learn_by_set_and_of_pairs_by_count(config: EncoderConfig) -> None:

@@ -64,7 +64,7 @@ def main() -> None:
         tokenizer = PairTokenizer(bert / "tokenizer.json")
         row = TrainingRow("tests/row", "The bridge is old.", "The bridge was built long ago.", SUPPORTED)
         rows = [encode_row(row, tokenizer, Limits(64, 24, 2))]
-        export_encoder(load_model(bert, 0), config, bert / "tokenizer.json", FIXTURE, {}, rows)
+        export_encoder(load_model(bert, 0), config, bert / "tokenizer.json", FIXTURE, {}, {}, rows)
     manifest = FIXTURE / "encoder.json"
     record = json.loads(manifest.read_text("utf-8"))
     del record["trained"]  # says when and where; a fixture is the same everywhere

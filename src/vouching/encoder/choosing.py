@@ -21,6 +21,8 @@ class Chosen:
 
     claim: Tokens
     """The claim's tokens, cut to the limit."""
+    claim_cut: bool
+    """Whether the claim has more tokens than these."""
     windows: NDArray[np.int32]
     """(K, 2) windows that are read."""
     of: int
@@ -40,4 +42,4 @@ def choose(claim: Tokens, sources: SourceTokens, index: TokenIndex, limits: Limi
     kept = Tokens(claim.ids[:n], claim.starts[:n], claim.ends[:n])
     windows = sources.windows(limits.most_tokens - len(kept) - 3)
     picked = index.preselect(kept.ids, windows, limits.most_windows)
-    return Chosen(kept, windows[picked], len(windows))
+    return Chosen(kept, len(claim) > n, windows[picked], len(windows))

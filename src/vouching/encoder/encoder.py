@@ -61,7 +61,7 @@ class Encoder:
         try:
             self._tokenizer = PairTokenizer(weights.folder / TOKENIZER)
         except ImportError as error:
-            raise MissingExtraError("all", "the encoder", "tokenizers") from error
+            raise MissingExtraError("", "the encoder", "tokenizers") from error
         if self._tokenizer.size != weights.vocabulary:
             raise WeightsError(
                 f"the tokenizer in {weights.folder} has {self._tokenizer.size} tokens, the model knows "
@@ -140,7 +140,7 @@ def _session(path: Path, threads: int) -> Any:
     try:
         onnxruntime: Any = import_module("onnxruntime")
     except ImportError as error:
-        raise MissingExtraError("all", "the encoder", "onnxruntime") from error
+        raise MissingExtraError("", "the encoder", "onnxruntime") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     # Batches differ in shape: kept arenas would only grow.

@@ -120,9 +120,7 @@ def reading_of(
         source_tokens: their tokens.
     """
     tokens = chosen.claim
-    claim_read = len(claim) if not len(tokens) else int(tokens.ends[-1])
-    if not claim[claim_read:].strip():
-        claim_read = len(claim)
+    claim_read = int(tokens.ends[-1]) if chosen.claim_cut else len(claim)
     unread = tuple(_unread(sources, source_tokens, chosen.windows))
     if folded is None:
         nothing: dict[Relation, float] = {"supported": 0.0, "contradicted": 0.0, "not_found": 1.0}

@@ -68,22 +68,22 @@ def find_weights(folder: Path | None = None) -> Weights:
         ...
     vouching.errors.WeightsError: no-such-folder has no encoder.json: give a folder that "vouch train encoder" exported
     """
+    remedy = "export the encoder again, or copy its whole folder again"
     if folder is None:
         folder = Path(str(files("vouching.encoder").joinpath("weights")))
+        remedy = "reinstall vouching, or use embedded:rules"
         if not (folder / MANIFEST).is_file():
-            raise WeightsError(
-                f"the shipped encoder is missing, {folder} has no {MANIFEST}: reinstall vouching, or use embedded:rules"
-            )
+            raise WeightsError(f"the shipped encoder is missing, {folder} has no {MANIFEST}: {remedy}")
     try:
-        record = json.loads((folder / MANIFEST).read_bytes())
+        return _checked(folder, json.loads((folder / MANIFEST).read_bytes()), remedy)
     except FileNotFoundError:
         raise WeightsError(f'{folder} has no {MANIFEST}: give a folder that "vouch train encoder" exported') from None
     except (OSError, ValueError) as error:
-        raise WeightsError(f"cannot read {folder / MANIFEST} ({error}): export the encoder again") from error
-    try:
-        return _checked(folder, record)
+        if isinstance(error, WeightsError):
+            raise
+        raise WeightsError(f"cannot read {folder / MANIFEST} ({error}): {remedy}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise WeightsError(f"{folder / MANIFEST} is not complete ({error!r}): export the encoder again") from error
+        raise WeightsError(f"{folder / MANIFEST} is not complete ({error!r}): {remedy}") from error
 
 
 def sha256_of(path: Path) -> str:
@@ -92,7 +92,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _checked(folder: Path, record: Mapping[str, Any]) -> Weights:
+def _checked(folder: Path, record: Mapping[str, Any], remedy: str) -> Weights:
     if record["format"] != WEIGHTS_FORMAT:
         raise WeightsError(
             f"{folder / MANIFEST} has format {record['format']}, wanted {WEIGHTS_FORMAT}: export the encoder with "
@@ -103,11 +103,11 @@ def _checked(folder: Path, record: Mapping[str, Any]) -> Weights:
         try:
             found = sha256_of(folder / name)
         except OSError as error:
-            raise WeightsError(f"cannot read {folder / name} ({error.strerror}): export the encoder again") from None
+            raise WeightsError(f"cannot read {folder / name} ({error.strerror}): {remedy}") from None
         if found != wanted:
             raise WeightsError(
                 f"{folder / name} has SHA-256 {found[:12]}..., its manifest says {wanted[:12]}...: the file was "
-                "altered or copied badly; copy the whole folder again"
+                f"altered or copied badly; {remedy}"
             )
     limits = Limits(*(int(record["limits"][name]) for name in ("most_tokens", "most_claim_tokens", "most_windows")))
     return Weights(folder, limits, int(record["vocabulary"]), record["sha256"][MODEL][:12])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from vouching.perturb.verbs import Verb, verb_forms, verb_in
-from vouching.text.words import Word, find_words
+from vouching.text.words import Word
 
 AUXILIARIES = frozenset(
     str.split("is are was were has have had can could will would may might must should did does do")
@@ -72,17 +72,17 @@ class MainVerb(NamedTuple):
     """The next word in lower case; "" at the end."""
 
 
-def find_main_verb(text: str, start: int, end: int) -> MainVerb | None:
-    """The main verb of the sentence ``text[start:end]``; None where it is not sure.
+def find_main_verb(text: str, words: Sequence[Word]) -> MainVerb | None:
+    """The main verb of the sentence of ``text`` that has these words; None where it is not sure.
 
+    >>> from vouching.text.words import find_words
     >>> sentence = "In 2018, the British company sold its last plant."
-    >>> verb = find_main_verb(sentence, 0, len(sentence))
+    >>> verb = find_main_verb(sentence, find_words(sentence))
     >>> sentence[verb.start : verb.end], sentence[verb.subject_start : verb.subject_end], verb.kind
     ('sold', 'the British company', 'past')
-    >>> find_main_verb("The man who left sold it.", 0, 25) is None
+    >>> find_main_verb("The man who left sold it.", find_words("The man who left sold it.")) is None
     True
     """
-    words = find_words(text, start, end)
     first = _first_of_subject(text, words)
     if words and (words[first].lower in AUXILIARIES or words[first].lower in _NO_SUBJECT):
         return None

@@ -5,8 +5,10 @@ Left out: languages other than English, whose words the lists do not know; littl
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from vouching.perturb.main_verb import MainVerb, find_main_verb
 from vouching.text.dates import DateMention, find_dates
@@ -80,7 +82,7 @@ class Reading:
     @cached_property
     def main_verb(self) -> MainVerb | None:
         """The finite verb of its first sentence, where there is one that is surely that."""
-        return find_main_verb(self.text, *self.sentences[0]) if self.sentences else None
+        return find_main_verb(self.text, self.between(*self.sentences[0])) if self.sentences else None
 
     @cached_property
     def is_one_sentence(self) -> bool:
@@ -94,7 +96,8 @@ class Reading:
 
     def between(self, start: int, end: int) -> Sequence[Word]:
         """Words that lie within a stretch."""
-        return [word for word in self.words if start <= word.start and word.end <= end]
+        first = bisect_left(self.words, start, key=attrgetter("start"))
+        return self.words[first : bisect_right(self.words, end, lo=first, key=attrgetter("end"))]
 
     def in_name(self, start: int, end: int) -> bool:
         """Whether a stretch touches a name; a lone capital at the start of a sentence makes none."""
@@ -119,7 +122,7 @@ class Scene:
         wanted = {word.stem for word in self.claim.words if word.is_content}
         source = self.source
         shares = [
-            (-len(wanted & {word.stem for word in find_words(source.text, start, end)}), start, end)
+            (-len(wanted & {word.stem for word in source.between(start, end)}), start, end)
             for start, end in source.sentences
         ]
         best = sorted((start, end) for _, start, end in sorted(shares)[:_HOME_SENTENCES])

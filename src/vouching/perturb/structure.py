@@ -19,6 +19,7 @@ from vouching.perturb.scope import is_upward
 from vouching.perturb.verbs import verb_in
 from vouching.text.clauses import split_clauses, subject_of
 from vouching.text.dates import DateMention
+from vouching.text.words import find_words
 
 _TIME_BEFORE = re.compile(r" (in|on|during)(?: the)?(?: early| late)?\Z")
 _SUBORDINATE = re.compile(
@@ -167,7 +168,7 @@ def sentence_split(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
             continue
         one, other = clauses
         left, first = sentence[: one.end], sentence[other.start :].split()[0]
-        verb = find_main_verb(sentence, 0, one.end)
+        verb = find_main_verb(sentence, find_words(sentence, 0, one.end))
         own = verb is not None and sentence[verb.subject_start : verb.subject_end] == other.subject
         # "She won and they left and cheered": who cheered is not sure. Two readings of the subject must agree.
         unsure = other.subject and (not own or re.search(r"\b(?:he|she|they|we|who)\b|\bborn\Z", left))

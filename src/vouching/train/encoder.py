@@ -13,24 +13,27 @@ unsupported from marked ones, and to rank a claim above the same claim with an e
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from vouching.bench.catalog import data_folder
 from vouching.encoder.tokens import PairTokenizer
-from vouching.encoder.weights import TOKENIZER, Limits
-from vouching.errors import ConfigError
+from vouching.encoder.weights import MANIFEST, TOKENIZER, Limits
+from vouching.errors import ConfigError, InputError
 from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
 from vouching.train.encoder_config import EncoderConfig
 from vouching.train.encoder_export import export_encoder
 from vouching.train.encoder_loss import losses_of
 from vouching.train.encoder_model import encoder_folder, import_torch, load_model, read_batch, save_model
-from vouching.train.encoder_rows import Unit, hold_out, read_set, read_sets, row_weights, without_shared
+from vouching.train.encoder_rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
 from vouching.train.encoder_scores import answers_of, scores_of
 from vouching.train.run_folder import Progress, open_run
 
@@ -55,8 +58,10 @@ class Material:
     """The set of each unit of ``held``."""
     pad: int
     """Token id of padding."""
-    counts: dict[str, int]
+    counts: Mapping[str, int]
     """Units by set, before the split."""
+    digests: Mapping[str, str]
+    """Of the split, see ``encoder_rows.Split``; the sets of ``dev`` are no part of it."""
 
     @property
     def held_rows(self) -> list[EncodedRow]:
@@ -128,7 +133,7 @@ def train_encoder(
     run = start(config, folder, tokenizer.size)
     material = read_material(config, tokenizer)
     run.steps = len(batches(config, material))
-    open_run(out, config, material.counts, resume)
+    open_run(out, config, material.counts, material.digests, resume)
     state = load_checkpoint(out) if resume else None
     if state:
         run.restore(state)
@@ -141,15 +146,16 @@ def train_encoder(
         say("onnx is not installed: the run will not be exported; install it then, and call again with --resume")
     scores = train(run, material, out, progress) or score(run, material)
     save_model(run.model, folder / TOKENIZER, out / "model")
-    export_encoder(run.model, config, folder / TOKENIZER, out / "export", scores, material.held_rows)
+    export_encoder(run.model, config, folder / TOKENIZER, out / "export", scores, material.digests, material.held_rows)
     say(f"exported to {out / 'export'}")
     return scores
 
 
-def split_units(config: EncoderConfig) -> tuple[dict[str, int], list[Unit], list[Unit]]:
-    """The units of each set, counted, and all of them split into those to train on and those held out.
+def split_units(config: EncoderConfig) -> Split:
+    """The units of the sets, split into those to train on and those held out.
 
-    The split depends on every file that the settings name, pairs included: the same settings give the same split.
+    The split depends on every file that the settings name, pairs included: the same settings give the same split as
+    long as the files say the same.
     """
     root = data_folder() / "attribution"
     sets = read_sets([root / part for part in config.train], config.shares, config.most_rows, config.seed, config.rows)
@@ -158,15 +164,47 @@ def split_units(config: EncoderConfig) -> tuple[dict[str, int], list[Unit], list
         sets[place] = read_set(Path(name), place, config.most_rows, config.seed)
     sets = without_shared(sets, read_sets([root / part for part in config.apart], {}, config.most_rows, config.seed))
     train, held = hold_out(sets, config.validation_rows, config.seed, config.validation_share)
-    return {place: len(units) for place, units in sets.items()}, train, held
+    return Split({place: len(units) for place, units in sets.items()}, train, held)
+
+
+def split_of_export(folder: Path) -> Split:
+    """The split that the run of an export had, made again from its settings and checked against its record.
+
+    Args:
+        folder: the ``export`` folder of a run.
+
+    Raises:
+        InputError: the manifest cannot be read or does not say what was held out, or the files that the settings name
+            now give another split: what seems held out may have been trained on.
+    """
+    manifest = folder / MANIFEST
+    try:
+        trained = json.loads(manifest.read_bytes())["trained"]
+        config = TypeAdapter(EncoderConfig).validate_python(trained["settings"])
+        recorded = trained.get("split")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{manifest} does not say how the encoder was trained ({error!r}): export it again") from None
+    if recorded is None:
+        raise InputError(
+            f"{manifest} is older and does not record which rows the run held out: train the encoder again, or export "
+            "its run again by vouch train encoder --resume"
+        )
+    split = split_units(config)
+    if differing := [side for side, digest in split.digests.items() if recorded.get(side) != digest]:
+        raise InputError(
+            f"the rows that {manifest} records as {' and '.join(differing)} are not those that its settings give now: "
+            f"{', '.join(config.pairs) or 'no file of pairs'} or the sets of VOUCH_DATA have changed since; bring back "
+            "the files of the run, or train again"
+        )
+    return split
 
 
 def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
     """Read the sets, hold groups out, and encode everything."""
-    counts, train, held = split_units(config)
+    split = split_units(config)
     root = data_folder() / "attribution"
     dev = read_sets([root / part for part in config.dev], {}, config.validation_rows, config.seed)
-    held += [unit for units in dev.values() for unit in units]
+    train, held = [*split.train], [*split.held, *(unit for units in dev.values() for unit in units)]
     if not train or not held:
         raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: give more rows")
     limits = Limits(config.most_tokens, config.most_claim_tokens, config.most_windows)
@@ -176,7 +214,7 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
 
     return Material(
         encoded(train, row_weights(train, config.shares)), encoded(held, [1.0] * len(held)),
-        [unit[0].place for unit in held], tokenizer.pad, counts,
+        [unit[0].place for unit in held], tokenizer.pad, split.counts, split.digests,
     )  # fmt: skip
 
 
@@ -248,8 +286,9 @@ def train(run: Run, material: Material, out: Path, progress: Progress) -> dict[s
             scores = score(run, material)
             progress.log_scores(run.step, scores)
         if evaluated or run.step % run.config.checkpoint_every == 0:
-            save_checkpoint(out, run.state())
+            # The log first: lines beyond the checkpoint are dropped on going on, missing ones would stay missing.
             progress.flush()
+            save_checkpoint(out, run.state())
     return scores
 
 

@@ -84,6 +84,9 @@ class EncoderConfig:
         for name in positive:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name in ("most_steps", "stop_at", "seed"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must be at least 0, got {getattr(self, name)}")
         for name in ("dropout", "validation_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
@@ -136,6 +139,8 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> EncoderConfig:
         return TypeAdapter(EncoderConfig).validate_python(record)
     except ValidationError as error:
         first = error.errors()[0]
+        if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
+            raise cause from None
         name = ".".join(str(part) for part in first["loc"])
         raise ConfigError(f"{name} is {first['input']!r}: {first['msg'].lower()}") from None
 

@@ -84,6 +84,7 @@ def export_encoder(
     tokenizer: Path,
     folder: Path,
     scores: Mapping[str, Mapping[str, float]],
+    split: Mapping[str, str],
     rows: Sequence[EncodedRow],
 ) -> None:
     """Write the folder that ``vouching.encoder.load_encoder`` reads; one that is there is replaced when all is well.
@@ -94,6 +95,7 @@ def export_encoder(
         tokenizer: its tokenizer.json.
         folder: where to.
         scores: the last figures, for the card.
+        split: digests of the rows trained on and held out, see ``encoder_rows.Split``.
         rows: held-out rows, at least one, to compare the export with torch on.
 
     Raises:
@@ -119,8 +121,11 @@ def export_encoder(
         "limits": limits,
         "vocabulary": PairTokenizer(tokenizer).size,
         "sha256": {name: sha256_of(fresh / name) for name in (MODEL, TOKENIZER)},
-        "trained": {"settings": asdict(config), **surroundings(), "scores": scores, "agreement": agreement},
-    }
+        "trained": {
+            "settings": asdict(config), "split": dict(split), **surroundings(), "scores": scores,
+            "agreement": agreement,
+        },
+    }  # fmt: skip
     (fresh / MANIFEST).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (fresh / "CARD.md").write_text(_card(record, config, fresh), encoding="utf-8")
     find_weights(fresh)

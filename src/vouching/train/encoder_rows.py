@@ -7,6 +7,8 @@ that are not supported, a corrected claim, the original of a perturbation. Left 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import random
 import re
 from collections import Counter, defaultdict
@@ -73,6 +75,37 @@ Unit: TypeAlias = tuple[TrainingRow, ...]
 """Rows that are read together: one, or a claim and the same claim with an error, in this order."""
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What is trained on and what is held out."""
+
+    counts: Mapping[str, int]
+    """Units by set, before the split."""
+    train: Sequence[Unit]
+    """What is learned from."""
+    held: Sequence[Unit]
+    """Whole groups that are not."""
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of the units of each side, by which a later reader knows that it has the same split."""
+        return {"train": digest_of(self.train), "held_out": digest_of(self.held)}
+
+
+def digest_of(units: Sequence[Unit]) -> str:
+    """SHA-256 of units as a set: what their rows say and where they are from, in whatever order they come.
+
+    >>> one, other = ((TrainingRow("nli/a", claim, "s", SUPPORTED),) for claim in ("c", "d"))
+    >>> digest_of([one, other]) == digest_of([other, one]) != digest_of([one])
+    True
+    """
+    lines = sorted(
+        json.dumps([(row.place, row.claim, row.source, row.relations, row.error_type) for row in unit])
+        for unit in units
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
 def read_sets(
     folders: Sequence[Path], shares: Mapping[str, float], most: int, seed: int, rows: Mapping[str, int] | None = None
 ) -> dict[str, list[Unit]]:
@@ -86,18 +119,23 @@ def read_sets(
         rows: units of single sets, by name, instead of ``most``.
 
     Raises:
-        InputError: a folder has no such file, or a row cannot be used; the message names it.
+        InputError: a folder has no such file, a name in ``shares`` or ``rows`` is of no set, or a row cannot be used;
+            the message names it.
     """
     sets: dict[str, list[Unit]] = {}
+    names = set[str]()
     for folder in folders:
         paths = sorted(folder.glob("*.jsonl.gz"))
         if not paths:
             raise InputError(f"{folder} has no *.jsonl.gz: name folders below VOUCH_DATA/attribution")
         for path in paths:
             name = path.name.removesuffix(".jsonl.gz")
+            names.add(name)
             if shares.get(name, 1.0) > 0:
                 place = f"{folder.name}/{name}"
                 sets[place] = read_set(path, place, (rows or {}).get(name, most), seed)
+    if unknown := sorted({*shares, *(rows or {})} - names):
+        raise InputError(f"shares or rows name {unknown[0]}, which is no set of {', '.join(map(str, folders))}")
     return sets
 
 

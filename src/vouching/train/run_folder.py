@@ -1,8 +1,8 @@
 # pyright: basic
 """The folder of a training run: what was asked for, and the log that grows beside the checkpoint.
 
-Lines of the log are written when a checkpoint is: a killed run goes on without a gap or a doubled line. What happened
-since then is told as progress. Left out: comparing and plotting runs.
+Lines of the log are written just before a checkpoint is: a killed run goes on without a gap or a doubled line. What
+happened since then is told as progress. Left out: comparing and plotting runs.
 """
 
 from __future__ import annotations
@@ -27,20 +27,30 @@ _WHERE = {"device", "threads"}
 _PACKAGES = ("vouching", "torch", "transformers", "tokenizers", "onnx", "onnxruntime", "numpy")
 
 
-def open_run(out: Path, config: EncoderConfig, units: Mapping[str, int], resume: bool) -> None:
+def open_run(
+    out: Path, config: EncoderConfig, units: Mapping[str, int], split: Mapping[str, str], resume: bool
+) -> None:
     """Make the folder of a run, or see that it is the one to go on with.
+
+    Args:
+        out: the folder.
+        config: the settings.
+        units: how many units each set has.
+        split: digests of what is trained on and held out. A run of a version that did not record them gets them now.
+        resume: whether a run that is there is to be gone on with.
 
     Raises:
         InputError: it holds a run and ``resume`` is not wanted, or a run with other settings or data, or something
             else; or it cannot be written.
     """
-    asked = json.loads(json.dumps({"settings": asdict(config), "units": dict(units)}))
+    asked = json.loads(json.dumps({"settings": asdict(config), "units": dict(units), "split": dict(split)}))
     note = out / RUN
     try:
         if note.exists():
             if not resume:
                 raise InputError(f"{out} holds a run: go on with it by --resume, or name another folder")
-            found = json.loads(note.read_text(encoding="utf-8"))
+            kept = json.loads(note.read_text(encoding="utf-8"))
+            found = {"split": asked["split"], **kept}
             for part, wanted in asked.items():
                 keys = {**wanted, **found[part]}.keys() - _WHERE
                 differing = sorted(key for key in keys if wanted.get(key) != found[part].get(key))
@@ -49,12 +59,14 @@ def open_run(out: Path, config: EncoderConfig, units: Mapping[str, int], resume:
                         f"{out} holds a run with other {part} ({', '.join(differing)}): ask for the same, or name "
                         "another folder"
                     )
+            if found != kept:
+                note.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             return
         if out.is_dir() and (others := sorted(out.iterdir())):
             raise InputError(f"{out} is not empty (it holds {others[0].name}): name a new folder for the run")
         out.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps({**asked, **surroundings()}, indent=1) + "\n", encoding="utf-8")
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{out} cannot be used ({error}): name another folder") from error
@@ -123,9 +135,12 @@ class Progress:
         self._since = time.monotonic()
 
     def flush(self) -> None:
-        """Append what was logged to the file."""
-        with self._path.open("a", encoding="utf-8") as log:
-            log.writelines(self._lines)
+        """Append what was logged to the file. Raises InputError if it cannot be written."""
+        try:
+            with self._path.open("a", encoding="utf-8") as log:
+                log.writelines(self._lines)
+        except OSError as error:
+            raise InputError(f"cannot write {self._path} ({error}): make room and go on with --resume") from error
         self._lines.clear()
 
     def _read(self) -> list[str]:

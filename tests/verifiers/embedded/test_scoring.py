@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import shutil
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.errors import WeightsError
-from vouching.verifiers.embedded import scoring
-from vouching.verifiers.embedded.scoring import ScoreModel, Term, load_score_model
+from vouching.verifiers.embedded.scoring import ScoreModel, Term, load_score_model, score_model_of
+from vouching.verifiers.embedded.shipped import shipped_table
 
 MODEL = ScoreModel(
     0.0, (Term("coverage", 2.0, 0.5, 0.25),), 1.0, 0.0, {"negated": 0.3, "date_differs": 0.4}, 0.9, digest=""
@@ -92,35 +93,16 @@ def test_the_shipped_model_has_ceilings_below_one_half_and_names_its_file() -> N
     assert all(term.scale > 0 and math.isfinite(term.weight) for term in model.terms)
 
 
-@pytest.fixture
-def weights_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that is read in place of the shipped one; it does not exist yet."""
-
-    def folder(_package: str) -> Path:
-        return tmp_path
-
-    monkeypatch.setattr(scoring, "files", folder)
-    (tmp_path / "weights").mkdir()
-    return tmp_path / "weights" / "rules.json"
-
-
-def test_a_model_is_read_from_its_file(weights_file: Path) -> None:
-    weights_file.write_text(json.dumps(RECORD))
-    model = load_score_model.__wrapped__()
+def test_a_model_is_read_from_the_contents_of_its_file() -> None:
+    model = score_model_of(json.dumps(RECORD).encode())
     # z = 0.5 + 2 * (0.75 - 0.5) / 0.25 = 2.5; 2 * 2.5 - 1 = 4; 1 / (1 + exp(-4)) = 0.982014
     assert model.probability(COVERED) == pytest.approx(0.982014, abs=1e-6)
     assert model.ceilings == {"negated": 0.3}
 
 
-def test_a_missing_file_says_which_and_what_to_do(weights_file: Path) -> None:
-    with pytest.raises(WeightsError, match=r"rules\.json .*FileNotFoundError.*reinstall"):
-        load_score_model.__wrapped__()
-
-
-def test_a_file_of_another_version_says_which_was_wanted(weights_file: Path) -> None:
-    weights_file.write_text(json.dumps(RECORD | {"format": 2}))
+def test_a_file_of_another_version_says_which_was_wanted() -> None:
     with pytest.raises(WeightsError, match=r"format 2, wanted 1"):
-        load_score_model.__wrapped__()
+        score_model_of(json.dumps(RECORD | {"format": 2}).encode())
 
 
 @pytest.mark.parametrize(
@@ -143,7 +125,30 @@ def test_a_file_of_another_version_says_which_was_wanted(weights_file: Path) -> 
         json.dumps({k: v for k, v in RECORD.items() if k != "verbatim_floor"}).encode(),
     ],
 )
-def test_a_damaged_file_is_an_error_of_the_weights(weights_file: Path, content: bytes) -> None:
-    weights_file.write_bytes(content)
+def test_damaged_contents_are_an_error_of_the_weights(content: bytes) -> None:
     with pytest.raises(WeightsError, match="reinstall"):
-        load_score_model.__wrapped__()
+        score_model_of(content)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the shipped tables with their sums."""
+    shipped = Path(str(files("vouching.verifiers.embedded").joinpath("weights")))
+    return Path(shutil.copytree(shipped, tmp_path / "weights"))
+
+
+@pytest.mark.parametrize("name", ["rules.json", "combined.json", "rarity.txt"])
+def test_a_shipped_table_that_was_altered_or_is_missing_is_refused_by_name(folder: Path, name: str) -> None:
+    assert shipped_table(name, folder) == shipped_table(name)
+    (folder / name).write_bytes(shipped_table(name) + b" ")
+    with pytest.raises(WeightsError, match=rf"{name} has SHA-256 .* altered; reinstall"):
+        shipped_table(name, folder)
+    (folder / name).unlink()
+    with pytest.raises(WeightsError, match=rf"cannot read .*{name}.* reinstall"):
+        shipped_table(name, folder)
+
+
+def test_tables_without_sums_are_refused(folder: Path) -> None:
+    (folder / "SHA256SUMS").unlink()
+    with pytest.raises(WeightsError, match="SHA256SUMS"):
+        shipped_table("rules.json", folder)

@@ -12,6 +12,7 @@ from vouching import Checker, Source, Verdict
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES
 from vouching.errors import WeightsError
+from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.embedded.scoring import load_score_model
 from vouching.verifiers.embedded.soft_reading import SoftReader
 
@@ -125,6 +126,38 @@ def test_another_language_is_warned_about_and_left_to_the_rules() -> None:
     verdict, by_rules = judge(claim, source), judge(claim, source, model="embedded:rules")
     assert verdict.score == by_rules.score
     assert "language" in {warning.kind for warning in verdict.warnings}
+
+
+OTHER_LANGUAGES = (
+    "Most został otwarty w 1973 roku i kosztował pięć milionów dolarów.",
+    "Köprü 1973 yılında açıldı ve beş milyon dolara mal oldu.",
+    "Silta avattiin vuonna 1973 ja se maksoi viisi miljoonaa dollaria.",
+    "Most byl otevřen v roce 1973 a stál pět milionů dolarů.",
+    "Cây cầu được mở cửa vào năm 1973 và tốn năm triệu đô la.",
+    "Jembatan itu dibuka pada tahun 1973 dan menelan biaya lima juta dolar.",
+    "Podul a fost deschis în 1973 și a costat cinci milioane de dolari.",
+    "Broen blev åbnet i 1973 og kostede fem millioner dollars.",
+    "Daraja lilifunguliwa mwaka 1973 na liligharimu dola milioni tano.",
+    "Bron öppnades 1973 och kostade fem miljoner dollar.",
+)
+
+
+@pytest.mark.parametrize("claim", OTHER_LANGUAGES)
+def test_languages_without_known_small_words_are_told_by_words_that_english_hardly_has(claim: str) -> None:
+    assert "language" in {warning.kind for warning in judge(claim, "The bridge opened in 1973.").warnings}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Geranium was awarded three Michelin stars.",
+        "Brazilian jiu-jitsu includes grappling.",
+        "Zlatan Ibrahimović joined Paris Saint-Germain from Milan.",
+        "Managers often gather their information anecdotally or informally.",
+    ],
+)
+def test_rare_words_and_foreign_names_do_not_make_a_claim_foreign(claim: str) -> None:
+    assert looks_english(claim)
 
 
 def test_sentences_that_address_the_verdict_do_not_reach_the_encoder() -> None:

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from threading import Lock
 
 from vouching.encoder.encoder import EncodedSources
@@ -21,6 +20,7 @@ from vouching.text.sentences import sentence_spans
 from vouching.text.words import FUNCTION_WORDS, lower_words, stem, synonym_groups
 from vouching.types import Source, Span
 from vouching.verifiers.embedded.reading import Reading, read
+from vouching.verifiers.embedded.shipped import shipped_table
 
 SYNONYM_WEIGHT = 0.8
 """What a word counts when only a synonym of it is found."""
@@ -31,9 +31,8 @@ CLOSE_SENTENCES = 6
 @cache
 def _rarities() -> tuple[dict[str, float], float]:
     """Rarity of common stems, and the rarity of any other stem (natural log of inverse sentence frequency)."""
-    text = files("vouching.verifiers.embedded").joinpath("weights", "rarity.txt").read_text(encoding="utf-8")
     table: dict[str, float] = {}
-    for line in text.splitlines():
+    for line in shipped_table("rarity.txt").decode().splitlines():
         if line and not line.startswith("#"):
             word, value = line.split()
             table[word] = float(value)

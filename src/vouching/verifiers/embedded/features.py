@@ -42,6 +42,11 @@ def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
     return segments
 
 
+def comparisons_of(segments: Sequence[Segment]) -> list[Comparison]:
+    """What became of all parts of a claim, in order."""
+    return [comparison for segment in segments for comparison in segment.comparisons]
+
+
 def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]:
     """Features of a claim, by name: shares as the mean over its sentences (and the weakest), counts as totals."""
     known_values = [_known_values(segment) for segment in segments]
@@ -60,7 +65,7 @@ def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]
     features["found_words"] = math.log1p(sum(len(segment.focus.lookups) for segment in segments) - len(missing))
     features["missing_words"] = math.log1p(len(missing))
     features["rarest_missing"] = max(missing, default=0.0)
-    comparisons = [c for segment in segments for c in segment.comparisons]
+    comparisons = comparisons_of(segments)
     for kind in _KINDS:
         for outcome in ("equal", "differs", "absent") if kind != "predicate" else ("equal",):
             count = sum(c.part.kind == kind and c.outcome == outcome for c in comparisons)

@@ -17,10 +17,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from vouching.errors import WeightsError
+from vouching.verifiers.embedded.shipped import shipped_table
 
 WEIGHTS_FORMAT = 1
 ORDER_KEPT = 0.3
@@ -92,14 +92,23 @@ def load_score_model(name: Literal["rules", "combined"] = "rules") -> ScoreModel
     """A shipped model: of the rules alone, or of rules and encoder.
 
     Raises:
-        WeightsError: the file is missing or not of this version.
+        WeightsError: the file is missing, altered or not of this version.
     """
-    path = files("vouching.verifiers.embedded").joinpath("weights", f"{name}.json")
+    return score_model_of(shipped_table(f"{name}.json"))
+
+
+def score_model_of(raw: bytes) -> ScoreModel:
+    """The model that the contents of a file describe; its digest is that of these bytes.
+
+    Raises:
+        WeightsError: they are no model, or one of another version.
+    """
     try:
-        raw = path.read_bytes()
         record = json.loads(raw)
         if record["format"] != WEIGHTS_FORMAT:
-            raise WeightsError(f"{path} has format {record['format']}, wanted {WEIGHTS_FORMAT}: reinstall vouching")
+            raise WeightsError(
+                f"the score model has format {record['format']}, wanted {WEIGHTS_FORMAT}: reinstall vouching"
+            )
         platt = record["calibration"]
         return ScoreModel(
             intercept=_number(record["intercept"]),
@@ -113,10 +122,10 @@ def load_score_model(name: Literal["rules", "combined"] = "rules") -> ScoreModel
             digest=hashlib.sha256(raw).hexdigest()[:12],
             encoder=record.get("encoder"),
         )
-    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
         if isinstance(error, WeightsError):
             raise
-        raise WeightsError(f"cannot read the score model at {path} ({error!r}): reinstall vouching") from error
+        raise WeightsError(f"the score model cannot be read ({error!r}): reinstall vouching") from error
 
 
 def _number(value: object) -> float:

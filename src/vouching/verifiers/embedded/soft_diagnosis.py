@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from vouching.encoder.reading import Reading as SoftReading
 from vouching.types import ErrorType
 from vouching.verifiers.embedded.diagnosis import diagnose, error_of
-from vouching.verifiers.embedded.features import Segment
+from vouching.verifiers.embedded.features import Segment, comparisons_of
 from vouching.verifiers.embedded.parts import PartKind
 
 _UNSUPPORTED = 0.3
@@ -33,7 +33,7 @@ def diagnose_softly(segments: Sequence[Segment], soft: SoftReading) -> ErrorType
         segments: what the rules made of the claim.
         soft: what the encoder made of it.
     """
-    comparisons = [comparison for segment in segments for comparison in segment.comparisons]
+    comparisons = comparisons_of(segments)
     sure = [c for c in comparisons if c.outcome in ("negated", "opposite", "reordered")]
     sure += [c for c in comparisons if c.outcome == "differs" and c.part.kind in ("quantity", "date")]
     if sure:

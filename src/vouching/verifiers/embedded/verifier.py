@@ -23,9 +23,8 @@ from vouching.verifiers.embedded.decisive import decisive, is_verbatim
 from vouching.verifiers.embedded.diagnosis import diagnose, error_of, relation_of
 from vouching.verifiers.embedded.evidence import KeptIndexes, SourceIndex
 from vouching.verifiers.embedded.explanation import NOT_FOUND, align, explain
-from vouching.verifiers.embedded.features import Segment, compare_claim, measure
+from vouching.verifiers.embedded.features import Segment, compare_claim, comparisons_of, measure
 from vouching.verifiers.embedded.language import looks_english
-from vouching.verifiers.embedded.scene import Comparison
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
 from vouching.verifiers.embedded.soft_diagnosis import diagnose_softly
 from vouching.verifiers.embedded.soft_reading import SoftReader, combined_features, is_too_long, with_counterparts
@@ -45,12 +44,7 @@ class Read:
     soft: SoftReading | None
     """What the encoder made of it; None where it was not asked."""
     score: float
-    """P(Attributable)."""
-
-    @property
-    def comparisons(self) -> list[Comparison]:
-        """What became of its parts."""
-        return [comparison for segment in self.segments for comparison in segment.comparisons]
+    """P(Attributable); of a claim that was given up as hopeless, the most that it could be."""
 
 
 class EmbeddedVerifier:
@@ -105,7 +99,7 @@ class EmbeddedVerifier:
         index = self._indexes.index(tuple(sources))
         read = self._read(claim.text, index)
         attributable = read.score >= self.threshold
-        comparisons = read.comparisons
+        comparisons = comparisons_of(read.segments)
         chain = [step for segment in read.segments for step in explain(segment, index)]
         error = fix = revised = None
         if not attributable:
@@ -138,20 +132,21 @@ class EmbeddedVerifier:
     def _read(self, claim: str, index: SourceIndex, hopeless_below: float = 0.0) -> Read:
         """Read and score a claim. With no evidence left to compare, nothing can be attributed: 0.
 
-        The encoder is not asked about a claim that a ceiling keeps under ``hopeless_below``.
+        A claim that a ceiling keeps under ``hopeless_below`` is given up without asking the encoder.
         """
         segments = compare_claim(claim, index)
         if not segments or not index.sentences:
             return Read(segments, None, 0.0)
-        features = measure(segments, index)
-        kinds = tuple(decisive([comparison for segment in segments for comparison in segment.comparisons]))
+        kinds = tuple(decisive(comparisons_of(segments)))
         verbatim = is_verbatim(segments, index)
-        hopeless = self._soft is not None and self._soft.model.ceiling(kinds) < hopeless_below
-        if self._soft is None or hopeless or is_too_long(index) or not looks_english(claim):
-            return Read(segments, None, self._rules.probability(features, kinds, verbatim))
+        if self._soft is None or is_too_long(index) or not looks_english(claim):
+            return Read(segments, None, self._rules.probability(measure(segments, index), kinds, verbatim))
+        model = self._soft.model
+        if model.ceiling(kinds) < hopeless_below:
+            return Read(segments, None, model.ceiling(kinds))
         soft = self._soft.read(claim, segments, index)
-        both = combined_features(self._rules.logit(features), soft)
-        score = self._soft.model.probability(both, kinds, verbatim)
+        both = combined_features(self._rules.logit(measure(segments, index)), soft)
+        score = model.probability(both, kinds, verbatim)
         return Read([with_counterparts(segment, soft, index) for segment in segments], soft, score)
 
     def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
