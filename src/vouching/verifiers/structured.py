@@ -25,7 +25,7 @@ from vouching.verifiers.structured_election import Elected, Election, elect, mer
 from vouching.verifiers.structured_prompt import StructuredPrompt, Style, structured_prompt
 from vouching.verifiers.structured_reading import Reading, read_label, read_reply
 from vouching.verifiers.structured_reply import LabelReply, Reply, ReplyError, parse_reply, reply_schema
-from vouching.verifiers.structured_sources import Evidence, Window
+from vouching.verifiers.structured_sources import Evidence, Window, claim_records
 from vouching.version import __version__
 
 UNCALIBRATED = "The score is what the model states of itself, no calibrated probability: see vouch calibrate."
@@ -194,9 +194,10 @@ class StructuredVerifier:
             return Unverified(claim, "unparsable", f"the reply is no record, and neither is a second one: {fault}")
 
     def _read(self, said: Completion, claim: Claim, case: _Case) -> Reading | Unverified:
+        whole, shown = said.finish_reason == "stop", [*case.evidence.records, *claim_records(claim)]
         if self.config.style == "label":
-            return read_label(parse_reply(said.text, LabelReply, mend=said.finish_reason == "stop"))
-        return read_reply(parse_reply(said.text, Reply, mend=said.finish_reason == "stop"), claim, case.evidence)
+            return read_label(parse_reply(said.text, LabelReply, whole, shown))
+        return read_reply(parse_reply(said.text, Reply, whole, shown), claim, case.evidence)
 
     def _score(self, elected: Elected) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
         """P(Attributable), what calibrated it, and what is to be said about that."""
