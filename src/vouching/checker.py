@@ -305,6 +305,7 @@ class _Loop:
             task.cancel()
         if left:
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())  # connections that nobody closed
         self._loop.close()
 
     def __del__(self) -> None:

@@ -32,7 +32,9 @@ class Traced(Wrapper):
     def __init__(self, model: Model, provider: str) -> None:
         super().__init__(model)
         self._provider = provider
-        self._trace: Any = import_module("opentelemetry.trace") if find_spec("opentelemetry") else None
+        # The bare package may come from other parts of OpenTelemetry, without an API.
+        there = find_spec("opentelemetry") and find_spec("opentelemetry.trace")
+        self._trace: Any = import_module("opentelemetry.trace") if there else None
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """What the model inside says."""

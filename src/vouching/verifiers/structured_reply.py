@@ -305,8 +305,11 @@ def _mended(text: str) -> dict[str, Any] | None:
 def _keys(value: Any) -> Iterator[str]:
     """The keys of all objects in a value."""
     if isinstance(value, dict):
-        yield from cast("dict[str, Any]", value)
-    members: list[Any] = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+        fields = cast("dict[str, Any]", value)
+        yield from fields
+        members = [*fields.values()]
+    else:
+        members = cast("list[Any]", value) if isinstance(value, list) else []
     for member in members:
         yield from _keys(member)
 
