@@ -72,7 +72,7 @@ def test_a_body_that_closes_in_the_middle_of_its_chunks_can_be_tried_again() -> 
 def test_a_body_without_end_is_given_up(packed: bool) -> None:
     body = b" " * (LONGEST_ANSWER + 10**6)
     headers = {"content-encoding": "gzip", **JSON} if packed else JSON
-    with pytest.raises(ModelAnswerError, match="more than 67,108,864 bytes|cannot be read"):
+    with pytest.raises(ModelAnswerError, match=r"more than 67,108,864 bytes|cannot be read"):
         ask(Answer(body=gzip.compress(body, 1) if packed else body, headers=headers))
 
 

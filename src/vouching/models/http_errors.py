@@ -3,7 +3,7 @@
 | what happened | error | retry |
 |---|---|---|
 | 408, 425, 429, 5xx, a timeout, a connection that is refused or breaks | ModelUnavailableError | yes |
-| 401, 402, 403, 404, 405, a redirect, a certificate that does not fit | ConfigError | no: key, address or name are wrong |
+| 401, 402, 403, 404, 405, a redirect, a wrong certificate | ConfigError | no: key, address or name are wrong |
 | any other 4xx | ModelRefusedError | no: this request is |
 | an answer that is no completion | ModelAnswerError | no |
 """
