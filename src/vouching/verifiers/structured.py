@@ -30,6 +30,8 @@ from vouching.version import __version__
 
 UNCALIBRATED = "The score is what the model states of itself, no calibrated probability: see vouch calibrate."
 """The warning of a verdict without a calibration."""
+_SHORT = 20_000
+"""Characters of sources that are read in a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class StructuredVerifier:
                 for good becomes Unverified(reason="backend").
             ConfigError: the model cannot be used at all.
         """
-        evidence = await asyncio.to_thread(Evidence, sources, self.config.screen)
+        evidence = await _evidence(sources, self.config.screen)
         windows = [] if evidence.empty else evidence.windows(self.config.window)
         return await all_of(self._judge(claim, _Case(evidence, windows)) for claim in claims)
 
@@ -252,6 +254,13 @@ def open_verifier(model: str | Model, config: StructuredConfig | None = None) ->
 
         model = open_model(model)
     return StructuredVerifier(model, config, find_calibration(model.name))
+
+
+async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
+    """The sources, read; in another thread where that would hold up the others for long."""
+    if sum(len(source.text) for source in sources) > _SHORT:
+        return await asyncio.to_thread(Evidence, sources, screen)
+    return Evidence(sources, screen)
 
 
 def _refused_for_good(error: ModelError, claim: Claim) -> Unverified:

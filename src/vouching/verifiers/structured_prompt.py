@@ -49,8 +49,7 @@ class StructuredPrompt:
     @property
     def digest(self) -> str:
         """SHA-256 of all of it, for provenance."""
-        texts = (self.system, self.user.text, self.block.text, self.again.text)
-        return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+        return _digest(self.system, self.user.text, self.block.text, self.again.text)
 
     def messages(self, claim: Claim, window: Window, seed: int | None = None) -> tuple[Message, ...]:
         """The question about a claim and the part of the sources that one window holds.
@@ -118,6 +117,11 @@ def teacher_prompt() -> StructuredPrompt:
     """The prompt for a teacher: the shipped one with demands on completeness and two examples (SEVA App. K.3)."""
     system = load_prompt(_PACKAGE, "structured_system").text
     return _with_system(load_prompt(_PACKAGE, "structured_teacher").fill(system=system.rstrip()))
+
+
+@cache
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _with_system(system: str) -> StructuredPrompt:

@@ -181,13 +181,23 @@ def reply_schema(kind: type[Reply] | type[LabelReply] = Reply) -> dict[str, Any]
     >>> reply_schema(LabelReply)["required"]
     ['label', 'confidence']
     """
-    schema = _adapter(kind).json_schema()
+    schema: dict[str, Any] = _bare(_adapter(kind).json_schema())
     for part in (schema, *schema.get("$defs", {}).values()):
         part["required"] = [*part["properties"]]
         part["additionalProperties"] = False
         for field in part["properties"].values():
             field.pop("default", None)
     return schema
+
+
+def _bare(schema: Any) -> Any:
+    """A schema without titles and descriptions: the prompt describes the record."""
+    if isinstance(schema, list):
+        return [_bare(member) for member in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    fields = cast("dict[str, Any]", schema)
+    return {key: _bare(value) for key, value in fields.items() if key not in ("title", "description")}
 
 
 @cache
