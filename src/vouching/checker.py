@@ -21,7 +21,18 @@ from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.models.base import Model
 from vouching.repair import Rest, repair
-from vouching.types import Claim, Finding, NonClaim, Report, Source, Totals, Unverified, Usage, Verdict, VerdictWarning
+from vouching.types import (
+    Claim,
+    Finding,
+    NonClaim,
+    Report,
+    Source,
+    Totals,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+    total_usage,
+)
 from vouching.verifiers.base import ClaimVerifier, Outcome
 from vouching.verifiers.embedded.soft_reading import load_soft_reader
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
@@ -189,7 +200,7 @@ class Checker:
             totals=_totals(outcomes),
             score=_response_score(outcomes, await self.verifier.support(response, sources)),
             warnings=_shared_warnings(outcomes),
-            usage=_sum_usage(outcomes),
+            usage=total_usage(outcomes),
         )
 
     async def _row(
@@ -274,16 +285,6 @@ def _shared_warnings(outcomes: Sequence[Finding]) -> tuple[VerdictWarning, ...]:
     kinds = ("injection", "unread")
     found = (w for o in outcomes if isinstance(o, Verdict) for w in o.warnings if w.kind in kinds)
     return tuple(dict.fromkeys(found))
-
-
-def _sum_usage(outcomes: Sequence[Finding]) -> Usage:
-    used = [outcome.usage for outcome in outcomes if isinstance(outcome, Verdict)]
-    return Usage(
-        seconds=sum(u.seconds for u in used),
-        prompt_tokens=sum(u.prompt_tokens for u in used),
-        completion_tokens=sum(u.completion_tokens for u in used),
-        calls=sum(u.calls for u in used),
-    )
 
 
 class _Loop:

@@ -11,8 +11,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from vouching.models.base import Completion, Message, Model, Sampling, total_usage
+from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.wrapper import Wrapper
+from vouching.types import total_usage
 
 
 class Traced(Wrapper):

@@ -15,10 +15,12 @@ from vouching.types.verdict import (
     Usage,
     Verdict,
     VerdictWarning,
+    total_usage,
 )
 
 __all__ = [
     "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Claim", "ErrorType", "Example", "Finding", "Group", "ItemResult",
     "Judgment", "Label", "NonClaim", "Passage", "Provenance", "ReasoningStep", "Relation", "Report", "Reward",
     "Rollout", "Source", "Span", "Status", "Totals", "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",
+    "total_usage",
 ]  # fmt: skip

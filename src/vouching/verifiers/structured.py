@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from vouching.errors import ConfigError, ModelError
-from vouching.models.base import Completion, Message, Model, Sampling, total_usage
-from vouching.types import Claim, Provenance, Source, Unverified, Verdict, VerdictWarning
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.calibration import Calibration, find_calibration
@@ -136,15 +136,14 @@ class StructuredVerifier:
         started = time.perf_counter()
         election = await self._decide(claim, case)
         if isinstance(election, Unverified):
-            return replace(election, warnings=tuple(case.evidence.warnings()))
+            return replace(election, warnings=tuple(case.evidence.warnings()), usage=_spent(case, started))
         verdict = self._verdict(claim, election, case)
         revised = election.reading.revised
         if revised and not verdict.attributable and self.config.recheck and revised != claim.text:
             again = await self._decide(replace(claim, text=revised), case)
             if isinstance(again, Elected) and self._score(again)[0] >= self.config.threshold:
                 verdict = replace(verdict, revised_claim=revised)
-        spent = total_usage(case.said)
-        return replace(verdict, usage=replace(spent, seconds=time.perf_counter() - started))
+        return replace(verdict, usage=_spent(case, started))
 
     async def _decide(self, claim: Claim, case: _Case) -> Election:
         """What all windows come to; with nothing to read, nothing can be attributed, and nobody is asked."""
@@ -254,6 +253,10 @@ def open_verifier(model: str | Model, config: StructuredConfig | None = None) ->
 
         model = open_model(model)
     return StructuredVerifier(model, config, find_calibration(model.name))
+
+
+def _spent(case: _Case, started: float) -> Usage:
+    return replace(total_usage(case.said), seconds=time.perf_counter() - started)
 
 
 async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
