@@ -1,44 +1,92 @@
-"""How much of a server's capacity ``open_model`` uses, and what a call costs in own processor time.
+"""How much of a server's capacity checks by a language model use, and what each costs in own processor time.
 
-    python benchmarks/models.py [--output benchmarks/results/models.json]
+    python benchmarks/models.py [--output benchmarks/results/models.json] [--checks 2000]
 
 The server is a process of this machine that answers every request after 50 ms and works on at most 64 at once: no more
-than 1,280 a second. Calls are started all at once and the model's own limit, 64, keeps them apart. The share of the
-ideal rate counts the start, the end and this machine's other work against the library; ``share_of_a_core`` tells how
-busy it was. The same requests are also sent by one client of httpx, 64 at a time. Left out: TLS and a real network.
+than 1,280 a second. Its answers are records about the claim that was asked, so every check goes the whole way: sources
+read, prompt filled, request, reply parsed, quotes located. Every claim and every source is another one. All checks are
+started at once and the model's own limit, 64, keeps them apart. ``rows`` is ``vouch check --input`` on a file of them.
+
+A share of the ideal counts the start, the end and all other work of this machine against the library. Processor time is
+that of this process alone; ``reference_ms`` is what a fixed loop takes in it, to compare machines and moments by.
+Left out: TLS and a real network.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import datetime
+import io
 import json
 import multiprocessing
 import os
 import platform
+import re
 import statistics
+import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 import vouching
+from vouching.commands.check_options import CheckOptions
+from vouching.commands.check_rows import check_rows
 from vouching.models import Message, Sampling
 from vouching.models.open import open_model
+from vouching.types import Claim, Source, Verdict
+from vouching.verifiers.structured import StructuredVerifier
 
-CALLS, SLOTS, LATENCY, PASSES = 2_000, 64, 0.05, 3
+SLOTS, LATENCY, PASSES = 64, 0.05, 3
+SOURCE = """Page {n}. The harbour bridge was opened to traffic in {year}, after four years of work. It carries two lanes
+and a footpath. The study of 1998 counted 12,400 vehicles a day; most of them were lorries on their way to the port.
+Repairs in the following decade cost less than planned, and the toll was dropped at the end of it. The towers stand 61
+metres above the water, and a lift takes visitors to the platform on the eastern one."""
 QUESTION = (Message("system", "Answer in JSON. " * 20), Message("user", "Is the claim supported? " * 40))
-BODY = json.dumps(
-    {
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes. " * 40}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 400, "completion_tokens": 80},
-    }
-).encode()
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(BODY), BODY)
+
+
+def pair(n: int) -> tuple[str, str]:
+    """A claim and its source; no two are alike."""
+    return f"The harbour bridge {n} was opened in {1800 + n % 200}.", SOURCE.format(n=n, year=1801 + n % 200)
+
+
+def reply(n: int) -> str:
+    """What a good model says of pair n."""
+    claimed, found = f"in {1800 + n % 200}", f"in {1801 + n % 200}"
+    record: dict[str, Any] = {
+        "evidence_alignment": [
+            {"claim_span": "The harbour bridge", "source_span": "The harbour bridge", "status": "match"},
+            {"claim_span": "was opened", "source_span": "was opened to traffic", "status": "match"},
+            {"claim_span": claimed, "source_span": found, "status": "mismatch"},
+        ],
+        "reasoning_chain": [
+            {"claim_part": "was opened", "source_evidence": "was opened to traffic", "judgment": "supported",
+             "explanation": "Both speak of the opening of the bridge."},
+            {"claim_part": claimed, "source_evidence": found, "judgment": "not_supported",
+             "explanation": "The source gives another year."},
+        ],
+        "label": "Not Attributable",
+        "confidence": 0.93,
+        "error_type": "temporal_shift",
+        "fix_suggestion": f"Change {claimed} to {found}.",
+        "revised_claim": None,
+    }  # fmt: skip
+    return json.dumps(record)
+
+
+def answer(body: bytes) -> bytes:
+    """The answer to a request."""
+    asked = re.search(rb"The harbour bridge (\d+) ", body)
+    said = reply(int(asked[1])) if asked else "Yes. " * 40
+    choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+    content = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 900, "completion_tokens": 250}}).encode()
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
+        len(content),
+        content,
+    )
 
 
 class Server(asyncio.Protocol):
@@ -58,15 +106,15 @@ class Server(asyncio.Protocol):
         length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0] or 0)
         if found and len(rest) >= length:
             self.pending = b""
-            task = asyncio.ensure_future(self.answer())
+            task = asyncio.ensure_future(self.reply(rest))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
 
-    async def answer(self) -> None:
-        """The same to everyone."""
+    async def reply(self, body: bytes) -> None:
+        """Wait, then answer."""
         async with self.slots:
             await asyncio.sleep(LATENCY)
-            self.transport.write(ANSWER)  # type: ignore[attr-defined]
+            self.transport.write(answer(body))  # type: ignore[attr-defined]
 
 
 def serve(pipe: Connection) -> None:
@@ -81,43 +129,68 @@ def serve(pipe: Connection) -> None:
     asyncio.run(main())
 
 
-async def with_model(url: str) -> None:
-    """All calls at once through a model as ``open_model`` makes it."""
-    model = open_model(f"{url}#benchmark", cache="")
-    sampling = Sampling()
-    await asyncio.gather(*(model.generate(QUESTION, sampling) for _ in range(CALLS)))
-    await model.aclose()
+def checks(name: str, number: int) -> None:
+    """All checks at once through the structured verifier."""
+
+    async def main() -> None:
+        verifier = StructuredVerifier(open_model(name, cache=""))
+        pairs = [pair(n) for n in range(number)]
+        found = await asyncio.gather(*(verifier.verify([Claim(claim)], [Source(source)]) for claim, source in pairs))
+        await verifier.aclose()
+        assert all(isinstance(one, Verdict) and one.error_type == "temporal_shift" for [one] in found)
+
+    asyncio.run(main())
 
 
-async def with_httpx(url: str) -> None:
-    """The same requests without the library: the client alone, 64 at once."""
-    slots = asyncio.Semaphore(SLOTS)
-    messages = [{"role": message.role, "content": message.content} for message in QUESTION]
-    body = {"model": "benchmark", "messages": messages, "max_tokens": 1024, "temperature": 0.0}
-    async with httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=None)) as client:
+def calls(name: str, number: int) -> None:
+    """The same number of calls of the model alone."""
 
-        async def call() -> None:
-            async with slots:
-                (await client.post(f"{url}/chat/completions", json=body)).json()
+    async def main() -> None:
+        model = open_model(name, cache="")
+        await asyncio.gather(*(model.generate(QUESTION, Sampling()) for _ in range(number)))
+        await model.aclose()
 
-        await asyncio.gather(*(call() for _ in range(CALLS)))
+    asyncio.run(main())
 
 
-def measure(calls: Callable[[str], Awaitable[None]], url: str) -> dict[str, Any]:
-    """Median over the passes of one way to call."""
+def rows(name: str, number: int) -> None:
+    """The checks as rows of a file, by ``vouch check --input``."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        given, made = Path(folder) / "rows.jsonl", Path(folder) / "verdicts.jsonl"
+        with given.open("w", encoding="utf-8") as file:
+            for claim, source in map(pair, range(number)):
+                file.write(json.dumps({"claim": claim, "source": source}) + "\n")
+        check_rows(CheckOptions(input=str(given), output=str(made), model=name))
+        assert sum(1 for _ in made.open(encoding="utf-8")) == number
+
+
+def measure(work: Callable[[str, int], None], name: str, number: int) -> dict[str, Any]:
+    """Median over the passes of one way to ask."""
     seconds: list[float] = []
     own: list[float] = []
+    references: list[float] = []
     for _ in range(PASSES):
+        references.append(reference())
         started, used = time.perf_counter(), time.process_time()
-        asyncio.run(calls(url))  # type: ignore[arg-type]
+        work(name, number)
         seconds.append(time.perf_counter() - started)
         own.append(time.process_time() - used)
-    rate = CALLS / statistics.median(seconds)
+    rate = number / statistics.median(seconds)
     return {
-        "calls_per_second": round(rate),
+        "per_second": round(rate),
         "share_of_ideal": round(rate * LATENCY / SLOTS, 3),
-        "own_cpu_ms_per_call": round(1000 * statistics.median(own) / CALLS, 3),
+        "own_cpu_ms": round(1000 * statistics.median(own) / number, 3),
+        "least_own_cpu_ms": round(1000 * min(own) / number, 3),
+        "reference_ms": round(statistics.median(references), 1),
     }
+
+
+def reference() -> float:
+    """Processor milliseconds of a million additions; some 40 on a free core of 2.5 GHz."""
+    started, total = time.process_time(), 0
+    for number in range(1_000_000):
+        total += number
+    return 1000 * (time.process_time() - started)
 
 
 def core_share() -> float:
@@ -129,25 +202,27 @@ def core_share() -> float:
 
 
 def main() -> None:
-    """Measure both ways, print them, write them."""
+    """Measure all ways, print them, write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results/models.json")
+    parser.add_argument("--checks", type=int, default=2_000)
     options = parser.parse_args()
     here, there = multiprocessing.Pipe()
     server = multiprocessing.Process(target=serve, args=(there,), daemon=True)
     server.start()
-    url = f"http://127.0.0.1:{here.recv()}/v1"
+    name = f"http://127.0.0.1:{here.recv()}/v1#benchmark"
     record = {
         "command": "python benchmarks/models.py",
         "version": vouching.__version__,
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "share_of_a_core": round(core_share(), 2),
-        "calls": CALLS,
+        "each": options.checks,
         "slots": SLOTS,
         "latency_ms": round(1000 * LATENCY),
-        "open_model": measure(with_model, url),
-        "httpx_alone": measure(with_httpx, url),
+        "checks": measure(checks, name, options.checks),
+        "rows": measure(rows, name, options.checks),
+        "calls": measure(calls, name, options.checks),
     }
     server.terminate()
     text = json.dumps(record, indent=1) + "\n"

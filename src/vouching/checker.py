@@ -21,7 +21,18 @@ from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.models.base import Model
 from vouching.repair import Rest, repair
-from vouching.types import Claim, Finding, NonClaim, Report, Source, Totals, Unverified, Usage, Verdict, VerdictWarning
+from vouching.types import (
+    Claim,
+    Finding,
+    NonClaim,
+    Report,
+    Source,
+    Totals,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+    total_usage,
+)
 from vouching.verifiers.base import ClaimVerifier, Outcome
 from vouching.verifiers.embedded.soft_reading import load_soft_reader
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
@@ -189,7 +200,7 @@ class Checker:
             totals=_totals(outcomes),
             score=_response_score(outcomes, await self.verifier.support(response, sources)),
             warnings=_shared_warnings(outcomes),
-            usage=_sum_usage(outcomes),
+            usage=total_usage(outcomes),
         )
 
     async def _row(
@@ -276,16 +287,6 @@ def _shared_warnings(outcomes: Sequence[Finding]) -> tuple[VerdictWarning, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _sum_usage(outcomes: Sequence[Finding]) -> Usage:
-    used = [outcome.usage for outcome in outcomes if isinstance(outcome, Verdict)]
-    return Usage(
-        seconds=sum(u.seconds for u in used),
-        prompt_tokens=sum(u.prompt_tokens for u in used),
-        completion_tokens=sum(u.completion_tokens for u in used),
-        calls=sum(u.calls for u in used),
-    )
-
-
 class _Loop:
     """An event loop that is closed when nobody holds it any more."""
 
@@ -305,6 +306,7 @@ class _Loop:
             task.cancel()
         if left:
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())  # connections that nobody closed
         self._loop.close()
 
     def __del__(self) -> None:

@@ -31,7 +31,7 @@ class Prompt:
         >>> sorted(Prompt("Claim: {{claim}} Source: {{source}}").names)
         ['claim', 'source']
         """
-        return frozenset(_PLACEHOLDER.findall(self.text))
+        return _names(self.text)
 
     @property
     def digest(self) -> str:
@@ -51,13 +51,18 @@ class Prompt:
         >>> Prompt("Claim: {{claim}}").fill(claim="{{claim}} is data")
         'Claim: {{claim}} is data'
         """
-        missing, unknown = sorted(self.names - values.keys()), sorted(values.keys() - self.names)
-        if missing or unknown:
+        if self.names != values.keys():
+            missing, unknown = sorted(self.names - values.keys()), sorted(values.keys() - self.names)
             raise PromptError(
                 f"the prompt has the placeholders {sorted(self.names)}, got values for {sorted(values)}: "
                 f"missing {missing}, without a place {unknown}"
             )
         return _PLACEHOLDER.sub(lambda match: values[match.group(1)], self.text)
+
+
+@cache
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_PLACEHOLDER.findall(text))
 
 
 @cache

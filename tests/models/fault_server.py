@@ -25,6 +25,12 @@ class Answer:
     """Seconds before it begins."""
     send: int | None = None
     """Bytes of the body after which it closes the connection; None sends all."""
+    chunks: int | None = None
+    """Bytes of each chunk of a body that is sent in chunks."""
+    pause: float = 0.0
+    """Seconds between chunks."""
+    raw: bytes | None = None
+    """Sent in place of everything else; then the connection closes."""
 
 
 def says(*texts: str, finish: str = "stop", **more: Any) -> Answer:
@@ -57,6 +63,8 @@ class FaultServer:
         self.port = port
         """0 until it runs, if the machine shall choose one."""
         self.requests: list[Request] = []
+        self.connections = 0
+        """How many were opened."""
         self.under_way = 0
         self.most_under_way = 0
         self.hung_up = asyncio.Event()
@@ -76,6 +84,7 @@ class FaultServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         task = asyncio.ensure_future(self._converse(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -106,14 +115,35 @@ class FaultServer:
             if answer.delay and await self._gone(reader, answer.delay):
                 self.hung_up.set()
                 return False
+            if answer.raw is not None:
+                writer.write(answer.raw)
+                await writer.drain()
+                return False
             lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}"]
-            headers = {"content-length": str(len(answer.body)), **answer.headers}
-            lines += [f"{name}: {value}" for name, value in headers.items()]
-            writer.write("\r\n".join([*lines, "", ""]).encode() + answer.body[: answer.send])
+            length = (
+                {"content-length": str(len(answer.body))} if not answer.chunks else {"transfer-encoding": "chunked"}
+            )
+            lines += [f"{name}: {value}" for name, value in {**length, **answer.headers}.items()]
+            writer.write("\r\n".join([*lines, "", ""]).encode())
+            if answer.chunks:
+                await self._send_chunks(answer, answer.chunks, writer)
+            else:
+                writer.write(answer.body[: answer.send])
             await writer.drain()
             return answer.send is None
         finally:
             self.under_way -= 1
+
+    @staticmethod
+    async def _send_chunks(answer: Answer, size: int, writer: asyncio.StreamWriter) -> None:
+        body = answer.body[: answer.send]
+        for start in range(0, len(body), size):
+            part = body[start : start + size]
+            writer.write(b"%x\r\n%s\r\n" % (len(part), part))
+            await writer.drain()
+            await asyncio.sleep(answer.pause)
+        if answer.send is None:
+            writer.write(b"0\r\n\r\n")
 
     @staticmethod
     async def _gone(reader: asyncio.StreamReader, seconds: float) -> bool:

@@ -122,3 +122,32 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
     for path in (text, other, tmp_path, tmp_path / "no" / "such.sqlite"):
         with pytest.raises(ConfigError, match="cannot be used as a cache"):
             Cached(ScriptedModel([]), path)
+
+
+def test_a_cache_that_was_closed_opens_again(tmp_path: Path) -> None:
+    model = Cached(ScriptedModel(["Yes.", "No."]), tmp_path / "answers.sqlite")
+    for seed, said in ((1, "Yes."), (1, "Yes."), (2, "No.")):
+        assert asyncio.run(model.generate(ASK, Sampling(seed=seed)))[0].text == said
+        asyncio.run(model.aclose())
+    asyncio.run(model.aclose())
+
+
+@pytest.mark.parametrize("damage", ["", "not json", "{}", "[]", "null", '[{"text": "Yes."}]', "7", "[1]"])
+def test_a_damaged_entry_is_asked_anew_and_replaced(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "answers.sqlite"
+    answers(path, ScriptedModel(["Yes."]), Sampling())
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE answers SET completions = ?", (damage,))
+    assert answers(path, ScriptedModel(["No."]), Sampling())[0][0].text == "No."
+    assert answers(path, ScriptedModel([]), Sampling())[0][0].text == "No."
+
+
+def test_of_two_answers_to_one_question_the_first_stays(tmp_path: Path) -> None:
+    async def main() -> list[str]:
+        model = Cached(ScriptedModel(["Yes.", "No."]), tmp_path / "answers.sqlite")
+        at_once = await asyncio.gather(*(model.generate(ASK, Sampling()) for _ in range(2)))
+        later = await model.generate(ASK, Sampling())
+        await model.aclose()
+        return [said[0].text for said in (*at_once, later)]
+
+    assert asyncio.run(main()) == ["Yes.", "No.", "Yes."]

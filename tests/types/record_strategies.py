@@ -70,7 +70,7 @@ def verdicts(draw: st.DrawFn) -> Verdict:
 
 
 UNVERIFIED = st.builds(
-    Unverified, CLAIMS, st.sampled_from(["backend", "unparsable", "input"]), TEXTS, warnings=few(WARNINGS)
+    Unverified, CLAIMS, st.sampled_from(["backend", "unparsable", "input"]), TEXTS, warnings=few(WARNINGS), usage=USAGES
 )
 ITEMS = st.builds(ItemResult, TEXTS, few(st.none() | st.booleans()), SHARES, st.booleans(), TEXTS, st.none() | SPANS)
 UNITS = st.builds(

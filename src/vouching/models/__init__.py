@@ -10,7 +10,6 @@ from vouching.models.base import (
     Policy,
     PolicyCompletion,
     Sampling,
-    total_usage,
 )
 from vouching.models.cache import Cached
 from vouching.models.deadline import Deadline
@@ -21,6 +20,7 @@ from vouching.models.record import Recording, Replay
 from vouching.models.retry import Retrying
 from vouching.models.scripted import ScriptedModel
 from vouching.models.trace import Traced
+from vouching.types import total_usage
 
 __all__ = [
     "Cached", "Completion", "Deadline", "FinishReason", "Limited", "Message", "Metered", "Model", "Policy",

@@ -9,9 +9,8 @@ Left out: streaming, tool calls and images; nothing here needs them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, Literal, Protocol, TypeAlias
 
 from vouching.errors import ConfigError
@@ -141,27 +140,3 @@ class Policy(Model, Protocol):
     async def force(self, messages: Sequence[Message], text: str) -> PolicyCompletion:
         """A text put into the policy's mouth, with the log-probabilities that the policy gives it."""
         ...
-
-
-def total_usage(completions: Iterable[Completion | PolicyCompletion]) -> Usage:
-    """What the completions of one or more calls cost together.
-
-    >>> said = Completion("Yes.", "stop", Usage(seconds=0.5, prompt_tokens=9, completion_tokens=2, calls=1))
-    >>> total_usage([said, said]).prompt_tokens
-    18
-    """
-    return reduce(add_usage, (completion.usage for completion in completions), Usage())
-
-
-def add_usage(one: Usage, other: Usage) -> Usage:
-    """What two things cost together.
-
-    >>> add_usage(Usage(prompt_tokens=9, calls=1), Usage(prompt_tokens=3, calls=1)).prompt_tokens
-    12
-    """
-    return Usage(
-        seconds=one.seconds + other.seconds,
-        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
-        completion_tokens=one.completion_tokens + other.completion_tokens,
-        calls=one.calls + other.calls,
-    )

@@ -13,9 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
-
-from vouching.errors import ConfigError
+from typing import Generic, TypeAlias, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -34,6 +32,10 @@ class Waiting(Generic[Job, Result]):
     def wanted(self) -> bool:
         """Whether somebody still waits."""
         return not self.future.cancelled()
+
+
+_Queue: TypeAlias = "queue.SimpleQueue[Waiting[Job, Result] | None]"
+"""Jobs in line; None is the end of it."""
 
 
 class Batcher(Generic[Job, Result]):
@@ -58,39 +60,42 @@ class Batcher(Generic[Job, Result]):
         self, work: Callable[[Sequence[Waiting[Job, Result]]], Sequence[Result]], most: int = 32, gather: float = 0.005
     ) -> None:
         self._work, self._most, self._gather = work, most, gather
-        self._queue: queue.SimpleQueue[Waiting[Job, Result] | None] = queue.SimpleQueue()
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, name="vouching-batches", daemon=True)
-        self._thread.start()
+        self._open: tuple[threading.Thread, _Queue[Job, Result]] | None = None
+        self._opening, self._working = threading.Lock(), threading.Lock()
 
     async def submit(self, job: Job) -> Result:
-        """The result of a job. If the caller is cancelled, the job is no longer wanted.
-
-        Raises:
-            ConfigError: the batcher is closed.
-        """
-        if self._closed:
-            raise ConfigError("a model that is closed was asked: close it after its last call")
+        """The result of a job. If the caller is cancelled, the job is no longer wanted."""
         waiting: Waiting[Job, Result] = Waiting(job)
-        self._queue.put(waiting)
+        with self._opening:
+            if self._open is None:
+                line: _Queue[Job, Result] = queue.SimpleQueue()
+                self._open = (
+                    threading.Thread(target=self._run, args=(line,), name="vouching-batches", daemon=True),
+                    line,
+                )
+                self._open[0].start()
+            self._open[1].put(waiting)
         return await asyncio.wrap_future(waiting.future)
 
     async def aclose(self) -> None:
-        """End the thread after the jobs that are in line."""
-        if not self._closed:
-            self._closed = True
-            self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        """End the thread after the jobs that are in line; the next job starts another."""
+        with self._opening:
+            closed, self._open = self._open, None
+        if closed is not None:
+            thread, line = closed
+            line.put(None)
+            await asyncio.to_thread(thread.join)
 
-    def _run(self) -> None:
+    def _run(self, line: _Queue[Job, Result]) -> None:
         last = False
         while not last:
-            batch, last = self._next_batch()
+            batch, last = self._next_batch(line)
             wanted = [waiting for waiting in batch if waiting.wanted]
             if not wanted:
                 continue
             try:
-                results = self._work(wanted)
+                with self._working:  # a thread that is closing may be at work still
+                    results = self._work(wanted)
             except Exception as error:
                 for waiting in wanted:
                     with suppress(InvalidStateError):  # cancelled meanwhile
@@ -100,15 +105,15 @@ class Batcher(Generic[Job, Result]):
                 with suppress(InvalidStateError):
                     waiting.future.set_result(result)
 
-    def _next_batch(self) -> tuple[list[Waiting[Job, Result]], bool]:
+    def _next_batch(self, line: _Queue[Job, Result]) -> tuple[list[Waiting[Job, Result]], bool]:
         """Jobs that came together, and whether they are the last."""
-        first = self._queue.get()
+        first = line.get()
         if first is None:
             return [], True
         batch, end = [first], time.monotonic() + self._gather
         while len(batch) < self._most:
             try:
-                waiting = self._queue.get(timeout=max(0.0, end - time.monotonic()))
+                waiting = line.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 break
             if waiting is None:

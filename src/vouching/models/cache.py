@@ -1,7 +1,8 @@
 """Answers kept in a SQLite file, so that the same question is paid for once; several processes may share the file.
 
 The same request, to the last setting, gets the same completions, at a temperature above 0 too: ask with another seed
-for another draw. Left out: an end to the file's growth (delete it), and waiting for the same question under way.
+for another draw. An entry that is damaged is asked anew and replaced. Left out: an end to the file's growth (delete
+it), and waiting for the same question under way.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.records import completions_from_json, completions_to_json, request_key
 from vouching.models.wrapper import Wrapper
@@ -54,29 +55,37 @@ class Cached(Wrapper):
     def __init__(self, model: Model, path: str | Path) -> None:
         super().__init__(model)
         self._path = Path(path)
-        # One thread owns the connection, so that a wait for another process does not hold up the event loop.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vouching-cache")
-        self._file = self._thread.submit(self._open).result()
+        self._file: sqlite3.Connection | None = None
+        self._start()
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """What the model inside said to this before, else what it says now. Raises ConfigError if the file is lost."""
         key = request_key(self.name, messages, sampling)
-        if found := await self._run(lambda: self._find(key)):
-            completions = completions_from_json(json.loads(found), f"the answer {key} in {self._path}")
-            return [replace(completion, usage=Usage()) for completion in completions]
+        if found := _known(await self._run(lambda file: _find(file, key))):
+            return [replace(completion, usage=Usage()) for completion in found]
         completions = await self.model.generate(messages, sampling)
-        await self._run(lambda: self._keep(key, json.dumps(completions_to_json(completions))))
+        kept = json.dumps(completions_to_json(completions))
+        await self._run(lambda file: _keep(file, key, kept))
         return completions
 
     async def aclose(self) -> None:
-        """Close the file and the model inside."""
-        self._thread.shutdown()
-        self._file.close()
+        """Close the file and the model inside; the next call opens them again."""
+        if self._file is not None:
+            await asyncio.to_thread(self._thread.shutdown)
+            self._file.close()
+            self._file = None
         await super().aclose()
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    def _start(self) -> sqlite3.Connection:
+        # One thread owns the connection, so that a wait for another process does not hold up the event loop.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vouching-cache")
+        self._file = self._thread.submit(self._open).result()
+        return self._file
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        file = self._file or self._start()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, file)
         except sqlite3.Error as error:
             raise ConfigError(f"the cache {self._path} cannot be used ({error}): make room, or do without") from error
 
@@ -93,12 +102,24 @@ class Cached(Wrapper):
             ) from error
         return file
 
-    def _find(self, key: str) -> str | None:
-        row = self._file.execute("SELECT completions FROM answers WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
 
-    def _keep(self, key: str, completions: str) -> None:
-        self._file.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, completions))
+def _find(file: sqlite3.Connection, key: str) -> str | None:
+    row = file.execute("SELECT completions FROM answers WHERE key = ?", (key,)).fetchone()
+    return row[0] if row else None
+
+
+def _keep(file: sqlite3.Connection, key: str, completions: str) -> None:
+    """Write an answer; what another process wrote meanwhile stays, unless it is damaged."""
+    if not _known(_find(file, key)):
+        file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, completions))
+
+
+def _known(kept: str | None) -> list[Completion]:
+    """The completions of an entry; none if there is no entry or if it is damaged."""
+    try:
+        return completions_from_json(json.loads(kept), "the cache") if kept else []
+    except (InputError, ValueError, TypeError):
+        return []
 
 
 def _use_write_ahead_log(file: sqlite3.Connection) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 from urllib.parse import urlsplit
 
-import httpx
+from aiohttp import ClientError
 
 from vouching.errors import ConfigError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
@@ -58,16 +58,16 @@ class HttpModel:
         self.base_url = _checked(base_url)
         self.model = model
         self.endpoint: Endpoint = endpoint
-        self._url = f"{self.base_url}/{_PATHS[endpoint]}"
         headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
-        self._connections = Connections({"content-type": "application/json", **headers}, timeout)
+        url = f"{self.base_url}/{_PATHS[endpoint]}"
+        self._connections = Connections(url, {"content-type": "application/json", **headers}, timeout)
         self._many = True
         self._form: Format = _FORMATS[0]
 
     @property
     def name(self) -> str:
         """Address and name, as ``open_model`` takes them."""
-        return f"{self.base_url}#{self.model}"
+        return f"{self.base_url}{'/completions' if self.endpoint == 'text' else ''}#{self.model}"
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """``sampling.n`` completions.
@@ -120,13 +120,12 @@ class HttpModel:
         content = encode_body(body)
         started = time.perf_counter()
         try:
-            async with self._connections.borrow() as client:
-                response = await client.post(self._url, content=content)
-        except httpx.HTTPError as error:
+            answer = await self._connections.post(content)
+        except (ClientError, OSError) as error:
             raise error_of_transport(error, self.name) from error
-        if error := error_of_status(response, self.name):
+        if error := error_of_status(answer, self.name):
             raise error
-        return read_completions(read_object(response, self.name), time.perf_counter() - started, self.name)
+        return read_completions(read_object(answer, self.name), time.perf_counter() - started, self.name)
 
 
 def _checked(base_url: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, Literal, TypeAlias, cast
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError
@@ -21,7 +22,7 @@ Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 """How a server is told to answer in JSON: by a schema, by the word, or by the prompt alone."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ENDS: dict[Any, FinishReason] = {
+_ENDS: dict[str, FinishReason] = {
     "stop": "stop",
     "eos_token": "stop",
     "stop_sequence": "stop",
@@ -123,7 +124,8 @@ def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[C
 
 def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
     message = _object(choice.get("message"))
-    end = _ENDS.get(choice.get("finish_reason"), "other")
+    reason = choice.get("finish_reason")
+    end = _ENDS.get(reason, "other") if isinstance(reason, str) else "other"
     if isinstance(message.get("refusal"), str):
         return Completion(message["refusal"], "other", usage)
     text = message.get("content", "") if message else choice.get("text")
@@ -138,9 +140,12 @@ def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
 
 def _logprobs(found: dict[str, Any]) -> tuple[float, ...] | None:
     """Of the chat's form {"content": [{"logprob": x}]} or the text's {"token_logprobs": [x]}."""
-    tokens: Any = found.get("content") or found.get("token_logprobs") or ()
-    values: list[Any] = [_object(token).get("logprob") if isinstance(token, dict) else token for token in tokens]
-    if not values or not all(isinstance(value, int | float) for value in values):
+    tokens: Any = found.get("content") or found.get("token_logprobs")
+    if not isinstance(tokens, list):
+        return None
+    members = cast("list[Any]", tokens)
+    values: list[Any] = [_object(token).get("logprob") if isinstance(token, dict) else token for token in members]
+    if not values or not all(isinstance(value, int | float) and isfinite(value) for value in values):
         return None
     return tuple(float(value) for value in values)
 
@@ -150,4 +155,4 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

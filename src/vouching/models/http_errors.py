@@ -3,7 +3,7 @@
 | what happened | error | retry |
 |---|---|---|
 | 408, 425, 429, 5xx, a timeout, a connection that is refused or breaks | ModelUnavailableError | yes |
-| 401, 402, 403, 404, 405, a redirect | ConfigError | no: key, address or name are wrong |
+| 401, 402, 403, 404, 405, a redirect, a wrong certificate | ConfigError | no: key, address or name are wrong |
 | any other 4xx | ModelRefusedError | no: this request is |
 | an answer that is no completion | ModelAnswerError | no |
 """
@@ -16,9 +16,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
-import httpx
+import aiohttp
+from aiohttp.http_exceptions import ContentEncodingError
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError, ModelUnavailableError, VouchError
+from vouching.models.connections import Answer
 
 EXCERPT = 300
 """Characters of an answer that an error message shows."""
@@ -26,41 +28,43 @@ _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405}
 
 
-def error_of_status(response: httpx.Response, where: str) -> VouchError | None:
+def error_of_status(answer: Answer, where: str) -> VouchError | None:
     """The error that a status stands for; None for success.
 
     Args:
-        response: the answer, read to its end.
+        answer: the answer, read to its end.
         where: what answered, for the message.
 
-    >>> print(error_of_status(httpx.Response(429, text="slow down", headers={"retry-after": "2"}), "http://host"))
+    >>> answer = Answer(429, "Too Many Requests", {"retry-after": "2"}, b"slow down")
+    >>> print(error_of_status(answer, "http://host"))
     http://host answered 429 Too Many Requests: slow down
     """
-    if response.is_success:
+    status = answer.status
+    if 200 <= status < 300:
         return None
-    status = response.status_code
-    said = f"{where} answered {status} {response.reason_phrase}".rstrip() + f": {excerpt(response.text)}"
+    said = f"{where} answered {status} {answer.reason}".rstrip() + f": {excerpt(answer.text)}"
     if status in _BUSY or status >= 500:
-        return ModelUnavailableError(said, retry_after(response.headers))
-    if response.is_redirect:
-        return ConfigError(f"{where} has moved to {response.headers.get('location')}: use that address")
+        return ModelUnavailableError(said, retry_after(answer.headers))
+    if 300 <= status < 400:
+        return ConfigError(f"{where} has moved to {answer.headers.get('location')}: use that address")
     if status in _MISCONFIGURED:
         return ConfigError(f"{said}; check the address, the model's name and VOUCH_API_KEY")
     return ModelRefusedError(said, status)
 
 
-def error_of_transport(error: httpx.HTTPError, where: str) -> VouchError:
+def error_of_transport(error: Exception, where: str) -> VouchError:
     """The error that a failure on the way stands for.
 
-    >>> print(error_of_transport(httpx.ConnectError("connection refused"), "http://host"))
-    no answer from http://host: ConnectError, connection refused
+    >>> print(error_of_transport(ConnectionResetError("the server hung up"), "http://host"))
+    no answer from http://host: ConnectionResetError, the server hung up
     """
     reason = f"{type(error).__name__}{f', {error}' if str(error) else ''}"
-    if isinstance(error, httpx.UnsupportedProtocol):
+    if isinstance(error, aiohttp.InvalidURL | aiohttp.ClientConnectorCertificateError):
         return ConfigError(f"{where} cannot be asked: {reason}")
-    if isinstance(error, httpx.TransportError):
-        return ModelUnavailableError(f"no answer from {where}: {reason}")
-    return ModelAnswerError(f"the answer from {where} cannot be read: {reason}")
+    garbled = isinstance(error.__cause__, ContentEncodingError)
+    if garbled or isinstance(error, aiohttp.ClientResponseError):
+        return ModelAnswerError(f"the answer from {where} cannot be read: {reason}")
+    return ModelUnavailableError(f"no answer from {where}: {reason}")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -81,17 +85,19 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, seconds) if seconds < float("inf") else None
 
 
-def read_object(response: httpx.Response, where: str) -> dict[str, Any]:
+def read_object(answer: Answer, where: str) -> dict[str, Any]:
     """The JSON object that an answer holds. Raises ModelAnswerError if it holds none."""
-    kind = response.headers.get("content-type", "nothing that has a type")
+    kind = answer.headers.get("content-type", "nothing that has a type")
+    if not answer.whole:
+        raise ModelAnswerError(f"{where} answered with more than {len(answer.content):,} bytes: {excerpt(answer.text)}")
     try:
-        body: Any = json.loads(response.content)
-    except ValueError:
+        body: Any = json.loads(answer.content)
+    except (ValueError, RecursionError):
         raise ModelAnswerError(
-            f"{where} answered {response.status_code} with {kind}, wanted JSON: {excerpt(response.text)}"
+            f"{where} answered {answer.status} with {kind}, wanted JSON: {excerpt(answer.text)}"
         ) from None
     if not isinstance(body, dict):
-        raise ModelAnswerError(f"{where} answered with JSON that is no object: {excerpt(response.text)}")
+        raise ModelAnswerError(f"{where} answered with JSON that is no object: {excerpt(answer.text)}")
     return cast("dict[str, Any]", body)
 
 
@@ -105,7 +111,7 @@ def excerpt(text: str) -> str:
     """
     try:
         found: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = text
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and key in found:

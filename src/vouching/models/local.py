@@ -114,7 +114,7 @@ class LocalModel:
         return replace(self._engine.told(row, sampling, usage), text=text, finish_reason="stop")
 
     async def aclose(self) -> None:
-        """End the thread after the calls under way; models that share it end with it."""
+        """End the thread after the calls under way; the next call starts another."""
         await self._batcher.aclose()
 
 

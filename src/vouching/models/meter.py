@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vouching.models.base import Completion, Message, Model, Sampling, add_usage, total_usage
+from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.wrapper import Wrapper
-from vouching.types import Usage
+from vouching.types import Usage, total_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +52,5 @@ class Metered(Wrapper):
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """What the model inside says, counted."""
         completions = await self.model.generate(messages, sampling)
-        self.usage = add_usage(self.usage, total_usage(completions))
+        self.usage = total_usage([self, *completions])
         return completions

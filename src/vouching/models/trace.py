@@ -11,8 +11,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from vouching.models.base import Completion, Message, Model, Sampling, total_usage
+from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.wrapper import Wrapper
+from vouching.types import total_usage
 
 
 class Traced(Wrapper):
@@ -32,7 +33,9 @@ class Traced(Wrapper):
     def __init__(self, model: Model, provider: str) -> None:
         super().__init__(model)
         self._provider = provider
-        self._trace: Any = import_module("opentelemetry.trace") if find_spec("opentelemetry") else None
+        # The bare package may come from other parts of OpenTelemetry, without an API.
+        there = find_spec("opentelemetry") and find_spec("opentelemetry.trace")
+        self._trace: Any = import_module("opentelemetry.trace") if there else None
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """What the model inside says."""

@@ -27,6 +27,8 @@ _ALIGNED = 16
 """How many of the places looked at, the most similar ones, are aligned character by character."""
 _WHOLE_TEXT = 20_000
 """A text up to this many characters is searched as a whole if none of the quote's words occurs in it."""
+_LONGEST_INEXACT = 5_000
+"""Longer quotes are looked for character by character only: the other attempts take too long."""
 _NEAR = 200
 """Characters on either side of an occurrence that are compared with ``near``."""
 
@@ -76,7 +78,7 @@ def locate(quote: str, text: str, *, after: int = 0, near: str = "", min_score: 
 
     Args:
         quote: What to look for. White space around it is ignored; a quote of fewer than 4 characters is never
-            matched approximately.
+            matched approximately, and one of more than 5,000 must stand in the text as it is.
         text: Where to look. Offsets refer to this string, untouched.
         after: Of several occurrences, the first that starts at or after this offset is taken; if there is none, the
             first of all.
@@ -94,9 +96,11 @@ def locate(quote: str, text: str, *, after: int = 0, near: str = "", min_score: 
     quote = quote.strip()
     if not quote or not text:
         return None
-    place = _choose(_finds(re.escape(quote), text), text, after, near)
+    place = _choose(_occurrences(quote, text), text, after, near)
     if place:
         return Located(*place, how="exact", score=100.0)
+    if len(quote) > _LONGEST_INEXACT:
+        return None
     lowered = _lower(text)
     composed = unicodedata.normalize("NFC", quote)
     for variant in (composed, composed.strip("\"'“”‘’«»`")):
@@ -142,6 +146,13 @@ def locate_all(quotes: Sequence[str], text: str) -> list[Located | None]:
     return found
 
 
+def _occurrences(quote: str, text: str) -> Iterator[_Place]:
+    at = text.find(quote)
+    while at >= 0:
+        yield at, at + len(quote)
+        at = text.find(quote, at + len(quote))
+
+
 def _finds(pattern: str, text: str, flags: int = 0) -> Iterator[_Place]:
     return (match.span() for match in re.finditer(pattern, text, flags))
 
@@ -169,13 +180,15 @@ def _letter(character: str) -> str:
 def _choose(places: Iterable[_Place], text: str, after: int, near: str) -> _Place | None:
     """The best of several occurrences (given in the order of the text); None if there is none."""
     if near:
-        wanted = _words(near)
-        ranked = [
-            (_whole(text, place), _shared(wanted, text, place), place[0] >= after, -place[0], place)
-            for place in islice(places, _MAX_PLACES)
-            if _whole(text, place) or place[1] - place[0] >= _MIN_FUZZY
+        usable = [
+            place for place in islice(places, _MAX_PLACES) if _whole(text, place) or place[1] - place[0] >= _MIN_FUZZY
         ]
-        return max(ranked)[-1] if ranked else None
+        if len(usable) < 2:
+            return usable[0] if usable else None
+        wanted = _words(near)
+        return max(
+            usable, key=lambda place: (_whole(text, place), _shared(wanted, text, place), place[0] >= after, -place[0])
+        )
     first: _Place | None = None
     first_part: _Place | None = None
     for place in places:

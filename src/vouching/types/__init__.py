@@ -16,6 +16,7 @@ from vouching.types.verdict import (
     Usage,
     Verdict,
     VerdictWarning,
+    total_usage,
 )
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Passage", "Provenance",
     "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "SearchEnd", "SearchResult", "SearchTurn", "Source",
     "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",
+    "total_usage",
 ]  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from vouching.types.labels import ErrorType, Judgment, Label, Relation, Status
 from vouching.types.spans import Claim, Span
@@ -86,6 +87,31 @@ class Usage:
     """Tokens received from a language model."""
     calls: int = 0
     """Calls made to a language model."""
+
+
+class Costing(Protocol):
+    """Something that cost something: a verdict, a completion of a language model."""
+
+    @property
+    def usage(self) -> Usage:
+        """What it cost."""
+        ...
+
+
+def total_usage(things: Iterable[Costing]) -> Usage:
+    """What several things cost together.
+
+    >>> failed = Unverified(Claim("x"), "refused", "No.", usage=Usage(seconds=0.5, prompt_tokens=9, calls=1))
+    >>> total_usage([failed, failed])
+    Usage(seconds=1.0, prompt_tokens=18, completion_tokens=0, calls=2)
+    """
+    used = [thing.usage for thing in things]
+    return Usage(
+        seconds=sum(one.seconds for one in used),
+        prompt_tokens=sum(one.prompt_tokens for one in used),
+        completion_tokens=sum(one.completion_tokens for one in used),
+        calls=sum(one.calls for one in used),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +219,8 @@ class Unverified:
     """What was got, what was wanted, what to do."""
     warnings: tuple[VerdictWarning, ...] = ()
     """What else was noticed."""
+    usage: Usage = field(default_factory=Usage)
+    """What the attempt cost."""
     kind: Literal["unverified"] = "unverified"
     """Tells the findings of a report apart in JSON."""
     version: str = VERDICT_VERSION

@@ -15,7 +15,10 @@ async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     >>> asyncio.run(all_of(asyncio.sleep(0, result=number) for number in (1, 2)))
     [1, 2]
     """
-    tasks = [asyncio.ensure_future(one) for one in work]
+    waiting = [*work]
+    if len(waiting) == 1:  # needs no task of its own
+        return [await waiting[0]]
+    tasks = [asyncio.ensure_future(one) for one in waiting]
     try:
         return await asyncio.gather(*tasks)
     finally:

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from vouching.errors import ConfigError, ModelError
-from vouching.models.base import Completion, Message, Model, Sampling, total_usage
-from vouching.types import Claim, Provenance, Source, Unverified, Verdict, VerdictWarning
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.calibration import Calibration, find_calibration
@@ -25,11 +25,13 @@ from vouching.verifiers.structured_election import Elected, Election, elect, mer
 from vouching.verifiers.structured_prompt import StructuredPrompt, Style, structured_prompt
 from vouching.verifiers.structured_reading import Reading, read_label, read_reply
 from vouching.verifiers.structured_reply import LabelReply, Reply, ReplyError, parse_reply, reply_schema
-from vouching.verifiers.structured_sources import Evidence, Window
+from vouching.verifiers.structured_sources import Evidence, Window, claim_records
 from vouching.version import __version__
 
 UNCALIBRATED = "The score is what the model states of itself, no calibrated probability: see vouch calibrate."
 """The warning of a verdict without a calibration."""
+_SHORT = 20_000
+"""Characters of sources that are read in a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class StructuredVerifier:
                 for good becomes Unverified(reason="backend").
             ConfigError: the model cannot be used at all.
         """
-        evidence = await asyncio.to_thread(Evidence, sources, self.config.screen)
+        evidence = await _evidence(sources, self.config.screen)
         windows = [] if evidence.empty else evidence.windows(self.config.window)
         return await all_of(self._judge(claim, _Case(evidence, windows)) for claim in claims)
 
@@ -134,15 +136,14 @@ class StructuredVerifier:
         started = time.perf_counter()
         election = await self._decide(claim, case)
         if isinstance(election, Unverified):
-            return replace(election, warnings=tuple(case.evidence.warnings()))
+            return replace(election, warnings=tuple(case.evidence.warnings()), usage=_spent(case, started))
         verdict = self._verdict(claim, election, case)
         revised = election.reading.revised
         if revised and not verdict.attributable and self.config.recheck and revised != claim.text:
             again = await self._decide(replace(claim, text=revised), case)
             if isinstance(again, Elected) and self._score(again)[0] >= self.config.threshold:
                 verdict = replace(verdict, revised_claim=revised)
-        spent = total_usage(case.said)
-        return replace(verdict, usage=replace(spent, seconds=time.perf_counter() - started))
+        return replace(verdict, usage=_spent(case, started))
 
     async def _decide(self, claim: Claim, case: _Case) -> Election:
         """What all windows come to; with nothing to read, nothing can be attributed, and nobody is asked."""
@@ -194,9 +195,10 @@ class StructuredVerifier:
             return Unverified(claim, "unparsable", f"the reply is no record, and neither is a second one: {fault}")
 
     def _read(self, said: Completion, claim: Claim, case: _Case) -> Reading | Unverified:
+        whole, shown = said.finish_reason == "stop", [*case.evidence.records, *claim_records(claim)]
         if self.config.style == "label":
-            return read_label(parse_reply(said.text, LabelReply, mend=said.finish_reason == "stop"))
-        return read_reply(parse_reply(said.text, Reply, mend=said.finish_reason == "stop"), claim, case.evidence)
+            return read_label(parse_reply(said.text, LabelReply, whole, shown))
+        return read_reply(parse_reply(said.text, Reply, whole, shown), claim, case.evidence)
 
     def _score(self, elected: Elected) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
         """P(Attributable), what calibrated it, and what is to be said about that."""
@@ -251,6 +253,17 @@ def open_verifier(model: str | Model, config: StructuredConfig | None = None) ->
 
         model = open_model(model)
     return StructuredVerifier(model, config, find_calibration(model.name))
+
+
+def _spent(case: _Case, started: float) -> Usage:
+    return replace(total_usage(case.said), seconds=time.perf_counter() - started)
+
+
+async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
+    """The sources, read; in another thread where that would hold up the others for long."""
+    if sum(len(source.text) for source in sources) > _SHORT:
+        return await asyncio.to_thread(Evidence, sources, screen)
+    return Evidence(sources, screen)
 
 
 def _refused_for_good(error: ModelError, claim: Claim) -> Unverified:

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from vouching.models.base import Message
 from vouching.prompts import Prompt, load_prompt
+from vouching.text.disguise import readings
 from vouching.types import Claim
 from vouching.verifiers.structured_sources import Excerpt, Window
 
@@ -48,8 +49,7 @@ class StructuredPrompt:
     @property
     def digest(self) -> str:
         """SHA-256 of all of it, for provenance."""
-        texts = (self.system, self.user.text, self.block.text, self.again.text)
-        return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+        return _digest(self.system, self.user.text, self.block.text, self.again.text)
 
     def messages(self, claim: Claim, window: Window, seed: int | None = None) -> tuple[Message, ...]:
         """The question about a claim and the part of the sources that one window holds.
@@ -86,16 +86,18 @@ def boundary(texts: Sequence[str], seed: int | None = None) -> str:
     """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
 
     The last two texts (claim and context) do not go into it unless they must, so that claims about the same sources
-    share their prefix.
+    share their prefix. Who writes these and knows the sources can work it out, so in these it may not occur in any
+    disguise either.
 
     >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
     True
     """
     attempt = 0
+    forms = [*texts, *(form.casefold() for text in texts[-2:] for form in readings(text))]
     while True:
         stuff = repr((seed, attempt, texts[:-2] if not attempt else texts))
         found = hashlib.sha256(stuff.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        if not any(found in text for text in texts):
+        if not any(found in form for form in forms):
             return found
         attempt += 1
 
@@ -115,6 +117,11 @@ def teacher_prompt() -> StructuredPrompt:
     """The prompt for a teacher: the shipped one with demands on completeness and two examples (SEVA App. K.3)."""
     system = load_prompt(_PACKAGE, "structured_system").text
     return _with_system(load_prompt(_PACKAGE, "structured_teacher").fill(system=system.rstrip()))
+
+
+@cache
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _with_system(system: str) -> StructuredPrompt:

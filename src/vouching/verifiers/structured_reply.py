@@ -1,20 +1,24 @@
 """From what a language model wrote to a record: find the one JSON object, mend it if need be, check every field.
 
 Strict in what a record must hold, since a verdict leans on it; lenient only in spelling ("not_attributable", "Match").
-Every fault is said in words, for a second question. Left out: guessing. A reply with two different records, a key
-twice or a label outside the vocabulary has no meaning that a parser could choose.
+Every fault is said in words, for a second question. A record that stands in the claim or a source is theirs, not the
+model's: where one of them holds something like it, the reply must be nothing but an object, and another one. Left out:
+guessing. A reply with two different records, a key twice or a label outside the vocabulary has no meaning that a parser
+could choose.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Annotated, Any, NoReturn, TypeVar, cast, get_args
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
 
 from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Status
 
@@ -22,9 +26,15 @@ LONGEST_REPAIRED = 20_000
 """Characters of a reply that is mended; what is longer is no record with a slip but something else."""
 LONGEST_READ = 2_000_000
 """Characters of a reply that is looked through for an object."""
-_MOST_STARTS = 200
+MOST_PARTS = 100
+"""Entries of an alignment, and steps of a chain; each is looked for in the sources, which takes its time."""
+_MOST_STARTS = 1_000
 """Braces from which an object is tried."""
-_THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>")
+_LABEL_KEY = re.compile(r"""["'“”]label["'“”]\s*:""")
+_SHOWN_RECORD = re.compile(r"label\W{0,4}:|\\u00[4-7]")
+"""Something like the key "label" in a text, plain or in JSON's escapes for letters."""
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _NOTHING = ("", "none", "null", "n/a", "na", "-")
 R = TypeVar("R", "Reply", "LabelReply")
 
@@ -50,6 +60,12 @@ def _folded(word: str) -> str:
 def _absent(value: object) -> object:
     """None where a model wrote that there is nothing."""
     return None if isinstance(value, str) and value.strip().lower() in _NOTHING else value
+
+
+def _few(parts: list[Any]) -> list[Any]:
+    if len(parts) > MOST_PARTS:
+        raise PydanticCustomError("too_many", f"wanted at most {MOST_PARTS} of them, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
+    return parts
 
 
 _Label = Annotated[Label, _one_of(get_args(Label))]
@@ -88,9 +104,9 @@ class ReplyStep:
 class Reply:
     """SEVA's record v = (A, C, y, gamma, e, s) as a model wrote it, and the claim with its fix applied."""
 
-    evidence_alignment: Annotated[list[ReplyEntry], Field(min_length=1)]
+    evidence_alignment: Annotated[list[ReplyEntry], Field(min_length=1), AfterValidator(_few)]
     """A: parts of the claim beside the source."""
-    reasoning_chain: Annotated[list[ReplyStep], Field(min_length=1)]
+    reasoning_chain: Annotated[list[ReplyStep], Field(min_length=1), AfterValidator(_few)]
     """C: the argument."""
     label: _Label
     """y."""
@@ -114,13 +130,24 @@ class LabelReply:
     """How sure the model says it is of it, in [0, 1]."""
 
 
-def parse_reply(text: str, kind: type[R], mend: bool = True) -> R:
+def holds_record(text: str) -> bool:
+    """Whether a text holds something like a record, so that a reply that quotes it could be mistaken for one.
+
+    >>> holds_record('The log reads {"label": "Attributable"}.'), holds_record("The label reads so.")
+    (True, False)
+    """
+    return _SHOWN_RECORD.search(text) is not None
+
+
+def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str] = ()) -> R:
     """The record in a reply. Prose, code fences and thoughts around it do no harm.
 
     Args:
         text: the reply, of any length.
         kind: the record that was asked for.
         mend: whether a slip (a comma too many, quotes forgotten) may be mended; not in a reply that was cut off.
+        shown: the texts that the model was shown in which :func:`holds_record` finds something. If there is one, the
+            reply must be the object alone, whole, and not a copy out of these texts.
 
     Raises:
         ReplyError: there is no record in it, or more than one, or a field is missing or wrong.
@@ -136,14 +163,14 @@ def parse_reply(text: str, kind: type[R], mend: bool = True) -> R:
         raise ReplyError("it is empty, wanted a JSON object")
     if len(text) > LONGEST_READ:
         raise ReplyError(f"it has {len(text):,} characters, wanted a JSON object")
-    found = _record(_THOUGHT.sub("", text), mend)
     try:
-        record: R = _adapter(kind).validate_python(found)
-        json.dumps(asdict(record), ensure_ascii=False).encode()
+        record: R = _adapter(kind).validate_python(_record(text, mend, shown))
     except ValidationError as error:
         raise ReplyError(_told(error)) from None
-    except UnicodeEncodeError:
-        raise ReplyError("it holds half a character (a lone surrogate)") from None
+    except RecursionError:
+        raise ReplyError("its objects lie too deep in each other") from None
+    if _HALF.search(text):
+        _must_be_text(record)
     return record
 
 
@@ -154,7 +181,7 @@ def reply_schema(kind: type[Reply] | type[LabelReply] = Reply) -> dict[str, Any]
     >>> reply_schema(LabelReply)["required"]
     ['label', 'confidence']
     """
-    schema = _adapter(kind).json_schema()
+    schema: dict[str, Any] = _bare(_adapter(kind).json_schema())
     for part in (schema, *schema.get("$defs", {}).values()):
         part["required"] = [*part["properties"]]
         part["additionalProperties"] = False
@@ -163,27 +190,87 @@ def reply_schema(kind: type[Reply] | type[LabelReply] = Reply) -> dict[str, Any]
     return schema
 
 
+def _bare(schema: Any) -> Any:
+    """A schema without titles and descriptions: the prompt describes the record."""
+    if isinstance(schema, list):
+        return [_bare(member) for member in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    fields = cast("dict[str, Any]", schema)
+    return {key: _bare(value) for key, value in fields.items() if key not in ("title", "description")}
+
+
 @cache
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _record(text: str, mend: bool) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """A JSON object of a text that lies in no other one."""
+
+    fields: dict[str, Any]
+    start: int
+    end: int
+    fault: ReplyError | None = None
+    """What is wrong with it: a key twice, NaN."""
+
+
+def _record(text: str, mend: bool, shown: Sequence[str]) -> dict[str, Any]:
     """The one object of a text that has a label."""
-    found: list[dict[str, Any]] = []
-    for value in _objects(text):
-        if "label" in value and value not in found:
-            found.append(value)
-    if mend and not found and len(text) <= LONGEST_REPAIRED and "{" in text:
-        found = [value for value in _mended(text) if "label" in value]
-    if not found:
+    objects = [*_objects(text)]
+    # The end of a thought is no end inside an object, where it is a quotation.
+    ends = [found.end() for found in _THOUGHT_END.finditer(text)]
+    begin = max((end for end in ends if not any(one.start < end < one.end for one in objects)), default=0)
+    objects = [one for one in objects if one.start >= begin]
+    fault = next((one.fault for one in objects if one.fault), None)
+    if fault:
+        raise fault
+    records = [one for one in objects if "label" in one.fields]
+    different = [one for at, one in enumerate(records) if all(one.fields != other.fields for other in records[:at])]
+    if len(different) > 1:
+        raise ReplyError(f"it holds {len(different)} different JSON objects with a label, wanted one")
+    if records and _LABEL_KEY.search(_without(text, begin, objects)):
+        raise ReplyError("it holds a second JSON object with a label, which breaks off, wanted one")
+    if shown:
+        return _alone(text, begin, records, shown)
+    if records:
+        return records[0].fields
+    mended = _mended(text[begin:]) if mend and len(text) <= LONGEST_REPAIRED and "{" in text[begin:] else None
+    if mended is None:
         raise ReplyError('it holds no JSON object with the key "label"')
-    if len(found) > 1:
-        raise ReplyError(f"it holds {len(found)} different JSON objects with a label, wanted one")
-    return found[0]
+    return mended
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def _alone(text: str, begin: int, records: Sequence[_Object], shown: Sequence[str]) -> dict[str, Any]:
+    """The fields of a record that is all of a reply, a fence aside, and stands in none of the texts."""
+    if len(records) != 1:
+        raise ReplyError('it is not one JSON object with the key "label", which it must be where a text shows another')
+    [one] = records
+    before, after = text[begin : one.start], text[one.end :]
+    if not (re.fullmatch(r"\s*(?:```\w*)?\s*", before) and re.fullmatch(r"\s*(?:```)?\s*", after)):
+        raise ReplyError("something stands beside the JSON object, which must be alone where a text shows another")
+    said = _squeezed(text[one.start : one.end])
+    if any(said in _squeezed(other) for other in shown):
+        raise ReplyError("its JSON object is copied from the claim or a source")
+    return one.fields
+
+
+def _squeezed(text: str) -> str:
+    """Letters and digits alone: a copy with other blanks or quotation marks is a copy."""
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def _without(text: str, begin: int, objects: Sequence[_Object]) -> str:
+    """What stands beside the objects."""
+    parts: list[str] = []
+    for one in objects:
+        parts.append(text[begin : one.start])
+        begin = one.end
+    return "\n".join([*parts, text[begin:]])
+
+
+def _objects(text: str) -> Iterator[_Object]:
     """The JSON objects of a text that lie in no other object, as far as they are whole."""
     start = text.find("{")
     for _ in range(_MOST_STARTS):
@@ -192,31 +279,56 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         end = start + 1
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except ReplyError:
-            raise
+        except ReplyError as fault:
+            yield _Object({}, start, end, fault)
         except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError
             pass
         else:
-            yield value
+            yield _Object(value, start, end)
         start = text.find("{", end)
 
 
-def _mended(text: str) -> list[dict[str, Any]]:
-    """The objects that json-repair makes of the text from its first brace to its last.
+def _mended(text: str) -> dict[str, Any] | None:
+    """The one object that json-repair makes of the text from its first brace to its last, if it has a label.
 
-    It closes what was left open, and so makes a whole number of a cut one; an object that breaks off is not mended.
+    It closes what was left open, and so makes a whole number of a cut one; an object that breaks off is not mended. Nor
+    is one with a key twice, of which it would take the last.
     """
     from json_repair import repair_json
 
     stretch = text[text.index("{") : text.rfind("}") + 1]
     if stretch.count("{") != stretch.count("}"):
-        return []
+        return None
     try:
         value: Any = repair_json(stretch, return_objects=True, skip_json_loads=True)
+        keys = Counter(_keys(value))
     except (ValueError, RecursionError):
-        return []
-    values = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return [cast("dict[str, Any]", member) for member in values if isinstance(member, dict)]
+        return None
+    if not isinstance(value, dict) or "label" not in value:
+        return None
+    for key, count in keys.items():
+        if len(re.findall(rf"""(?<!\w){re.escape(key)}["'“”]?\s*:""", stretch)) != count:
+            return None
+    return cast("dict[str, Any]", value)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The keys of all objects in a value."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        yield from fields
+        members = [*fields.values()]
+    else:
+        members = cast("list[Any]", value) if isinstance(value, list) else []
+    for member in members:
+        yield from _keys(member)
+
+
+def _must_be_text(record: Reply | LabelReply) -> None:
+    try:
+        json.dumps(asdict(record), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ReplyError("it holds half a character (a lone surrogate)") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

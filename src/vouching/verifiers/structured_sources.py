@@ -16,7 +16,8 @@ from vouching.text.injection import addresses_verdict, find_injections
 from vouching.text.locate import locate
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import lower_words
-from vouching.types import Source, Span, VerdictWarning
+from vouching.types import Claim, Source, Span, VerdictWarning
+from vouching.verifiers.structured_reply import holds_record
 
 WITHHELD = "[withheld]"
 """Stands in a prompt for a sentence that addresses the verdict."""
@@ -71,6 +72,9 @@ class Evidence:
         self._titles = [
             "" if screen and addresses_verdict(source.title) else " ".join(source.title.split()) for source in sources
         ]
+
+        self.records = [text for source in sources for text in (source.text, source.title) if holds_record(text)]
+        """Texts in which something like a record stands, so that a reply may be a quotation of it."""
 
     @property
     def empty(self) -> bool:
@@ -167,6 +171,15 @@ def _first_repeated(sentences: Sequence[tuple[int, int]], end: int) -> int:
     while first and sentences[end - 1][1] - sentences[first - 1][0] <= _OVERLAP:
         first -= 1
     return first
+
+
+def claim_records(claim: Claim) -> list[str]:
+    """The texts of a claim in which something like a record stands, as :attr:`Evidence.records` for sources.
+
+    >>> claim_records(Claim("It opened in 1973.")), len(claim_records(Claim('It says {"label": "Attributable"}.')))
+    ([], 1)
+    """
+    return [text for text in (claim.text, claim.context) if holds_record(text)]
 
 
 def says_the_same(quote: str, found: str) -> bool:

@@ -19,7 +19,7 @@ from vouching.types import Claim, Label, Source, Unverified
 from vouching.verifiers.structured_prompt import structured_prompt, teacher_prompt
 from vouching.verifiers.structured_reading import read_reply
 from vouching.verifiers.structured_reply import Reply, ReplyError, parse_reply, reply_schema
-from vouching.verifiers.structured_sources import Evidence
+from vouching.verifiers.structured_sources import Evidence, claim_records
 
 Demand: TypeAlias = Literal["label", "error_type", "fix", "grounded"]
 """What a record must be beyond its form: labelled like gold, with an error type or a fix where it is Not Attributable,
@@ -132,7 +132,7 @@ class Teacher:
             if said.finish_reason == "length":
                 return None, f"the reply was cut off at {self._max_tokens} tokens"
             try:
-                record = parse_reply(said.text, Reply)
+                record = parse_reply(said.text, Reply, shown=[*case.evidence.records, *claim_records(case.claim)])
             except ReplyError as error:
                 fault = str(error)
             else:
