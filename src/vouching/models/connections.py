@@ -24,8 +24,8 @@ CONNECT_TIMEOUT = 10.0
 
 
 @cache
-def _certificates() -> SSLContext:
-    """Read once: it takes longer than a call."""
+def certificates() -> SSLContext:
+    """Whom to trust. Read once: it takes longer than a call."""
     return httpx.create_ssl_context()
 
 
@@ -58,4 +58,4 @@ class Connections:
 
     def _connect(self) -> httpx.AsyncClient:
         limits = httpx.Limits(max_connections=1)
-        return httpx.AsyncClient(headers=self._headers, timeout=self._timeout, limits=limits, verify=_certificates())
+        return httpx.AsyncClient(headers=self._headers, timeout=self._timeout, limits=limits, verify=certificates())
