@@ -211,8 +211,8 @@ def checked_url(url: str, base: httpx.URL | None = None) -> httpx.URL:
         raise FetchError(f"{shown!r} is no address: {error}") from None
     if target.scheme not in {"http", "https"}:
         raise FetchError(f"{shown!r} is not fetched: wanted http or https")
-    if not target.host:
-        raise FetchError(f"{shown!r} names no host")
+    if not target.host or (target.port is not None and not 0 < target.port < 65536):
+        raise FetchError(f"{shown!r} names no host, or no port from 1 to 65535")
     if target.userinfo:
         raise FetchError("an address with a name or a password in it is not fetched")
     return target.copy_with(fragment=None)

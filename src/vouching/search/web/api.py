@@ -12,8 +12,10 @@ from vouching.errors import SearchError
 Body: TypeAlias = Mapping[str, Any]
 """An answer: a JSON object."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OPERATOR = re.compile(r"(?<!\S)[-+!:?~@*&|^]+|[\"“”„\\]|(?<=[^\W\d]):(?=\S)")
-"""What engines read as a command: a sign before a word (-word, !bang, :language), quotation marks, site:."""
+_MARK = re.compile(r"[\"“”„\\]|(?<=[^\W\d]):(?=\S)")
+"""Quotation marks, which ask for the very words, and the colon of site: and the like."""
+_SIGN = re.compile(r"(?<!\S)[-+!:?~@*&|^]+")
+"""What makes a command of a word: -word, !bang, :language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,15 @@ class WebApi:
 def plain_query(text: str, longest: int) -> str:
     """A text as words to search for: what an engine would read as a command is taken out, then cut after a word.
 
+    Empty if there is nothing to search for.
+
     >>> plain_query('It fell by -5% in "Ulm", see site:example.org !g', 40)
     'It fell by 5% in Ulm , see site'
     """
-    words = " ".join(_OPERATOR.sub(" ", text).split())
-    return words if len(words) <= longest else words[: longest + 1].rpartition(" ")[0] or words[:longest]
+    words = " ".join(_SIGN.sub(" ", _MARK.sub(" ", text)).split())
+    if len(words) > longest:
+        words = words[: longest + 1].rpartition(" ")[0] or words[:longest]
+    return words if any(c.isalnum() for c in words) else ""
 
 
 def records(body: Body, key: str) -> list[Body]:
