@@ -267,7 +267,7 @@ def test_the_certificate_must_be_that_of_the_name_although_an_address_is_connect
             with pytest.raises(FetchError, match="CERTIFICATE_VERIFY_FAILED"):
                 await fetcher.fetch(f"https://pinned.example:{port}/")
             certificates().load_verify_locations(certificate)
-            with pytest.raises(FetchError, match="not valid for 'other.example'"):
+            with pytest.raises(FetchError, match=r"not valid for 'other\.example'"):
                 await fetcher.fetch(f"https://other.example:{port}/")
             return (await fetcher.fetch(f"https://pinned.example:{port}/")).body
 
@@ -286,7 +286,7 @@ def test_no_more_pages_are_under_way_than_allowed() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "example.org", "/path", "ftp://example.org/", "http://", "http:///x", "javascript:alert(1)", "data:text/html,x",
+    ["", "example.org", "/path", "ftp://example.org/", "http://", "http:///x", "javascript:alert(1)", "data:,x",
      "http://user@example.org/", "http://user:pass@example.org/", "http://example.org:99999/", "http://[::1/",
      "http://example.org:0/", "http://example.org/\n", "http://" + "a" * 5000, "http://\x00/"],
 )  # fmt: skip
