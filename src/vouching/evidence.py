@@ -84,7 +84,7 @@ def _words(claim: Claim) -> str:
 
 
 def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evidence:
-    warnings = tuple(VerdictWarning("engine", _told(turn)) for turn in way.turns)
+    warnings = tuple(VerdictWarning("engine", _told(turn)) for turn in way.turns if turn.result or turn.error)
     if sources:
         return Evidence(sources, warnings)
     if way.ended == "failed":
@@ -109,7 +109,7 @@ def _told(turn: SearchTurn) -> str:
     'Asked for "bridge": web:a found 2 passages, web:b found nothing, web:c failed (c answered 503).'
     """
     if turn.result is None:
-        return f"The search ended: {turn.error}" if turn.error else "The search ended without another query."
+        return f"The search ended: {turn.error}"
     query = turn.query if len(turn.query) <= _SHOWN else f"{turn.query[:_SHOWN]}..."
     return f'Asked for "{query}": {", ".join(map(_answered, turn.result.asked))}.'
 
