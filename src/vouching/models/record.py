@@ -10,7 +10,6 @@ import json
 import threading
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from vouching.errors import ConfigError, InputError
@@ -56,7 +55,7 @@ class Recording(Wrapper):
         record = {
             "model": self.name,
             "key": key,
-            "messages": [asdict(message) for message in messages],
+            "messages": [message.json for message in messages],
             "completions": completions_to_json(completions),
         }
         with self._lock:
