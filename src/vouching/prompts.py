@@ -1,7 +1,8 @@
 """Prompt templates: text files beside their verifier, filled in one pass, every placeholder checked.
 
 A placeholder is ``{{name}}``. Values are put in as they are and never read again, so that a source containing
-``{{claim}}`` stays a source. Left out: conditions and loops; a prompt that needs them is two prompts.
+``{{claim}}`` stays a source.
+Left out: conditions and loops; a prompt that needs them is two prompts.
 """
 
 from __future__ import annotations

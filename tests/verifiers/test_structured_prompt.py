@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.verifiers.scripts import CLAIM, SOURCE, outcome, reply
-from vouching.verifiers.structured_prompt import boundary
+from vouching.text.fence import boundary
 
 
 def test_a_source_cannot_close_its_fence() -> None:

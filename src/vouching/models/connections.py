@@ -11,6 +11,7 @@ import ssl
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -52,7 +53,7 @@ class Connections:
     """Asks a server, over connections that are kept for the next question.
 
     Args:
-        url: what is asked.
+        url: what is asked, or the address that everything asked begins with.
         headers: sent with every request.
         timeout: seconds without a byte after which a request is given up.
 
@@ -68,13 +69,23 @@ class Connections:
         self._pools: PerLoop[AsyncGenerator[aiohttp.ClientSession]] = PerLoop(self._pool)
 
     async def post(self, content: bytes) -> Answer:
-        """Send a body and read the answer; a redirect is an answer like any other.
+        """Send a body; see :meth:`ask`."""
+        return await self.ask("POST", data=content)
+
+    async def ask(self, method: str, path: str = "", **what: Any) -> Answer:
+        """Send a request and read the answer; a redirect is an answer like any other.
+
+        Args:
+            method: of HTTP.
+            path: what follows the address.
+            what: "data", "json", "params" or "headers", as aiohttp takes them.
 
         Raises:
             aiohttp.ClientError, OSError: there is no answer; see ``http_errors``.
         """
         session = await anext(self._pools.get())
-        async with session.post(self._url, data=content, proxy=self._proxy, allow_redirects=False) as response:
+        url = f"{self._url}{path}"
+        async with session.request(method, url, proxy=self._proxy, allow_redirects=False, **what) as response:
             parts: list[bytes] = []
             left = LONGEST_ANSWER
             async for part in response.content.iter_any():
@@ -93,7 +104,7 @@ class Connections:
     async def _pool(self) -> AsyncGenerator[aiohttp.ClientSession]:
         """The session of an event loop. A loop that ends closes its generators, and so the session."""
         secure = urlsplit(self._url).scheme == "https"
-        connector = aiohttp.TCPConnector(limit=0, ssl=_certificates() if secure else True)
+        connector = aiohttp.TCPConnector(limit=0, ssl=certificates() if secure else True)
         try:
             async with aiohttp.ClientSession(
                 connector=connector, headers=self._headers, timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar()
@@ -105,8 +116,8 @@ class Connections:
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
-    """Read once: it takes longer than a call."""
+def certificates() -> ssl.SSLContext:
+    """Whom to trust. Read once: it takes longer than a call."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())  # some systems have none of their own
     return context
@@ -131,3 +142,31 @@ def proxy_of(url: str) -> str | None:
     if proxy and urlsplit(proxy).scheme not in {"http", "https"}:
         raise ConfigError(f"{urlsplit(proxy).scheme} proxies are not known, for {parts.hostname}: set NO_PROXY for it")
     return proxy
+
+
+def checked_address(address: str, owner: str, example: str, key_variable: str = "") -> str:
+    """An address of a server, without a slash at its end.
+
+    Args:
+        address: what was given.
+        owner: whose address it is, for the message.
+        example: what one looks like, for the message.
+        key_variable: where a key belongs, for the message.
+
+    Raises:
+        ConfigError: it is none, or it holds a password.
+
+    >>> checked_address("http://localhost:8000/v1/", "a model", "http://host:8000/v1")
+    'http://localhost:8000/v1'
+    """
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        parts, usable = None, False
+    if not parts or not usable or parts.query or parts.fragment:
+        raise ConfigError(f'the address of {owner} must be like "{example}", got {address!r}')
+    if parts.username or parts.password:
+        instead = f"put the key into {key_variable}" if key_variable else "take it out, none is sent"
+        raise ConfigError(f"the address of {owner} must hold no password: {instead}")
+    return address.rstrip("/")

@@ -45,14 +45,16 @@ class SearchTurn:
 
     thought: str
     """What the model said before its call; for a search without a model, why this query."""
-    tool: EngineKind | None = None
-    """Which search was called; None where the turn calls none."""
+    tool: EngineKind | Literal["all"] | None = None
+    """Which search was called, "all" for every engine at once; None where the turn calls none."""
     query: str = ""
     """What was asked for; empty without a call."""
     result: SearchResult | None = None
     """What came back; None without a call."""
     error: str | None = None
     """Why the call could not be read or answered; None if it could."""
+    ignored: int = 0
+    """Further calls in the same turn; only the first is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Trajectory:
     ended: SearchEnd
     """Why it ended."""
     searcher: str
-    """What searched: a model's name, or "deterministic"."""
+    """What searched: a model's name, "deterministic", or "single" for a single query."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
 

@@ -1,0 +1,219 @@
+"""Pages of the web, fetched as one fetches what a stranger named: only public addresses, only so much, only so long.
+
+Every host is looked up once, each of its addresses is checked, and the connection goes to those and no others: there is
+no second look-up that could answer differently, and every redirect passes the same way. Proxies of the environment are
+not used, since they would make the connection instead; no cookie is kept and no credential is sent.
+
+Left out: robots.txt, which speaks to crawlers; pages that need JavaScript; other ports than the address names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from email.message import Message
+from ipaddress import ip_network
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from vouching.errors import ConfigError, FetchError
+from vouching.models.connections import CONNECT_TIMEOUT, certificates
+from vouching.models.loops import PerLoop
+from vouching.search.addresses import Network, resolve
+from vouching.search.web.engine import USER_AGENT
+
+CONTENT_TYPES = ("text/html", "application/xhtml+xml", "text/plain", "application/pdf")
+"""Kinds of pages that are read."""
+_LONGEST_URL = 4096
+_REDIRECTS = {301, 302, 303, 307, 308}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it came."""
+
+    url: str
+    """Where it was found, after redirects."""
+    content_type: str
+    """One of ``CONTENT_TYPES``."""
+    charset: str
+    """What the server says about its letters; empty if nothing."""
+    body: bytes
+    """Its bytes, decompressed."""
+
+
+class Fetcher:
+    """Fetches pages of the public web.
+
+    Args:
+        allow: networks that may be reached although they are not public, e.g. "10.1.0.0/16" for a wiki of one's own.
+        most_bytes: size of a page, as sent and decompressed; a larger one is refused.
+        seconds: how long a page may take, its redirects together.
+        redirects: how many are followed.
+        at_once: pages under way at once.
+
+    Raises:
+        ConfigError: a network that is none.
+
+    >>> asyncio.run(Fetcher().fetch("http://[::1]:8080/admin"))
+    Traceback (most recent call last):
+    ...
+    vouching.errors.FetchError: ::1 is at ::1, which is no address of the public internet: it is not fetched
+    """
+
+    def __init__(
+        self,
+        allow: Iterable[str] = (),
+        *,
+        most_bytes: int = 5_000_000,
+        seconds: float = 20.0,
+        redirects: int = 5,
+        at_once: int = 8,
+    ) -> None:
+        try:
+            self._allow: tuple[Network, ...] = tuple(ip_network(network) for network in allow)
+        except ValueError as error:
+            raise ConfigError(f"{error}: a network is written like 10.1.0.0/16") from None
+        self._most_bytes, self._seconds, self._redirects = most_bytes, seconds, redirects
+        self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
+
+    async def fetch(self, url: str) -> Page:
+        """The page at an address.
+
+        Raises:
+            FetchError: the address or one that it leads to is not allowed, the page is too large, of another kind or
+                not there, or it took too long.
+        """
+        try:
+            async with self._slots.get(), asyncio.timeout(self._seconds):
+                return await self._follow(url)
+        except TimeoutError:
+            raise FetchError(f"{url} was not read within {self._seconds:g} seconds") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise FetchError(f"{url} cannot be read: {type(error).__name__} {error}".rstrip()) from error
+
+    async def _follow(self, url: str) -> Page:
+        target = checked_url(url)
+        for _ in range(self._redirects + 1):
+            async with self._get(target) as answer:
+                if answer.status not in _REDIRECTS:
+                    return await self._read(target, answer)
+                location = answer.headers.get("location", "").strip()
+            if not location:
+                raise FetchError(f"{target} redirects to nowhere")
+            target = checked_url(location, target)
+        raise FetchError(f"{url} redirects more than {self._redirects} times")
+
+    @asynccontextmanager
+    async def _get(self, target: URL) -> AsyncGenerator[aiohttp.ClientResponse]:
+        """The answer of one server, its body not yet read, over a connection of its own."""
+        host, port = str(target.host), target.port or 0
+        pinned = _Pinned(await resolve(host, port, self._allow))
+        headers = {"user-agent": USER_AGENT, "accept": ", ".join(CONTENT_TYPES), "accept-encoding": "gzip"}
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
+        connector = aiohttp.TCPConnector(ssl=certificates(), resolver=pinned, use_dns_cache=False, force_close=True)
+        async with (
+            aiohttp.ClientSession(
+                connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+            ) as session,
+            session.get(target, headers=headers, allow_redirects=False) as answer,
+        ):
+            yield answer
+
+    async def _read(self, target: URL, answer: aiohttp.ClientResponse) -> Page:
+        if answer.status != 200:
+            raise FetchError(f"{target} answered {answer.status}")
+        content_type, charset = _kind(answer.headers.get("content-type", "").strip())
+        if content_type not in CONTENT_TYPES:
+            raise FetchError(f"{target} is {content_type or 'of no kind'}, wanted {', '.join(CONTENT_TYPES)}")
+        body = bytearray()
+        async for chunk in self._decompressed(target, answer):
+            body += chunk
+            if len(body) > self._most_bytes:
+                raise FetchError(f"{target} is larger than {self._most_bytes:,} bytes")
+        return Page(str(target), content_type, charset, bytes(body))
+
+    async def _decompressed(self, target: URL, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        """The body piece by piece; at no time is more of it unpacked than may be kept."""
+        encoding = answer.headers.get("content-encoding", "").strip().lower() or "identity"
+        if encoding not in {"identity", "gzip", "x-gzip"}:
+            raise FetchError(f"{target} is packed as {encoding}, asked for gzip")
+        unpack = None if encoding == "identity" else zlib.decompressobj(16 + zlib.MAX_WBITS)
+        async for chunk in answer.content.iter_any():
+            try:
+                yield chunk if unpack is None else unpack.decompress(chunk, self._most_bytes + 1)
+            except zlib.error as error:
+                raise FetchError(f"{target} cannot be unpacked: {error}") from error
+        if unpack is not None and not unpack.eof:
+            raise FetchError(f"{target} is cut off")
+
+
+class _Pinned(AbstractResolver):
+    """Tells the addresses that were looked up and checked, and looks nothing up itself."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self._addresses = addresses
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The addresses, whatever the host. One that is written as an address never comes here: it is connected to."""
+        return [
+            ResolveResult(
+                hostname=host, host=address, port=port, proto=0, flags=socket.AI_NUMERICHOST,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+            )
+            for address in self._addresses
+        ]  # fmt: skip
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def checked_url(url: str, base: URL | None = None) -> URL:
+    """An address that may be asked for, as far as it can be told without looking it up.
+
+    Args:
+        url: the address; with ``base`` also one relative to it.
+        base: the page that names it.
+
+    Raises:
+        FetchError: it is none, is not http or https, or holds a name or a password.
+
+    >>> str(checked_url("../b", URL("https://example.org/a/c")))
+    'https://example.org/b'
+    >>> checked_url("file:/etc/passwd")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.FetchError: 'file:/etc/passwd' is not fetched: wanted http or https
+    """
+    shown = url[:200]
+    if len(url) > _LONGEST_URL:
+        raise FetchError(f"an address of {len(url):,} characters is not fetched: {shown!r}...")
+    if not url.isprintable() or " " in url:
+        raise FetchError(f"{shown!r} is no address: it has a blank or a sign that is none")
+    try:
+        target = base.join(URL(url)) if base else URL(url)
+        port = target.port
+    except (ValueError, TypeError) as error:
+        raise FetchError(f"{shown!r} is no address: {error}") from None
+    if target.scheme not in {"http", "https"}:
+        raise FetchError(f"{shown!r} is not fetched: wanted http or https")
+    if not target.host or not port or not 0 < port < 65536:
+        raise FetchError(f"{shown!r} names no host, or no port from 1 to 65535")
+    if target.user is not None or target.password is not None:
+        raise FetchError("an address with a name or a password in it is not fetched")
+    return target.with_fragment(None)
+
+
+def _kind(content_type: str) -> tuple[str, str]:
+    """Kind and charset that a header names."""
+    parsed = Message()
+    parsed["content-type"] = content_type
+    return content_type.partition(";")[0].strip().lower(), parsed.get_content_charset() or ""
