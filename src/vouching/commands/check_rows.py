@@ -90,7 +90,6 @@ class CheckWork:
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
         """What makes the lines, for the note beside them."""
-        asked = {"method": self.method, "votes": self.votes, "seed": self.seed, "calibrator": checker.calibrator}
         return {
             "command": "check",
             "model": self.model if isinstance(self.model, str) else self.model.name,
@@ -98,7 +97,7 @@ class CheckWork:
             "repair": self.repair_rest,
             "record": VERDICT_VERSION,
             "vouching": __version__,
-            **({} if checker.embedded else asked),
+            **(checker.decoding or {}),
         }
 
 
