@@ -173,8 +173,9 @@ def _grounds(claim: Any, source: Any) -> tuple[str, tuple[str, ...]]:
     """The claim and the texts of its source; rows of training data hold all sorts of things."""
     if claim is None or source is None:
         raise InputError("the grounded reward needs the claim and its source: pass both")
-    several = isinstance(source, Iterable) and not isinstance(source, str)
-    texts: tuple[Any, ...] = tuple(cast("Iterable[Any]", source)) if several else (source,)
+    texts: tuple[Any, ...] = (source,)
+    if isinstance(source, Iterable) and not isinstance(source, str):
+        texts = tuple(cast("Iterable[Any]", source))
     strangers = [text for text in (claim, *texts) if not isinstance(text, str)]
     if strangers:
         raise InputError(f"the grounded reward needs claim and source as texts, got {strangers[0]!r:.80}")
