@@ -133,9 +133,7 @@ def _checked_outputs(options: AnnotateOptions) -> Path:
         raise InputError(f"{', '.join(map(str, (*written, options.input)))}: two of these are one file, name another")
     there = [path for path in written if path.exists() and path.stat().st_size]
     if there and not journal.exists():
-        raise InputError(
-            f"{' and '.join(map(str, there))} is there already, but no {journal.name}: name another output"
-        )
+        raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
     return journal
 
 
