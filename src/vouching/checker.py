@@ -86,8 +86,8 @@ class Checker:
             raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
         self.embedded = isinstance(model, str) and model in MODELS
         """Whether it works without a language model."""
-        self.calibrator: str | None = None
-        """Name of the calibration that is there for the language model; None without one."""
+        self.decoding: Mapping[str, str | float | None] | None = None
+        """How a language model is asked, with the name of its calibration; None without one."""
         self.verifier: ClaimVerifier
         """What judges single claims."""
         if self.embedded:
@@ -96,7 +96,7 @@ class Checker:
             self.verifier = EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if model == "embedded" else None)
         else:
             verifier = _language_verifier(model, method, threshold=threshold, votes=votes, seed=seed)
-            self.verifier, self.calibrator = verifier, verifier.calibrator
+            self.verifier, self.decoding = verifier, verifier.decoding
         self.finder: Finder | None = None if search is None else as_finder(search)
         """What finds sources; None if they must be given."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,22 @@ def test_files_of_another_making_are_left_alone(options: AnnotateOptions, tmp_pa
     assert options.output.read_text() == "precious\n"
     with pytest.raises(InputError, match=r"ends in \.jsonl"):
         annotate_rows(AnnotateOptions(options.input, tmp_path / "sft.json"), ScriptedModel(SCRIPT))
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_no_file_is_written_over_another(options: AnnotateOptions, resume: bool) -> None:
+    if resume:
+        annotate_rows(options, ScriptedModel(SCRIPT))
+    before = {path: path.read_bytes() for path in options.output.parent.iterdir()}
+    taken = (options.output, options.rejected, options.output.with_suffix(".journal.jsonl"), Path(options.input))
+    for prompts in taken:
+        with pytest.raises(InputError, match="two of these are one file"):
+            annotate_rows(replace(options, prompts=prompts, resume=resume), ScriptedModel(SCRIPT))
+    assert {path: path.read_bytes() for path in options.output.parent.iterdir()} == before
+
+
+def test_a_file_of_rejected_rows_that_is_somebody_elses_stays(options: AnnotateOptions) -> None:
+    options.rejected.write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=r"sft\.rejected\.jsonl is there already"):
+        annotate_rows(options, ScriptedModel(SCRIPT))
+    assert options.rejected.read_text(encoding="utf-8") == "mine"

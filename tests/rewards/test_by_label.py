@@ -100,3 +100,28 @@ def test_a_state_of_the_other_measure_and_wrong_labels_are_refused() -> None:
         LabelNormaliser()(batch(), [A])
     with pytest.raises(InputError, match="'yes'"):
         LabelNormaliser()(batch()[:1], ["yes"])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"by": "mean", "seen": {}},
+        {"by": "range"},
+        {"by": "range", "seen": []},
+        {"by": "range", "seen": {"Attributable": {"sum": 1}}},
+        {"by": "range", "seen": {"yes": {"count": 1}}},
+    ],
+)
+def test_a_state_that_is_none_is_refused_and_changes_nothing(state: dict[str, object]) -> None:
+    normaliser = LabelNormaliser("range")
+    normaliser.observe(batch(), GOLDS)
+    before = normaliser.state_dict()
+    with pytest.raises(ConfigError):
+        normaliser.load_state_dict(state)
+    assert normaliser.state_dict() == before
+
+
+def test_rewards_of_another_kind_are_refused() -> None:
+    with pytest.raises(InputError, match="those of structured_reward"):
+        LabelNormaliser()([Reward(1.0, {"label": 1.0})], [A])

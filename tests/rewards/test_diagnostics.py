@@ -229,3 +229,8 @@ def test_the_order_of_rows_does_not_matter() -> None:
     first, second = diagnose(rows), diagnose(turned)
     assert second.gap == first.gap
     assert second.spread.deviation == pytest.approx(first.spread.deviation)
+
+
+def test_a_group_of_one_has_no_variance() -> None:
+    with pytest.raises(InputError, match="at least 2"):
+        expected_variances(0.5, 1)

@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -190,6 +191,17 @@ def test_grounded_a_span_counts_only_where_it_stands(change: dict[str, Any], sco
 def test_grounded_any_of_several_sources_will_do() -> None:
     one = structured_reward(reply(), NA, claim=CLAIM, source=["It rained.", SOURCE], variant="grounded")
     assert one == rewarded(reply(), NA, "grounded")
+
+
+def test_grounded_sources_may_be_an_array_and_must_be_texts() -> None:
+    array = np.array(["It rained.", SOURCE], dtype=object)  # what a table of rows gives
+    one = structured_reward(reply(), NA, claim=CLAIM, source=array, variant="grounded")
+    assert one == rewarded(reply(), NA, "grounded")
+    for wrong in ([{"text": SOURCE}], [None], 7, {1: 2}):
+        with pytest.raises(InputError, match="as texts"):
+            structured_reward(reply(), NA, claim=CLAIM, source=wrong, variant="grounded")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="as texts, got 7"):
+        structured_reward(reply(), NA, claim=7, source=SOURCE, variant="grounded")  # type: ignore[arg-type]
 
 
 def test_grounded_a_diagnosis_counts_only_with_its_label() -> None:

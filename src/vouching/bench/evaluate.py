@@ -53,7 +53,8 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
         of a response is no probability, so calibration and coverage are of claims only.
     """
     arrays = labelled(rows)
-    seconds = sum(row["seconds"] for row in rows)
+    times = [row["seconds"] for row in rows]
+    seconds = None if None in times else sum(times)
     return {
         **_counts(rows),
         "metrics": _metrics(arrays, resamples) if arrays else None,
@@ -69,7 +70,7 @@ def set_figures(rows: Sequence[Scored], resamples: int = RESAMPLES) -> dict[str,
         "structure": _structure(rows),
         "parts": _parts(rows, resamples),
         "mean_balanced_accuracy": _mean_balanced_accuracy(rows, resamples),
-        "seconds": round(seconds, 2),
+        "seconds": None if seconds is None else round(seconds, 2),
         "rows_per_second": round(len(rows) / seconds, 1) if seconds else None,
     }
 

@@ -1,6 +1,7 @@
 """``vouch bench run``: rows of some sets through a verifier, then figures and a report, into a folder.
 
-Killed at any moment, a run goes on with ``resume`` where it stopped. Left out: scoring on several machines.
+Killed at any moment, a run goes on with ``resume`` where it stopped. A language model is asked about many rows at once.
+Left out: scoring on several machines.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import datetime
 import hashlib
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 from vouching.batch.journal import open_journal
 from vouching.batch.rows import Row
 from vouching.batch.run import Seen, run_batch
+from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
 from vouching.bench.catalog import ALL, DataSet, chosen
 from vouching.bench.evaluate import pooled_figures, set_curves, set_figures
 from vouching.bench.folder import REPORT, RESULTS, open_folder, read_scored, rows_path, write_json
@@ -26,7 +28,8 @@ from vouching.bench.intervals import RESAMPLES
 from vouching.bench.report import write_report
 from vouching.bench.rows import BenchRow, Fault, Split
 from vouching.bench.score import NO_CLAIM, Scored, ScoreRows
-from vouching.errors import InputError
+from vouching.checker import Checker
+from vouching.errors import ConfigError, InputError
 from vouching.metrics import stratified_slice
 from vouching.version import __version__
 
@@ -44,7 +47,7 @@ class RunOptions:
     limit: int | None = None
     """Rows per set, drawn with seed 0 so that both labels keep their share; None for all."""
     jobs: int = 1
-    """Processes that score rows."""
+    """Processes that score rows; 1 with a language model."""
     resume: bool = False
     """Whether to go on with a run that is in the folder."""
     resamples: int = RESAMPLES
@@ -88,16 +91,26 @@ def run_benchmark(
     Raises:
         InputError: a set is not here or not one row of it can be used, or the folder is that of another run, of a run
             that is not to be resumed, or cannot be written.
-        ConfigError: an unknown model.
+        ConfigError: an unknown model, several processes for a language model, or one that cannot be used.
         OSError: the disk is full; what was finished is kept.
     """
-    ScoreRows(options.model)()  # a wrong setting shows before any file is made
+    checker = Checker(options.model)  # a wrong setting shows before any file is made
+    if not checker.embedded and options.jobs != 1:
+        raise ConfigError(
+            f"got {options.jobs} processes for a language model, which is waited for: leave them out, one has "
+            f"{ROWS_AT_ONCE} rows under way at once"
+        )
+    work = ScoreRows(options.model) if checker.embedded else ScoreRows(options.model).waiting(checker)
     rows = {data_set.name: bench_rows(data_set, data, options) for data_set in sets}
-    run = _run_record(sets, data, rows, options)
+    run = _run_record(sets, data, rows, options, checker.decoding)
     open_folder(out, run, options.resume)
     total, done = sum(map(len, rows.values())), 0
     for name, set_rows in rows.items():
-        stopped = _score(name, set_rows, out, run, options, done, total, listener)
+
+        def tell(finished: int, problem: str | None, before: int = done) -> None:
+            listener.row((before + finished) / total, problem)
+
+        stopped = _score(name, set_rows, work, out, run, options.jobs, tell)
         if stopped is not None:
             return RunOutcome(None, 0, stopped)
         done += len(set_rows)
@@ -133,9 +146,14 @@ def bench_rows(data_set: DataSet, data: Path, options: RunOptions) -> list[Row]:
 
 
 def _score(
-    name: str, rows: Sequence[Row], out: Path, run: dict[str, Any], options: RunOptions, done: int, total: int,
-    listener: Listener,
-) -> str | None:  # fmt: skip
+    name: str,
+    rows: Sequence[Row],
+    work: ScoreRows | Waiting,
+    out: Path,
+    run: dict[str, Any],
+    jobs: int,
+    tell: Callable[[int, str | None], None],
+) -> str | None:
     """Score the rows of a set that are not scored yet. Returns why it was stopped, if it was."""
     settings = {**run["settings"], "data": run["data"][name]["fingerprint"]}
     with ExitStack() as stack:
@@ -143,10 +161,10 @@ def _score(
         summary = run_batch(
             rows,
             journal,
-            ScoreRows(options.model),
+            work,
             _seen,
-            jobs=options.jobs,
-            watch=lambda row, seen: listener.row((done + journal.rows) / total, seen.problem),
+            jobs=jobs,
+            watch=lambda row, seen: tell(journal.rows, seen.problem),
         )
     return summary.stopped
 
@@ -174,7 +192,13 @@ def _figures(
     return {"sets": figures, "pooled": pooled_figures(sound, options.resamples)}
 
 
-def _run_record(sets: Sequence[DataSet], data: Path, rows: dict[str, list[Row]], options: RunOptions) -> dict[str, Any]:
+def _run_record(
+    sets: Sequence[DataSet],
+    data: Path,
+    rows: dict[str, list[Row]],
+    options: RunOptions,
+    decoding: Mapping[str, str | float | None] | None,
+) -> dict[str, Any]:
     names = ALL if [*sets] == chosen([ALL], data, options.split) else " ".join(rows)
     limit = f" --limit {options.limit}" if options.limit else ""
     return {
@@ -184,6 +208,7 @@ def _run_record(sets: Sequence[DataSet], data: Path, rows: dict[str, list[Row]],
             "vouching": __version__,
             "split": options.split,
             "limit": options.limit,
+            **(decoding or {}),
         },
         "data": {
             data_set.name: {
@@ -192,8 +217,7 @@ def _run_record(sets: Sequence[DataSet], data: Path, rows: dict[str, list[Row]],
             }
             for data_set in sets
         },
-        # How text is generated; none of the verifiers there are generates any.
-        "decoding": None,
+        "decoding": decoding and {**decoding},
         "bootstrap": {"method": "BCa", "level": 0.95, "resamples": options.resamples, "seed": 0, "unit": "group"},
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "date": datetime.date.today().isoformat(),

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from vouching.batch.rows import Row
+from vouching.batch.waiting import Waiting
 from vouching.bench.baselines import overlap
 from vouching.bench.rows import BenchRow, Offsets, group_keys
 from vouching.bench.structure import mean_structure
-from vouching.checker import Checker
-from vouching.errors import VouchError
+from vouching.checker import Checker, run
+from vouching.errors import InputError
 from vouching.metrics import span_counts, token_counts
 from vouching.types import Unverified, Verdict
 
@@ -36,7 +37,11 @@ class ScoreRows:
     def __call__(self) -> Callable[[Row], str]:
         """The function from a row of :mod:`vouching.batch` to its line."""
         checker = Checker(self.model)
-        return lambda row: json.dumps(_scored(checker, row), ensure_ascii=False)
+        return lambda row: run(_scored(checker, row))
+
+    def waiting(self, checker: Checker) -> Waiting:
+        """The same work with a checker whose model answers many rows at once."""
+        return Waiting(lambda: lambda row: _scored(checker, row), checker.aclose)
 
 
 def score_row(row: BenchRow, checker: Checker) -> Scored:
@@ -48,20 +53,28 @@ def score_row(row: BenchRow, checker: Checker) -> Scored:
     Returns:
         id, is_response, attributable (gold), score in [0, 1] or None, label (True for Attributable) or None, unverified
         (why there is none, else None), error_types, overlap, length (characters of the text), spans (characters or
-        tokens in both, predicted, gold, all; or None), structure, seconds, keys (see
-        :func:`~vouching.bench.rows.group_keys`), and the row's part, pair and preferred.
+        tokens in both, predicted, gold, all; or None), structure, seconds (None with a language model, which rows wait
+        for side by side), keys (see :func:`~vouching.bench.rows.group_keys`), and the row's part, pair and preferred.
+
+    Raises:
+        BackendError: the language model is out of reach, and the same row may be scored later.
+        ConfigError: it cannot be used at all.
 
     >>> row = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), attributable=False)
     >>> scored = score_row(row, Checker("embedded:rules"))
     >>> scored["label"], scored["error_types"], scored["overlap"]
     (False, ['temporal_shift'], 0.5)
     """
+    return run(_score_row(row, checker))
+
+
+async def _score_row(row: BenchRow, checker: Checker) -> Scored:
     start = time.perf_counter()
     try:
-        outcome = (checker.check_response if row.is_response else checker.check)(row.text, row.sources)
-    except VouchError as error:
+        outcome = await (checker.acheck_response if row.is_response else checker.acheck)(row.text, row.sources)
+    except InputError as error:
         return _line(row, f"input: {error}", time.perf_counter() - start)
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start if checker.embedded else None
     if isinstance(outcome, Unverified):
         return _line(row, f"{outcome.reason}: {outcome.message}", seconds)
     if isinstance(outcome, Verdict):
@@ -75,15 +88,21 @@ def score_row(row: BenchRow, checker: Checker) -> Scored:
     return _line(row, None, seconds, outcome.score, verdicts)
 
 
-def _scored(checker: Checker, row: Row) -> Scored:
+async def _scored(checker: Checker, row: Row) -> str:
+    """The line of a row."""
     if row.fields is None:
-        empty = BenchRow(row.name, "", (), None)
-        return _line(empty, f"broken: {row.place}: {row.problem}", 0.0)
-    return score_row(BenchRow(**row.fields), checker)
+        line = _line(BenchRow(row.name, "", (), None), f"broken: {row.place}: {row.problem}", 0.0)
+    else:
+        line = await _score_row(BenchRow(**row.fields), checker)
+    return json.dumps(line, ensure_ascii=False)
 
 
 def _line(
-    row: BenchRow, unverified: str | None, seconds: float, score: float | None = None, verdicts: Sequence[Verdict] = ()
+    row: BenchRow,
+    unverified: str | None,
+    seconds: float | None,
+    score: float | None = None,
+    verdicts: Sequence[Verdict] = (),
 ) -> Scored:
     predicted = tuple(span for verdict in verdicts for span in unsupported_spans(verdict))
     return {
@@ -98,7 +117,7 @@ def _line(
         "length": len(row.text),
         "spans": span_counts_of(row, predicted) if verdicts and row.spans is not None else None,
         "structure": mean_structure(verdicts) if verdicts else None,
-        "seconds": round(seconds, 4),
+        "seconds": None if seconds is None else round(seconds, 4),
         "part": row.part,
         "keys": group_keys(row),
         "pair": row.pair,

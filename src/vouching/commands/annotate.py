@@ -68,6 +68,11 @@ class AnnotateOptions:
     resume: bool = False
     """Whether to go on with a run that was cut short."""
 
+    @property
+    def rejected(self) -> Path:
+        """Path of the rejected rows."""
+        return self.output.with_suffix(".rejected.jsonl")
+
 
 @app.command("annotate", epilog=_EPILOG)
 def annotate_command(
@@ -101,13 +106,7 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     from vouching.verifiers.structured_teacher import Teacher
 
     teacher = Teacher(model, options.demands, options.seed)
-    files = (options.output, options.prompts) if options.prompts else (options.output,)
-    for path in files:
-        if path.suffix != ".jsonl":
-            raise InputError(f"{path}: wanted an output that ends in .jsonl")
-    journal_path = options.output.with_suffix(".journal.jsonl")
-    if not journal_path.exists() and any(path.exists() and path.stat().st_size for path in files):
-        raise InputError(f"{' or '.join(map(str, files))} is there already, but not its journal: name another output")
+    journal_path = _checked_outputs(options)
     settings = {
         "command": "data annotate", "model": model.name, "demands": ",".join(sorted(options.demands)),
         "seed": options.seed, "prompt": teacher.prompt_hash, "vouching": __version__,
@@ -120,6 +119,22 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     for line in _told(summary, options):
         write_error(line)
     return Exit.INCOMPLETE if summary.stopped is not None or summary.problems else Exit.OK
+
+
+def _checked_outputs(options: AnnotateOptions) -> Path:
+    """The path of the journal. Raises InputError if a file that would be written is something else's."""
+    named = (options.output, options.prompts) if options.prompts else (options.output,)
+    for path in named:
+        if path.suffix != ".jsonl":
+            raise InputError(f"{path}: wanted an output that ends in .jsonl")
+    journal, written = options.output.with_suffix(".journal.jsonl"), (*named, options.rejected)
+    places = [path.resolve() for path in (*written, journal, Path(options.input))]
+    if len({*places}) < len(places):
+        raise InputError(f"{', '.join(map(str, (*written, options.input)))}: two of these are one file, name another")
+    there = [path for path in written if path.exists() and path.stat().st_size]
+    if there and not journal.exists():
+        raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
+    return journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +189,10 @@ def _look(line: dict[str, Any]) -> Seen:
 
 def _split(journal: Path, options: AnnotateOptions) -> None:
     """Write accepted rows, rejected rows and prompts from the journal."""
-    rejected = options.output.with_suffix(".rejected.jsonl")
     with ExitStack() as files:
         lines = files.enter_context(journal.open(encoding="utf-8"))
         accepted, refused = (
-            files.enter_context(path.open("w", encoding="utf-8")) for path in (options.output, rejected)
+            files.enter_context(path.open("w", encoding="utf-8")) for path in (options.output, options.rejected)
         )
         prompts = files.enter_context(options.prompts.open("w", encoding="utf-8")) if options.prompts else None
         for line in lines:

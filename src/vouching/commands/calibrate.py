@@ -94,7 +94,7 @@ def _ask(options: CheckOptions) -> None:
     from vouching.verifiers.calibration import VARIABLE
 
     checker = Checker(options.model, method=options.method, votes=options.votes, seed=options.seed)
-    if checker.calibrator is not None:
+    if checker.decoding is not None and checker.decoding["calibrator"] is not None:
         raise InputError(f"{VARIABLE} has a calibration for {options.model} already: unset it, or move that file away")
     check_rows(options)
     assert options.input is not None

@@ -100,7 +100,6 @@ class CheckWork:
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
         """What makes the lines, for the note beside them."""
-        asked = {"method": self.method, "votes": self.votes, "seed": self.seed, "calibrator": checker.calibrator}
         search = {"search": " ".join(self.search.index + self.search.web), "pages": self.search.pages}
         return {
             "command": "check",
@@ -109,7 +108,7 @@ class CheckWork:
             "repair": self.repair_rest,
             "record": VERDICT_VERSION,
             "vouching": __version__,
-            **({} if checker.embedded else asked),
+            **(checker.decoding or {}),
             **(search if self.search else {}),
         }
 

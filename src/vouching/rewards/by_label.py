@@ -69,7 +69,7 @@ class LabelNormaliser:
         """Take in rewards without scaling them; with several processes, those of all of them.
 
         Raises:
-            InputError: not as many labels as rewards, or a label that is none.
+            InputError: not as many labels as rewards, a label that is none, or rewards without these parts.
         """
         for reward, gold in self._pairs(rewards, golds):
             seen, value = self._seen[gold], reward.parts["diagnosis"]
@@ -99,11 +99,17 @@ class LabelNormaliser:
         """Go on from a state.
 
         Raises:
-            ConfigError: it was made by the other measure.
+            ConfigError: it was made by the other measure, or is none.
         """
-        if state["by"] != self._by:
-            raise ConfigError(f"the state was made by {state['by']!r}, this normaliser goes by {self._by!r}")
-        self._seen = {label: _Seen(**state["seen"].get(label, {})) for label in get_args(Label)}
+        if state.get("by") != self._by:
+            raise ConfigError(f"the state was made by {state.get('by')!r}, this normaliser goes by {self._by!r}")
+        try:
+            seen = {label: _Seen(**found) for label, found in state["seen"].items()}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(f"that is no state of a normaliser ({type(error).__name__}: {error})") from None
+        if unknown := seen.keys() - self._seen.keys():
+            raise ConfigError(f"the state has the labels {sorted(unknown)}, wanted {' or '.join(self._seen)}")
+        self._seen = {label: seen.get(label, _Seen()) for label in self._seen}
 
     def _scale(self, value: float, gold: Label) -> float:
         seen = self._seen[gold]
@@ -119,4 +125,7 @@ class LabelNormaliser:
         stranger = next((gold for gold in golds if gold not in self._seen), None)
         if stranger is not None:
             raise InputError(f"a gold label is {stranger!r}, wanted {' or '.join(self._seen)}")
+        lacking = next((reward for reward in rewards if not {"format", "diagnosis"} <= reward.parts.keys()), None)
+        if lacking is not None:
+            raise InputError(f"a reward has the parts {[*lacking.parts]}, wanted those of structured_reward")
         return list(zip(rewards, golds, strict=True))

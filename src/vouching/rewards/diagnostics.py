@@ -195,9 +195,14 @@ def expected_variances(q: float, group_size: int) -> tuple[float, float]:
     Returns:
         (unbiased, population), exact: summed over how many of them are 1.
 
+    Raises:
+        InputError: fewer than two rewards, which have no unbiased variance.
+
     >>> [round(value, 9) for value in expected_variances(0.37, 8)]  # .37 * .63, and 7/8 of it
     [0.2331, 0.2039625]
     """
+    if group_size < 2:
+        raise InputError(f"a group of {group_size} has no variance, wanted at least 2 replies")
     unbiased = population = 0.0
     for ones in range(group_size + 1):
         chance = math.comb(group_size, ones) * q**ones * (1 - q) ** (group_size - ones)

@@ -17,7 +17,7 @@ Left out: the truth of an explanation or a fix, and a proper score of the confid
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast, get_args
 
 from vouching.errors import ConfigError, InputError
@@ -74,14 +74,13 @@ def structured_reward(
         raise InputError(f"the gold label is {gold!r}, wanted {' or '.join(_LABELS)}")
     if variant not in get_args(Variant):
         raise ConfigError(f"the variant is {variant!r}, wanted one of {', '.join(get_args(Variant))}")
-    if variant == "grounded" and (claim is None or source is None):
-        raise InputError("the grounded reward needs the claim and its source: pass both")
+    grounds = _grounds(claim, source) if variant == "grounded" else ("", ())
     record = read_record(response)
     if record is None:
         return Reward(0.0, dict.fromkeys(PARTS, 0.0))
     entries = record.get("evidence_alignment")
     if variant == "grounded":
-        entries = strike_ungrounded(entries, claim or "", (source,) if isinstance(source, str) else source or ())
+        entries = strike_ungrounded(entries, *grounds)
     predicted = label_of(record)
     slope = weights.right if predicted == gold else -weights.wrong
     parts = {
@@ -168,6 +167,19 @@ def chain_quality(steps: object) -> float:
     (1.0, 0.767)
     """
     return _chain_score(steps, short_explanation=0.0)
+
+
+def _grounds(claim: Any, source: Any) -> tuple[str, tuple[str, ...]]:
+    """The claim and the texts of its source; rows of training data hold all sorts of things."""
+    if claim is None or source is None:
+        raise InputError("the grounded reward needs the claim and its source: pass both")
+    texts: tuple[Any, ...] = (source,)
+    if isinstance(source, Iterable) and not isinstance(source, str):
+        texts = tuple(cast("Iterable[Any]", source))
+    strangers = [text for text in (claim, *texts) if not isinstance(text, str)]
+    if strangers:
+        raise InputError(f"the grounded reward needs claim and source as texts, got {strangers[0]!r:.80}")
+    return claim, texts
 
 
 def _chain_score(steps: object, short_explanation: float) -> float:

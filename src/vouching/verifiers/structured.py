@@ -108,9 +108,18 @@ class StructuredVerifier:
         self._calibration = calibration
 
     @property
-    def calibrator(self) -> str | None:
-        """Name of the calibration it was given; None without one."""
-        return self._calibration.name if self._calibration else None
+    def decoding(self) -> dict[str, str | float | None]:
+        """How it asks: what the record of a run needs so that the same can be asked again."""
+        config = self.config
+        return {
+            "method": config.style,
+            "votes": config.votes,
+            "temperature": config.temperature if config.votes > 1 else 0.0,
+            "max_tokens": config.max_tokens,
+            "seed": config.seed,
+            "prompt": self._prompt.digest,
+            "calibrator": self._calibration.name if self._calibration else None,
+        }
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One outcome per claim, in order; the questions are asked at the same time, as far as the model allows.
