@@ -270,8 +270,8 @@ def _totals(outcomes: Sequence[Finding]) -> Totals:
 
 
 def _shared_warnings(outcomes: Sequence[Finding]) -> tuple[VerdictWarning, ...]:
-    """Warnings about the sources, which every verdict carries, once."""
-    kinds = ("injection", "unread")
+    """Warnings about the sources and the judge, which every verdict carries, once."""
+    kinds = ("injection", "unread", "uncalibrated")
     found = (w for o in outcomes if isinstance(o, Verdict) for w in o.warnings if w.kind in kinds)
     return tuple(dict.fromkeys(found))
 
