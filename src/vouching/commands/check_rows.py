@@ -109,12 +109,13 @@ def _unreadable(row: Row) -> str | None:
     return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
 
 
-def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
+def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = "finish with --resume") -> Exit:
     """Check the rows of ``options.input``, write a line for each to ``options.output`` and tell how it went.
 
     Args:
         options: what to check and how.
         patience: seconds of work before worker processes are started, with several jobs.
+        again: how to go on with a run that stops early, for the message.
 
     Raises:
         InputError: the input, the output or the report cannot be used, or the output belongs to other rows.
@@ -146,7 +147,7 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
         warnings.simplefilter("ignore")
         logging.disable()
         raise
-    _tell(summary, options.output)
+    _tell(summary, options.output, again)
     if options.report is not None:
         from vouching.report.page import write_report
 
@@ -219,10 +220,10 @@ def _run(
         )
 
 
-def _tell(summary: BatchSummary, output: str) -> None:
+def _tell(summary: BatchSummary, output: str, again: str) -> None:
     """Say on standard error what became of the rows."""
     if summary.stopped is not None:
-        advice = "; mend that and finish with --resume" if _can_resume(output) else ""
+        advice = f"; mend that and {again}" if _can_resume(output) else ""
         write_error(f"stopped: {summary.stopped}{advice}")
     elif summary.found and summary.found == summary.rows:
         write_error(f"nothing to do: {output} is finished")
