@@ -46,10 +46,11 @@ class Checker:
         threshold: score from which a claim counts as Attributable, in [0, 1].
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
-        seed: of a language model's sampling.
+        seed: seed of a language model's sampling.
+        max_tokens: length of a language model's reply, 1,024 if not said; one that thinks aloud needs more.
 
     Raises:
-        ConfigError: an unknown model, a method that does not fit it, or a number out of range.
+        ConfigError: an unknown model, a setting that does not fit it, or a number out of range.
         WeightsError: a shipped file is missing or altered.
 
     >>> checker = Checker(threshold=0.5)
@@ -65,6 +66,7 @@ class Checker:
         method: Method | None = None,
         votes: int = 1,
         seed: int | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         if not _is_share(threshold):
             raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
@@ -75,11 +77,12 @@ class Checker:
         self.verifier: ClaimVerifier
         """What judges single claims."""
         if self.embedded:
-            if method not in (None, "embedded") or votes != 1:
-                raise ConfigError(f"got method {method} and votes {votes} with {model}: name a language model for them")
+            _refuse_unused(model, method=method, votes=votes, seed=seed, max_tokens=max_tokens)
             self.verifier = EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if model == "embedded" else None)
         else:
-            verifier = _language_verifier(model, method, threshold=threshold, votes=votes, seed=seed)
+            settings: dict[str, Any] = {"threshold": threshold, "votes": votes, "seed": seed}
+            settings |= {} if max_tokens is None else {"max_tokens": max_tokens}
+            verifier = _language_verifier(model, method, settings)
             self.verifier, self.calibrator = verifier, verifier.calibrator
 
     @overload
@@ -218,11 +221,20 @@ class Checker:
             return Unverified(Claim("", id=name), "input", message)
 
 
-def _language_verifier(model: str | Model, method: Method | None, **settings: Any) -> StructuredVerifier:
+def _refuse_unused(model: str | Model, **settings: object) -> None:
+    """Raise ConfigError if a setting was given that only a language model takes."""
+    unsaid: dict[str, tuple[object, ...]] = {"method": (None, "embedded"), "votes": (1,)}
+    given = [name for name, value in settings.items() if value not in unsaid.get(name, (None,))]
+    if given:
+        names = " and ".join(given)
+        raise ConfigError(f"got {names} with {model}, which is no language model: name one, or leave out {names}")
+
+
+def _language_verifier(model: str | Model, method: Method | None, settings: Mapping[str, Any]) -> StructuredVerifier:
     """The verifier that asks a language model; loaded only when there is one."""
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
-    if isinstance(model, str) and not {":", "/"} & {*model}:
+    if isinstance(model, str) and (model.startswith("embedded") or not {":", "/"} & {*model}):
         known = f"{', '.join(MODELS)}, and language models such as http://host:8000/v1#name"
         raise ConfigError(f"unknown model {model!r}; there are: {known}")
     if method not in (None, "structured", "label"):

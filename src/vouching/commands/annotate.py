@@ -33,12 +33,20 @@ app = typer.Typer()
 
 _Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and, if known, label.")]
 _Output = Annotated[Path, typer.Option("--output", metavar="SFT", help="Accepted rows, as chats: .jsonl.")]
-_Model = Annotated[str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The language model that writes.")]
+_Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="The language model that writes, such as http://host:8000/v1#name or openai/name.",
+    ),
+]
 _Demand = Annotated[
     str | None, typer.Option(metavar="A,B", help="Beyond the form: label, error_type, fix, grounded; none without it.")
 ]
 _Prompts = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write prompts alone, for GRPO: .jsonl.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Of the sampling.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the sampling.")]
+_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a reply; a model that thinks needs more.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with a run that was cut short.")]
 
 _EPILOG = """
@@ -64,7 +72,9 @@ class AnnotateOptions:
     prompts: Path | None = None
     """Path of the prompts alone; None for none."""
     seed: int = 0
-    """Of the sampling."""
+    """Seed of the sampling."""
+    max_tokens: int = 1024
+    """Length of a reply."""
     resume: bool = False
     """Whether to go on with a run that was cut short."""
 
@@ -77,6 +87,7 @@ def annotate_command(
     demand: _Demand = None,
     prompts: _Prompts = None,
     seed: _Seed = 0,
+    max_tokens: _MaxTokens = 1024,
     resume: _Resume = False,
 ) -> None:
     """Let a language model write the records that a smaller one learns from.
@@ -87,7 +98,7 @@ def annotate_command(
         from vouching.models.open import open_model
 
         demands = tuple(name.strip() for name in demand.split(",")) if demand else ()
-        options = AnnotateOptions(input, output, cast("tuple[Demand, ...]", demands), prompts, seed, resume)
+        options = AnnotateOptions(input, output, cast("tuple[Demand, ...]", demands), prompts, seed, max_tokens, resume)
         raise typer.Exit(annotate_rows(options, open_model(model)))
 
 
@@ -100,7 +111,7 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     """
     from vouching.verifiers.structured_teacher import Teacher
 
-    teacher = Teacher(model, options.demands, options.seed)
+    teacher = Teacher(model, options.demands, options.seed, options.max_tokens)
     files = (options.output, options.prompts) if options.prompts else (options.output,)
     for path in files:
         if path.suffix != ".jsonl":
@@ -110,7 +121,7 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
         raise InputError(f"{' or '.join(map(str, files))} is there already, but not its journal: name another output")
     settings = {
         "command": "data annotate", "model": model.name, "demands": ",".join(sorted(options.demands)),
-        "seed": options.seed, "prompt": teacher.prompt_hash, "vouching": __version__,
+        "seed": options.seed, "max_tokens": options.max_tokens, "prompt": teacher.prompt_hash, "vouching": __version__,
     }  # fmt: skip
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input, ("claim",)))
@@ -174,11 +185,10 @@ def _look(line: dict[str, Any]) -> Seen:
 
 def _split(journal: Path, options: AnnotateOptions) -> None:
     """Write accepted rows, rejected rows and prompts from the journal."""
-    rejected = options.output.with_suffix(".rejected.jsonl")
     with ExitStack() as files:
         lines = files.enter_context(journal.open(encoding="utf-8"))
         accepted, refused = (
-            files.enter_context(path.open("w", encoding="utf-8")) for path in (options.output, rejected)
+            files.enter_context(path.open("w", encoding="utf-8")) for path in (options.output, _rejected(options))
         )
         prompts = files.enter_context(options.prompts.open("w", encoding="utf-8")) if options.prompts else None
         for line in lines:
@@ -195,13 +205,21 @@ def _split(journal: Path, options: AnnotateOptions) -> None:
                 prompts.write(json.dumps({**about, **texts}, ensure_ascii=False) + "\n")
 
 
+def _rejected(options: AnnotateOptions) -> Path:
+    return options.output.with_suffix(".rejected.jsonl")
+
+
 def _told(summary: BatchSummary, options: AnnotateOptions) -> Iterator[str]:
     counts = summary.counts
     if summary.stopped is not None:
         yield f"stopped: {summary.stopped}; finish with --resume"
     if summary.problems:
         yield f"{summary.problems:,} rows cannot be used"
-    yield f"{counts['accepted']:,} of {counts['rows']:,} rows accepted{_percent(counts['accepted'], counts['rows'])}"
+    if "label" in options.demands and (without := counts["rows"] - counts["labelled"]):
+        yield f"{without:,} row{'s' * (without != 1)} without a label: there none was demanded"
+    others = f"; the others, with reasons, are in {_rejected(options)}" if counts["accepted"] < counts["rows"] else ""
+    rate = _percent(counts["accepted"], counts["rows"])
+    yield f"{counts['accepted']:,} of {counts['rows']:,} rows accepted{rate}{others}"
     yield f"of the right form: {counts['format_ok']:,}{_percent(counts['format_ok'], counts['rows'])}"
     if counts["labelled"]:
         also = "" if {"label", "error_type", "fix"} <= {*options.demands} else ", though not all of that was demanded"

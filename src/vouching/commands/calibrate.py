@@ -24,20 +24,32 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and label.")]
+_Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and label; at least 20.")]
 _Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="The calibration: .json.")]
 _Model = Annotated[
-    str | None, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The language model that is asked.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="The language model that is asked, such as http://host:8000/v1#name or openai/name.",
+    ),
 ]
 _Verdicts = Annotated[
     str | None, typer.Option(metavar="PATH", help="Verdicts on the rows from vouch check, in place of asking.")
 ]
 _Kind = Annotated[
-    Literal["temperature", "isotonic"], typer.Option(help="One number, or from some hundred rows any rising curve.")
+    Literal["temperature", "isotonic"],
+    typer.Option(help="temperature fits one number; isotonic any rising curve, from some hundred rows."),
 ]
-_Method = Annotated[Literal["structured", "label"], typer.Option(help="How the model is asked.")]
-_Votes = Annotated[int, typer.Option(metavar="N", min=1, help="Answers whose majority decides.")]
-_Seed = Annotated[int | None, typer.Option(metavar="N", help="Of the sampling.")]
+_Method = Annotated[
+    Literal["structured", "label"],
+    typer.Option(help="How the model is asked: for the whole record, or for label and confidence."),
+]
+_Votes = Annotated[int, typer.Option(metavar="N", min=1, help="Answers to a question, of which the majority decides.")]
+_Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling; without it, none.")]
+_MaxTokens = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Length of a reply; a model that thinks needs more. (1024)")
+]
 
 _EPILOG = """
 **Examples**
@@ -61,8 +73,12 @@ def calibrate_command(
     method: _Method = "structured",
     votes: _Votes = 1,
     seed: _Seed = None,
+    max_tokens: _MaxTokens = None,
 ) -> None:
-    """Fit what turns a language model's scores into probabilities, and measure the gain on held-out rows."""
+    """Fit what turns a language model's scores into probabilities, and measure the gain on held-out rows.
+
+    The verdicts are kept beside the output, as NAME.verdicts.jsonl: start again to go on with a run that stopped.
+    """
     from vouching.verifiers.calibrating import calibrate
 
     with usage_errors():
@@ -74,8 +90,9 @@ def calibrate_command(
             _refuse_too_few_labels(input)
             verdicts = str(output.with_suffix(".verdicts.jsonl"))
             options = CheckOptions(
-                input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed
-            )
+                input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed,
+                max_tokens=max_tokens,
+            )  # fmt: skip
             _ask(options)
         found = [*labelled_verdicts(input, verdicts)]
         if not found:
@@ -125,7 +142,13 @@ def _ask(options: CheckOptions) -> None:
 
     if options.model in MODELS:
         raise InputError(f"--model is {options.model}, whose scores are calibrated already: name a language model")
-    checker = Checker(options.model, method=options.method, votes=options.votes, seed=options.seed)
+    checker = Checker(
+        options.model,
+        method=options.method,
+        votes=options.votes,
+        seed=options.seed,
+        max_tokens=options.max_tokens,
+    )
     if checker.calibrator is not None:
         raise InputError(f"{VARIABLE} has a calibration for {options.model} already: unset it, or move that file away")
     check_rows(options, again="start again: what was verified is kept")

@@ -38,8 +38,11 @@ curl -s https://example.org/notes.txt | vouch check "It rained." --source - --js
 
 vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
+vouch check "It rained." --source notes.txt --model http://localhost:8000/v1#qwen --votes 3
+
 **Exit status**: 0 done; 1 under --fail, a claim is not attributable; 2 the command line or a file cannot be used;
-3 a claim could not be verified, a row could not be used, --fail found no claim, or the result could not be written.
+3 a claim could not be verified, a row could not be used, a language model was not reached, --fail found no claim, or
+the result could not be written; 130 interrupted.
 """
 
 
@@ -68,18 +71,33 @@ _Repair = Annotated[
 ]
 _Rest = Annotated[
     Literal["mark", "remove", "keep"] | None,
-    _panel(_HOW, metavar="HOW", help="With --repair: mark, remove or keep claims that have no fix (mark)."),
+    _panel(_HOW, metavar="HOW", help="With --repair: mark, remove or keep claims that have no fix. (mark)"),
 ]
 _Threshold = Annotated[float, _panel(_HOW, help="Score from 0 to 1 from which a claim counts as attributable.")]
 _Model = Annotated[
-    str, _panel(_HOW, metavar="NAME", envvar="VOUCH_MODEL", help="What judges: embedded, or a language model.")
+    str,
+    _panel(
+        _HOW,
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="What judges: embedded, embedded:rules (faster, blind to paraphrase), or a language model such as "
+        "http://host:8000/v1#name or openai/name.",
+    ),
 ]
 _Method = Annotated[
     Literal["embedded", "structured", "label"] | None,
-    _panel(_HOW, metavar="NAME", help="How a language model is asked: structured (its default) or label."),
+    _panel(
+        _HOW, metavar="NAME", help="How a language model is asked: structured (whole record) or label. (structured)"
+    ),
 ]
-_Votes = Annotated[int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model; the majority decides.")]
-_Seed = Annotated[int | None, _panel(_HOW, metavar="N", help="Of a language model's sampling.")]
+_Votes = Annotated[
+    int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model, of which the majority decides.")
+]
+_Seed = Annotated[int | None, _panel(_HOW, metavar="N", help="Seed of a language model's sampling; without it, none.")]
+_MaxTokens = Annotated[
+    int | None,
+    _panel(_HOW, metavar="N", min=1, help="Length of a language model's reply; one that thinks needs more. (1024)"),
+]
 _Fail = Annotated[bool, _panel(_OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
 _Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="JSON; see vouch schema.")]
 _Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Markdown.")]
@@ -113,6 +131,7 @@ def check_command(
     method: _Method = None,
     votes: _Votes = 1,
     seed: _Seed = None,
+    max_tokens: _MaxTokens = None,
     fail: _Fail = False,
     as_json: _Json = False,
     as_markdown: _Markdown = False,
@@ -131,7 +150,7 @@ def check_command(
     options = CheckOptions(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
-        votes, seed,
+        votes, seed, max_tokens,
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
@@ -161,7 +180,14 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
-    checker = Checker(options.model, options.threshold, method=options.method, votes=options.votes, seed=options.seed)
+    checker = Checker(
+        options.model,
+        options.threshold,
+        method=options.method,
+        votes=options.votes,
+        seed=options.seed,
+        max_tokens=options.max_tokens,
+    )
     files = _source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]
     sources = as_sources([*(Source(file.text, id=file.name) for file in files), *texts])

@@ -58,7 +58,9 @@ class CheckOptions:
     votes: int = 1
     """How many answers of a language model decide."""
     seed: int | None = None
-    """Of a language model's sampling."""
+    """Seed of a language model's sampling."""
+    max_tokens: int | None = None
+    """Length of a language model's reply; None for the usual one."""
 
     @property
     def repair_rest(self) -> Literal["mark", "remove", "keep"] | None:

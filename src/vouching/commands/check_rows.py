@@ -63,7 +63,9 @@ class CheckWork:
     votes: int = 1
     """How many answers of a language model decide."""
     seed: int | None = None
-    """Of a language model's sampling."""
+    """Seed of a language model's sampling."""
+    max_tokens: int | None = None
+    """Length of a language model's reply; None for the usual one."""
 
     def __call__(self) -> Work:
         """Load the model. Raises ConfigError for an unknown one, or a number out of range."""
@@ -86,11 +88,21 @@ class CheckWork:
         """What checks the rows."""
         from vouching.checker import Checker
 
-        return Checker(self.model, self.threshold, method=self.method, votes=self.votes, seed=self.seed)
+        return Checker(
+            self.model,
+            self.threshold,
+            method=self.method,
+            votes=self.votes,
+            seed=self.seed,
+            max_tokens=self.max_tokens,
+        )
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
         """What makes the lines, for the note beside them."""
-        asked = {"method": self.method, "votes": self.votes, "seed": self.seed, "calibrator": checker.calibrator}
+        asked: dict[str, str | int | None] = {
+            "method": self.method, "votes": self.votes, "seed": self.seed, "max_tokens": self.max_tokens,
+            "calibrator": checker.calibrator,
+        }  # fmt: skip
         return {
             "command": "check",
             "model": self.model if isinstance(self.model, str) else self.model.name,
@@ -123,7 +135,15 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = "
     """
     assert options.input is not None
     assert options.output is not None
-    work = CheckWork(options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed)
+    work = CheckWork(
+        options.model,
+        options.threshold,
+        options.repair_rest,
+        options.method,
+        options.votes,
+        options.seed,
+        options.max_tokens,
+    )
     checker = work.checker()  # a wrong setting shows before any file is made
     if not checker.embedded and options.jobs != 1:
         raise InputError(

@@ -93,7 +93,7 @@ def usage_errors() -> Generator[None]:
     try:
         yield
     except BackendError as error:
-        write_error(str(error))
+        write_error(f"{error}{'; see that the server runs, or try again later' if error.can_retry else ''}")
         raise typer.Exit(Exit.INCOMPLETE) from None
     except VouchError as error:
         write_error(str(error))

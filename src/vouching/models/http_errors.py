@@ -45,7 +45,8 @@ def error_of_status(response: httpx.Response, where: str) -> VouchError | None:
     if response.is_redirect:
         return ConfigError(f"{where} has moved to {response.headers.get('location')}: use that address")
     if status in _MISCONFIGURED:
-        return ConfigError(f"{said}; check the address, the model's name and VOUCH_API_KEY")
+        hint = "the address (most end in /v1)" if status == 404 else "the address"
+        return ConfigError(f"{said}; check {hint}, the model's name and VOUCH_API_KEY")
     return ModelRefusedError(said, status)
 
 
