@@ -21,7 +21,7 @@ from vouching.batch.rows import Row, RowReader, open_rows
 from vouching.batch.run import BatchSummary, Seen, run_batch
 from vouching.batch.waiting import Waiting
 from vouching.commands.row_progress import RowProgress
-from vouching.commands.streams import Exit, usage_errors, write_error
+from vouching.commands.streams import Exit, interruptible, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.version import __version__
 
@@ -126,7 +126,8 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input, ("claim",)))
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
-        summary = _run(reader, journal, Waiting(lambda: _Annotate(teacher), model.aclose))
+        with interruptible("go on with --resume"):
+            summary = _run(reader, journal, Waiting(lambda: _Annotate(teacher), model.aclose))
     _split(journal_path, options)
     for line in _told(summary, options):
         write_error(line)

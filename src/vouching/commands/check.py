@@ -99,8 +99,8 @@ _MaxTokens = Annotated[
     _panel(_HOW, metavar="N", min=1, help="Length of a language model's reply; one that thinks needs more. (1024)"),
 ]
 _Fail = Annotated[bool, _panel(_OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
-_Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="JSON; see vouch schema.")]
-_Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Markdown.")]
+_Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]
+_Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Print Markdown.")]
 _ReportFile = Annotated[str | None, _panel(_OUTPUT, metavar="PATH", help="Also write an HTML report.")]
 _Input = Annotated[
     str | None,

@@ -26,7 +26,7 @@ from vouching.batch.worker import Work, WorkFactory
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import RowProgress
-from vouching.commands.streams import Exit, output_failed, write_error
+from vouching.commands.streams import Exit, interruptible, output_failed, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
 from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
@@ -159,7 +159,8 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = "
             reader = open_files.enter_context(open_rows(options.input, COLUMNS))
             journal = open_files.enter_context(_output(options, work.settings(checker)))
             make_work = work if checker.embedded else work.waiting(checker)
-            summary = _run(reader, journal, make_work, options, patience)
+            with interruptible(again if _can_resume(options.output) else ""):
+                summary = _run(reader, journal, make_work, options, patience)
     except OSError as error:
         return _cannot_write(error, options.output)
     except KeyboardInterrupt:

@@ -43,7 +43,7 @@ _Model = Annotated[
 ]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the places where injections go.")]
 _MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a language model's reply.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="JSON.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of the table.")]
 
 _EPILOG = """
 **Example**

@@ -104,6 +104,17 @@ def usage_errors() -> Generator[None]:
 
 
 @contextmanager
+def interruptible(again: str) -> Generator[None]:
+    """Say how to go on with what an interrupt (Ctrl-C) ends; an empty ``again`` says nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if again:
+            write_error(f"interrupted; {again}")
+        raise
+
+
+@contextmanager
 def progress(message: str) -> Generator[None]:
     """Show a spinner on standard error if that is a terminal and the work takes longer than ``PATIENCE``."""
     if not sys.stderr.isatty():
