@@ -58,13 +58,14 @@ class Checker:
         threshold: score from which a claim counts as Attributable, in [0, 1].
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
-        seed: of a language model's sampling.
+        seed: seed of a language model's sampling.
+        max_tokens: length of a language model's reply, 1,024 if not said; one that thinks aloud needs more.
         search: what finds sources for each claim, beside those that are given: engines or their names, e.g.
             ["index:notes", "wikipedia"] (see :func:`vouching.search.open.open_engine`), or a finder. A claim for which
             there is no source at all becomes Unverified(reason="no_evidence").
 
     Raises:
-        ConfigError: an unknown model or engine, a method that does not fit, or a number out of range.
+        ConfigError: an unknown model or engine, a setting that does not fit it, or a number out of range.
         WeightsError: a shipped file is missing or altered.
 
     >>> checker = Checker(threshold=0.5)
@@ -80,6 +81,7 @@ class Checker:
         method: Method | None = None,
         votes: int = 1,
         seed: int | None = None,
+        max_tokens: int | None = None,
         search: Finder | Sequence[SearchEngine | str] | None = None,
     ) -> None:
         if not _is_share(threshold):
@@ -91,11 +93,12 @@ class Checker:
         self.verifier: ClaimVerifier
         """What judges single claims."""
         if self.embedded:
-            if method not in (None, "embedded") or votes != 1:
-                raise ConfigError(f"got method {method} and votes {votes} with {model}: name a language model for them")
+            _refuse_unused(model, method=method, votes=votes, seed=seed, max_tokens=max_tokens)
             self.verifier = EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if model == "embedded" else None)
         else:
-            verifier = _language_verifier(model, method, threshold=threshold, votes=votes, seed=seed)
+            settings: dict[str, Any] = {"threshold": threshold, "votes": votes, "seed": seed}
+            settings |= {} if max_tokens is None else {"max_tokens": max_tokens}
+            verifier = _language_verifier(model, method, settings)
             self.verifier, self.decoding = verifier, verifier.decoding
         self.finder: Finder | None = None if search is None else as_finder(search)
         """What finds sources; None if they must be given."""
@@ -303,11 +306,20 @@ class Checker:
             return Unverified(Claim("", id=name), "input", message)
 
 
-def _language_verifier(model: str | Model, method: Method | None, **settings: Any) -> StructuredVerifier:
+def _refuse_unused(model: str | Model, **settings: object) -> None:
+    """Raise ConfigError if a setting was given that only a language model takes."""
+    unsaid: dict[str, tuple[object, ...]] = {"method": (None, "embedded"), "votes": (1,)}
+    given = [name for name, value in settings.items() if value not in unsaid.get(name, (None,))]
+    if given:
+        names = " and ".join(given)
+        raise ConfigError(f"got {names} with {model}, which is no language model: name one, or leave out {names}")
+
+
+def _language_verifier(model: str | Model, method: Method | None, settings: Mapping[str, Any]) -> StructuredVerifier:
     """The verifier that asks a language model; loaded only when there is one."""
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
-    if isinstance(model, str) and not {":", "/"} & {*model}:
+    if isinstance(model, str) and (model.startswith("embedded") or not {":", "/"} & {*model}):
         known = f"{', '.join(MODELS)}, and language models such as http://host:8000/v1#name"
         raise ConfigError(f"unknown model {model!r}; there are: {known}")
     if method not in (None, "structured", "label"):
@@ -355,7 +367,7 @@ def _totals(outcomes: Sequence[Finding]) -> Totals:
 
 
 def _shared_warnings(outcomes: Sequence[Finding]) -> tuple[VerdictWarning, ...]:
-    """Warnings about the sources, which every verdict carries, once."""
-    kinds = ("injection", "unread")
+    """Warnings about the sources and the judge, which every verdict carries, once."""
+    kinds = ("injection", "unread", "uncalibrated")
     found = (w for o in outcomes if isinstance(o, Verdict) for w in o.warnings if w.kind in kinds)
     return tuple(dict.fromkeys(found))

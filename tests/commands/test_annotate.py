@@ -60,7 +60,8 @@ def test_accepted_rows_become_chats_and_rejected_ones_go_apart_with_reasons(
     assert (rejected["id"], rejected["attempts"], len(rejected["faults"])) == ("c", 3, 3)
     # 3 of 4 rows have a record; of the 3 with a label, a and b have the right one, and a has a type and a fix.
     assert capsys.readouterr().err.splitlines() == [
-        "vouch: 3 of 4 rows accepted (75.0 %)",
+        f"vouch: 3 of 4 rows accepted (75.0 %); the others, with reasons, are in {options.output.with_suffix('')}"
+        ".rejected.jsonl",
         "vouch: of the right form: 3 (75.0 %)",
         "vouch: with the gold label, type and fix too: 2 (66.7 %) of those with a label, though not all of that was "
         "demanded",
@@ -133,3 +134,23 @@ def test_a_file_of_rejected_rows_that_is_somebody_elses_stays(options: AnnotateO
     with pytest.raises(InputError, match=r"sft\.rejected\.jsonl is there already"):
         annotate_rows(options, ScriptedModel(SCRIPT))
     assert options.rejected.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_label_is_not_demanded_of_rows_without_one_and_that_is_told(
+    options: AnnotateOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    annotate_rows(replace(options, demands=("label",)), ScriptedModel(SCRIPT))
+    # Of the four rows only d has none.
+    assert capsys.readouterr().err.splitlines()[0] == "vouch: 1 row without a label: there none was demanded"
+
+
+def test_a_run_with_other_demands_is_named(options: AnnotateOptions) -> None:
+    annotate_rows(replace(options, demands=("label",)), ScriptedModel(SCRIPT))
+    with pytest.raises(InputError, match="was made with demands label, now it is none: take the same"):
+        annotate_rows(replace(options, resume=True), ScriptedModel(SCRIPT))
+
+
+def test_the_length_of_a_reply_reaches_the_teacher(options: AnnotateOptions) -> None:
+    model = ScriptedModel(SCRIPT)
+    annotate_rows(replace(options, max_tokens=7), model)
+    assert {call.sampling.max_tokens for call in model.asked} == {7}

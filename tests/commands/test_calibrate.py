@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.commands.chat_server import chat_server
 from tests.verifiers.scripts import RIGHT, SOURCE, reply
 from vouching.batch.journal import open_journal
 from vouching.batch.rows import open_rows
@@ -82,3 +84,70 @@ def test_rows_without_a_label_are_left_out_and_counted(rows: Path, verdicts: Pat
 def test_what_it_needs_is_said(rows: Path) -> None:
     assert "got neither --model nor --verdicts" in calibrated("--input", rows, "--output", "c.json").stderr
     assert "ends in .json" in calibrated("--input", rows, "--output", "c.txt", "--model", "x").stderr
+
+
+def test_a_folder_of_what_it_made_is_found_by_the_variable(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = rows.parent / "calibrations"
+    folder.mkdir()
+    with chat_server(lambda prompt: reply(RIGHT, confidence=0.9)) as name:
+        result = calibrated("--input", rows, "--model", name, "--output", folder / "tiny.json")
+        assert result.exit_code == Exit.OK, result.stderr
+        # Beside the calibration lie the verdicts and the note of their run.
+        assert len([*folder.iterdir()]) == 3
+        monkeypatch.setenv("VOUCH_CALIBRATION", str(folder))
+        asked = ["check", "The bridge opened.", "--source-text", SOURCE, "--model", name, "--json"]
+        checked = CliRunner().invoke(app, asked)
+    assert checked.exit_code == Exit.OK, checked.stderr
+    assert json.loads(checked.stdout)["provenance"]["calibrator"].startswith("temperature:")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda row: {**row, "label": None}, "has 0 rows with a label, 0 of them Attributable, wanted at least 20"),
+        (lambda row: {**row, "label": "Attributable"}, "40 of them Attributable, wanted at least 20 with both labels"),
+        (lambda row: {**row, "label": "yes"}, "line 1: the label is 'yes'"),
+    ],
+)
+def test_nobody_is_asked_about_rows_whose_labels_cannot_be_used(
+    rows: Path, change: Callable[[dict[str, Any]], dict[str, Any]], words: str
+) -> None:
+    given = [change(json.loads(line)) for line in rows.read_text().splitlines()]
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in given))
+    asked: list[str] = []
+    with chat_server(lambda prompt: asked.append(prompt) or "") as name:
+        result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
+    assert (result.exit_code, asked) == (Exit.USAGE, [])
+    assert words in result.stderr
+
+
+def test_a_model_out_of_reach_is_told_with_a_way_that_there_is(rows: Path) -> None:
+    with chat_server(lambda prompt: 503) as name:
+        result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
+    assert result.exit_code == Exit.INCOMPLETE
+    assert "mend that and start again: what was verified is kept" in result.stderr
+    assert "--resume" not in result.stderr
+
+
+def test_a_model_without_a_single_verdict_is_told_as_that(rows: Path) -> None:
+    with chat_server(lambda prompt: "I think so.") as name:
+        result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
+    assert result.exit_code == Exit.USAGE
+    assert "c.verdicts.jsonl has no verdict on a row with a label" in result.stderr
+
+
+def test_a_calibration_that_gains_nothing_is_told(rows: Path) -> None:
+    # Each claim is judged as it is labelled, with a confidence that is just right: nothing is to be gained.
+    given = [json.loads(line) for line in rows.read_text().splitlines()]
+    for number, row in enumerate(given):
+        row["label"] = "Not Attributable" if number % 10 == 0 else "Attributable"
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in given))
+    with chat_server(lambda prompt: reply(RIGHT, confidence=0.9)) as name:
+        result = calibrated("--input", rows, "--model", name, "--output", rows.with_name("c.json"))
+    assert "on held-out rows it gains nothing" in result.stderr
+
+
+def test_the_embedded_verifier_is_calibrated_already(rows: Path) -> None:
+    result = calibrated("--input", rows, "--model", "embedded", "--output", rows.with_name("c.json"))
+    assert result.exit_code == Exit.USAGE
+    assert "--model is embedded, whose scores are calibrated already" in result.stderr

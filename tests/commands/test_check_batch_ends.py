@@ -55,8 +55,9 @@ def test_an_interrupt_ends_it_at_once_and_leaves_the_output_whole(
         told = program.communicate()[1]
     assert time.perf_counter() - begun < 5
     if jobs == 1:
-        # The only line is the one about the row that cannot be used.
-        assert (program.returncode, told.count("\n")) == (Exit.INTERRUPTED, 1)
+        # Beside it there is only the line about the row that cannot be used.
+        assert (program.returncode, told.count("\n")) == (Exit.INTERRUPTED, 2)
+        assert told.endswith("vouch: interrupted; finish with --resume\n")
     assert 50 <= lines_of(output) < MANY
     assert output.read_bytes().endswith(b"}\n")
     assert expected.startswith(untimed(output))

@@ -50,6 +50,13 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
         (("chek",), "there is no command chek (see vouch --help)"),
         (("check", "--nope"), "there is no option --nope (see vouch check --help)"),
         (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
+        (("check", "x", "--votes", "0"), "--votes: wanted at least 1 (see vouch check --help)"),
+        (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),
+        (
+            ("schema", "claim"),
+            "record: got claim, wanted one of 'verdict', 'unverified', 'report' (see vouch schema --help)",
+        ),
+        (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
         (("check", "It", "rained"), "got rained too many: put a text with blanks in quotes (see vouch check --help)"),
     ],
 )

@@ -17,6 +17,7 @@ from vouching.checker import Checker
 from vouching.cli import app
 from vouching.commands.streams import Exit
 from vouching.errors import ConfigError
+from vouching.models import Sampling, ScriptedModel
 from vouching.types import Verdict
 
 
@@ -114,8 +115,8 @@ def test_a_model_that_is_not_there_ends_the_command_as_incomplete() -> None:
 def test_options_that_do_not_fit_the_model_are_refused(rows: Path) -> None:
     output = rows.with_name("out.jsonl")
     one = ("check", CLAIM, "--source-text", SOURCE)
-    assert "name a language model" in vouch(*one, "--method", "structured").stderr
-    assert "name a language model" in vouch(*one, "--votes", "3").stderr
+    assert "is no language model: name one" in vouch(*one, "--method", "structured").stderr
+    assert "is no language model: name one" in vouch(*one, "--votes", "3").stderr
     many = ("check", "--input", rows, "--output", output, "--model", "http://localhost:9/v1#x")
     assert "256 rows under way" in vouch(*many, "--jobs", "4").stderr
     with pytest.raises(ConfigError, match="wanted structured or label"):
@@ -150,3 +151,69 @@ def test_a_calibration_is_made_by_asking_the_model_and_then_applied(
     assert round(found["score"], 3) == 0.75
     assert found["provenance"]["calibrator"].startswith("temperature:")
     assert "unset it" in again.stderr
+
+
+def test_a_reply_may_be_as_long_as_the_option_says(rows: Path) -> None:
+    asked: list[int] = []
+
+    def answer(sampling: Sampling) -> str:
+        asked.append(sampling.max_tokens)
+        return reply(RIGHT)
+
+    checker = Checker(ScriptedModel(lambda messages, sampling: answer(sampling)), max_tokens=5_000)
+    checker.check(CLAIM, SOURCE)
+    Checker(ScriptedModel(lambda messages, sampling: answer(sampling))).check(CLAIM, SOURCE)
+    assert asked == [5_000, 1_024]
+    with chat_server(lambda prompt: reply()) as model:
+        done = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--max-tokens", "9000", "--json")
+    assert json.loads(done.stdout)["label"] == "Not Attributable"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["--votes", "3"], "got votes with embedded, which is no language model: name one, or leave out votes"),
+        (["--seed", "3", "--max-tokens", "9"], "got seed and max_tokens with embedded"),
+        (["--method", "label"], "got method with embedded"),
+    ],
+)
+def test_a_setting_that_only_a_language_model_takes_is_not_passed_over(settings: list[str], words: str) -> None:
+    result = vouch("check", CLAIM, "--source-text", SOURCE, *settings)
+    assert result.exit_code == Exit.USAGE
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize("name", ["qwen", "embedded:rule", "embeded"])
+def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> None:
+    with pytest.raises(ConfigError, match="there are: embedded, embedded:rules, and language models"):
+        Checker(name)
+
+
+def test_the_share_of_votes_is_not_called_what_the_model_states() -> None:
+    model = ScriptedModel(lambda messages, sampling: reply(RIGHT))
+    for votes, words in ((1, "what the model states of itself"), (3, "the share of the votes")):
+        found = Checker(model, votes=votes).check(CLAIM, SOURCE)
+        assert isinstance(found, Verdict)
+        [warning] = [warning for warning in found.warnings if warning.kind == "uncalibrated"]
+        assert warning.message.startswith(f"The score is {words}")
+
+
+def test_what_every_verdict_of_an_answer_warns_of_stands_once_above_them() -> None:
+    answer = "The bridge opened in 1937. The bridge opened in 1973."
+    report = Checker(ScriptedModel(lambda messages, sampling: reply(RIGHT))).check_response(answer, SOURCE)
+    assert [warning.kind for warning in report.warnings] == ["uncalibrated"]
+
+
+def test_a_server_that_is_out_of_reach_is_told_with_what_to_do() -> None:
+    with chat_server(lambda prompt: 503) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
+    assert result.exit_code == Exit.INCOMPLETE
+    assert "answered 503" in result.stderr
+    assert result.stderr.endswith("; see that the server runs, or try again later\n")
+
+
+def test_an_address_that_is_not_there_is_told_how_most_end() -> None:
+    with chat_server(lambda prompt: 404) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
+    assert result.exit_code == Exit.USAGE
+    assert "check the address (most end in /v1), the model's name and VOUCH_API_KEY" in result.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
+from tests.commands.chat_server import chat_server
 from vouching.cli import app
 from vouching.commands.streams import Exit
 
@@ -41,3 +42,10 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     refused = diagnosed("--injections", "--corpus", tmp_path / "corpus.jsonl")
     assert refused.exit_code == Exit.USAGE
     assert 'wanted "text"' in refused.stderr
+
+
+def test_a_model_that_gives_no_verdict_is_told_as_that() -> None:
+    with chat_server(lambda prompt: "I think so.") as model:
+        result = diagnosed("--injections", "--model", model)
+    assert result.exit_code == Exit.USAGE
+    assert "none of the 6 claims is found Not Attributable (6 of them are not verified)" in result.stderr

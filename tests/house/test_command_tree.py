@@ -45,3 +45,33 @@ def test_the_command_tree_is_the_one_in_the_guide() -> None:
     tree = real_tree()
     print(tree)  # noqa: T201 - shown when the test fails, ready to paste into the guide
     assert tree == shown_tree()
+
+
+def leaves_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The commands that do something, each with its whole name."""
+    children = getattr(command, "commands", {})
+    if not children:
+        yield name, command
+    for key, child in children.items():
+        yield from leaves_of(child, f"{name} {key}")
+
+
+def test_the_help_of_every_command_has_an_example_and_what_its_exit_statuses_mean() -> None:
+    from typer.main import get_command
+
+    from vouching.cli import app
+
+    for name, command in leaves_of(get_command(app), "vouch"):
+        ending = command.epilog or ""
+        assert re.search(rf"^{re.escape(name)} ", ending, re.MULTILINE), f"{name}: no example"
+        assert "**Exit status**: 0 " in ending, f"{name}: no exit status"
+
+
+def test_every_option_is_explained() -> None:
+    from typer.main import get_command
+
+    from vouching.cli import app
+
+    for name, command in leaves_of(get_command(app), "vouch"):
+        unsaid = [parameter.name for parameter in command.params if not getattr(parameter, "help", None)]
+        assert not unsaid, f"{name}: {unsaid}"

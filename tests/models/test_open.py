@@ -34,13 +34,22 @@ def test_names_of_models_on_servers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["", "qwen", "http://host/v1", "http://host/v1#", "openai/", "openai", "local:", "vllm:#a", "ftp://h/v1#n"]
+    "spec", ["", "qwen", "http://host/v1#a b", "openai/", "openai", "local:", "vllm:#a", "ftp://h/v1#n"]
 )
 def test_any_other_name_is_refused_with_the_forms_that_there_are(spec: str) -> None:
     with pytest.raises(ConfigError) as caught:
         open_model(spec)
     for form in ("http://host:8000/v1#name", "openai/name", "local:/path", "vllm:/path"):
         assert form in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", ["http://host/v1", "https://host/v1#"])
+def test_a_server_without_a_model_is_told_where_its_name_goes(spec: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r"names a server but no model: add it after a #, as in https?://host/v1#name"
+    ):
+        open_model(spec)
 
 
 def sent_key(spec: str, **settings: str) -> str | None:

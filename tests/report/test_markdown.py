@@ -56,6 +56,11 @@ def test_a_pipe_or_a_line_break_in_a_quotation_does_not_break_the_table() -> Non
     assert '| ✗ | a\\|b blue | "c\\| d" | x\\|y.txt:0-4 |  |' in shown
 
 
+def test_a_fix_that_nobody_judged_again_is_called_a_suggestion() -> None:
+    shown = verdict_markdown(replace(wrong_year(), revised_claim=None))
+    assert "**Suggestion, not checked:** Change 1937 to 1973." in shown
+
+
 def test_an_unverified_claim_shows_why() -> None:
     shown = verdict_markdown(Unverified(Claim("It is blue."), "backend", "The endpoint did not answer."))
     assert shown == "### ? Unverified (backend)\n\n> It is blue.\n\nThe endpoint did not answer.\n"

@@ -214,3 +214,52 @@ def test_parts_that_were_not_found_are_counted_where_the_whole_is_supported() ->
     shown = drawn(replace(supported(claim), evidence_alignment=missing))
     assert "  It has two [blue]∅ towers [2].\n" in shown
     assert "The sources support it as a whole; 2 parts were not found." in shown
+
+
+def test_a_part_that_does_not_match_is_counted_where_the_whole_is_supported() -> None:
+    claim = Claim("It has two blue towers.")
+    wrong = Alignment(span_in(claim.text, "blue"), Span("red", 4, 7, "s"), "mismatch")
+    shown = drawn(replace(supported(claim), evidence_alignment=(wrong,)))
+    assert "The sources support it as a whole; 1 part does not match. That does not make it true." in shown
+
+
+def test_a_contradiction_that_no_part_shows_is_said_to_be_of_the_whole() -> None:
+    verdict = replace(unsupported(Claim("It is blue.")), relation="contradicted")
+    assert "A source says otherwise, taken as a whole; no single part shows it." in drawn(verdict)
+    assert "A source says otherwise.\n" in drawn(wrong_year())
+
+
+def test_a_step_about_the_whole_is_not_said_to_be_missing() -> None:
+    step = ReasoningStep("It is blue.", "NOT_FOUND", "partially_supported", "Its parts occur, but apart.")
+    shown = drawn(replace(unsupported(Claim("It is blue.")), reasoning_chain=(step,), evidence_alignment=()))
+    assert "Its parts occur, but apart." in shown
+    assert "not in the sources" not in shown
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "words"),
+    [
+        (0.4983, 0.5, "score 0.498, threshold 0.500"),
+        (0.5026, 0.5, "score 0.503, threshold 0.500"),
+        (0.5, 0.5, "score 0.50, threshold 0.50"),
+        (0.2, 0.5, "score 0.20, threshold 0.50"),
+        (0.5 - 1e-9, 0.5, "score 0.500000, threshold 0.500000"),
+    ],
+)
+def test_the_score_has_the_digits_that_tell_it_from_the_threshold(score: float, threshold: float, words: str) -> None:
+    verdict = supported() if score >= threshold else wrong_year()
+    assert words in drawn(replace(verdict, score=score, threshold=threshold))
+
+
+def test_a_fix_that_nobody_judged_again_is_called_a_suggestion() -> None:
+    shown = drawn(replace(wrong_year(), revised_claim=None))
+    assert "  Suggestion, not checked  Change 1937 to 1973.\n" in shown
+    assert "Fix" not in shown
+    assert "  Fix  Change 1937 to 1973.\n" in drawn(wrong_year())
+
+
+def test_the_quotation_of_a_warning_is_cut_where_it_is_longer_than_anybody_reads() -> None:
+    long = VerdictWarning("injection", "A sentence addresses the verdict.", Span("yes " * 5_000, 0, 20_000, "s"))
+    shown = drawn(replace(supported(), warnings=(long,)))
+    assert "…" in shown
+    assert len(shown) < 2_000

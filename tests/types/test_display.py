@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -162,6 +163,13 @@ def test_marks_follow_the_order_of_the_text_and_overlapping_ones_are_passed_over
     spans = [(Span("c", 2, 3), "match"), (Span("a", 0, 1), "mismatch"), (Span("bc", 1, 3), "not_found")]
     # "bc" starts before "c" and is drawn; "c" lies in it and is not.
     assert marked("abcd", spans) == "<mark class='mismatch'>a</mark><mark class='not_found'>bc</mark>d"
+
+
+def test_a_fix_that_nobody_judged_again_is_called_a_suggestion() -> None:
+    verdict = replace(WRONG, fix_suggestion="Change 1937 to 1973.", revised_claim=None)
+    assert "  Suggestion, not checked: Change 1937 to 1973." in str(verdict)
+    assert "->" not in str(verdict)
+    assert "Suggestion, not checked: Change 1937 to 1973.</div>" in verdict._repr_html_()
 
 
 def test_a_notebook_shows_the_claim_the_reasons_and_the_fix() -> None:

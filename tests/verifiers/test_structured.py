@@ -286,7 +286,7 @@ def test_quotes_are_looked_for_in_every_source_and_the_better_place_wins() -> No
 
 def test_contradictions_in_a_reply_are_told() -> None:
     told = {
-        "parts do not match": reply(RIGHT, evidence_alignment=[*RIGHT["evidence_alignment"], *_entry("in 1937", None)])
+        "do not match (1)": reply(RIGHT, evidence_alignment=[*RIGHT["evidence_alignment"], *_entry("in 1937", None)])
         .replace('null, "status": "match"', 'null, "status": "not_found"'),
         "names the error": reply(RIGHT, error_type="fabrication"),
         "suggests a fix": reply(RIGHT, fix_suggestion="Say 1973."),

@@ -99,7 +99,7 @@ def test_type_and_fix_are_demanded_without_a_gold_label_too() -> None:
 
 def test_a_reply_that_was_cut_off_fails_its_attempt() -> None:
     made, model = annotated([reply(), reply(), reply()], max_tokens=5)
-    assert made.faults == ("the reply was cut off at 5 tokens",) * 3
+    assert made.faults == ("the reply was cut off at 5 tokens: allow more by --max-tokens",) * 3
     assert len(model.asked) == 3
 
 

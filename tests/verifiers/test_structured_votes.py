@@ -94,7 +94,7 @@ def test_support_in_one_window_and_a_contradiction_in_another_is_a_conflict() ->
     found, _ = windowed({other: reply(RIGHT), "traffic in 1973": reply()}, f"{other} {LONG} {SOURCE}")
     assert isinstance(found, Verdict)
     assert found.attributable
-    assert warned(found, "conflict") == ["1 other windows of the sources contradict the claim."]
+    assert warned(found, "conflict") == ["1 other window contradicts the claim."]
 
 
 def test_a_window_that_fails_leaves_the_claim_open_unless_another_supports_it() -> None:

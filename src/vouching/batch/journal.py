@@ -252,9 +252,9 @@ def _same_note(path: Path, settings: Settings) -> Note:
         ) from None
     for key in {**old, **settings}:
         if old.get(key) != settings.get(key):
+            was, now = ("none" if value in (None, "") else value for value in (old.get(key), settings.get(key)))
             raise InputError(
-                f"{path} was made with {key} {old.get(key)}, now it is {settings.get(key)}: take the same settings "
-                "again, or another output"
+                f"{path} was made with {key} {was}, now it is {now}: take the same settings again, or another output"
             )
     return note
 

@@ -21,7 +21,7 @@ from vouching.batch.rows import Row, RowReader, open_rows
 from vouching.batch.run import BatchSummary, Seen, run_batch
 from vouching.batch.waiting import Waiting
 from vouching.commands.row_progress import RowProgress
-from vouching.commands.streams import Exit, usage_errors, write_error
+from vouching.commands.streams import Exit, interruptible, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.version import __version__
 
@@ -33,12 +33,20 @@ app = typer.Typer()
 
 _Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and, if known, label.")]
 _Output = Annotated[Path, typer.Option("--output", metavar="SFT", help="Accepted rows, as chats: .jsonl.")]
-_Model = Annotated[str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The language model that writes.")]
+_Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="The language model that writes, such as http://host:8000/v1#name or openai/name.",
+    ),
+]
 _Demand = Annotated[
     str | None, typer.Option(metavar="A,B", help="Beyond the form: label, error_type, fix, grounded; none without it.")
 ]
 _Prompts = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write prompts alone, for GRPO: .jsonl.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Of the sampling.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the sampling.")]
+_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a reply; a model that thinks needs more.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with a run that was cut short.")]
 
 _EPILOG = """
@@ -64,7 +72,9 @@ class AnnotateOptions:
     prompts: Path | None = None
     """Path of the prompts alone; None for none."""
     seed: int = 0
-    """Of the sampling."""
+    """Seed of the sampling."""
+    max_tokens: int = 1024
+    """Length of a reply."""
     resume: bool = False
     """Whether to go on with a run that was cut short."""
 
@@ -82,6 +92,7 @@ def annotate_command(
     demand: _Demand = None,
     prompts: _Prompts = None,
     seed: _Seed = 0,
+    max_tokens: _MaxTokens = 1024,
     resume: _Resume = False,
 ) -> None:
     """Let a language model write the records that a smaller one learns from.
@@ -92,7 +103,7 @@ def annotate_command(
         from vouching.models.open import open_model
 
         demands = tuple(name.strip() for name in demand.split(",")) if demand else ()
-        options = AnnotateOptions(input, output, cast("tuple[Demand, ...]", demands), prompts, seed, resume)
+        options = AnnotateOptions(input, output, cast("tuple[Demand, ...]", demands), prompts, seed, max_tokens, resume)
         raise typer.Exit(annotate_rows(options, open_model(model)))
 
 
@@ -105,16 +116,17 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     """
     from vouching.verifiers.structured_teacher import Teacher
 
-    teacher = Teacher(model, options.demands, options.seed)
+    teacher = Teacher(model, options.demands, options.seed, options.max_tokens)
     journal_path = _checked_outputs(options)
     settings = {
         "command": "data annotate", "model": model.name, "demands": ",".join(sorted(options.demands)),
-        "seed": options.seed, "prompt": teacher.prompt_hash, "vouching": __version__,
+        "seed": options.seed, "max_tokens": options.max_tokens, "prompt": teacher.prompt_hash, "vouching": __version__,
     }  # fmt: skip
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input, ("claim",)))
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
-        summary = _run(reader, journal, Waiting(lambda: _Annotate(teacher), model.aclose))
+        with interruptible("go on with --resume"):
+            summary = _run(reader, journal, Waiting(lambda: _Annotate(teacher), model.aclose))
     _split(journal_path, options)
     for line in _told(summary, options):
         write_error(line)
@@ -215,7 +227,11 @@ def _told(summary: BatchSummary, options: AnnotateOptions) -> Iterator[str]:
         yield f"stopped: {summary.stopped}; finish with --resume"
     if summary.problems:
         yield f"{summary.problems:,} rows cannot be used"
-    yield f"{counts['accepted']:,} of {counts['rows']:,} rows accepted{_percent(counts['accepted'], counts['rows'])}"
+    if "label" in options.demands and (without := counts["rows"] - counts["labelled"]):
+        yield f"{without:,} row{'s' * (without != 1)} without a label: there none was demanded"
+    others = f"; the others, with reasons, are in {options.rejected}" if counts["accepted"] < counts["rows"] else ""
+    rate = _percent(counts["accepted"], counts["rows"])
+    yield f"{counts['accepted']:,} of {counts['rows']:,} rows accepted{rate}{others}"
     yield f"of the right form: {counts['format_ok']:,}{_percent(counts['format_ok'], counts['rows'])}"
     if counts["labelled"]:
         also = "" if {"label", "error_type", "fix"} <= {*options.demands} else ", though not all of that was demanded"

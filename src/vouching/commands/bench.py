@@ -37,15 +37,42 @@ _Names = Annotated[list[str], typer.Argument(help="Sets, or all for every set th
 _SomeNames = Annotated[list[str] | None, typer.Argument(help="Sets; without any, all that are here.")]
 _OneSplit = Annotated[_Split, typer.Option(help="Which part of each set.")]
 _AnySplit = Annotated[_Split | None, typer.Option(help="Which part of each set; without it, all parts.")]
-_Model = Annotated[str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="What judges.")]
+_Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="What judges: embedded, embedded:rules, or a language model such as http://host:8000/v1#name.",
+    ),
+]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for rows, figures and report.")]
 _Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Rows per set, drawn by label, for a quick look.")]
 _Jobs = Annotated[int, typer.Option(metavar="N", min=0, help="Processes that score rows; 0 for one per core.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
 _Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="JSON.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of a table.")]
 
+_LIST_EPILOG = """
+**Example**
 
+vouch bench list --split test
+
+**Exit status**: 0 done; 2 the command line or a data set cannot be used.
+"""
+_VALIDATE_EPILOG = """
+**Example**
+
+vouch bench validate wice ragtruth --split test
+
+**Exit status**: 0 all is sound; 2 the command line or a file cannot be used; 3 something is wrong.
+"""
+_COMPARE_EPILOG = """
+**Example**
+
+vouch bench compare runs/first runs/second
+
+**Exit status**: 0 done, whatever came out; 2 the runs cannot be read or are not on the same rows.
+"""
 _EPILOG = """
 **Examples**
 
@@ -68,7 +95,7 @@ def bench(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command("list")
+@app.command("list", epilog=_LIST_EPILOG)
 def list_command(split: _AnySplit = None) -> None:
     """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
     from vouching.bench.catalog import DATA_SETS, data_folder
@@ -101,12 +128,9 @@ def list_command(split: _AnySplit = None) -> None:
     draw(paint)
 
 
-@app.command("validate")
+@app.command("validate", epilog=_VALIDATE_EPILOG)
 def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
-    """Check data sets without a model: fields, labels, spans, ids, and that perfect answers score 1.
-
-    Exits with 3 if anything is wrong.
-    """
+    """Check data sets without a model: fields, labels, spans, ids, and that perfect answers score 1."""
     from vouching.bench.catalog import data_folder
     from vouching.bench.validate import validate
 
@@ -136,8 +160,7 @@ def run_command(
 ) -> None:
     """Score data sets and write rows, figures with intervals and a report into a folder.
 
-    Beside the verifier: the overlap of words, the length of the claim, always the same label. Exits with 3 if a row has
-    no verdict.
+    Beside the verifier: the overlap of words, the length of the claim, always the same label.
     """
     from vouching.batch.pool import cores
     from vouching.bench.catalog import chosen, data_folder
@@ -174,7 +197,7 @@ def run_command(
         raise typer.Exit(Exit.INCOMPLETE)
 
 
-@app.command("compare")
+@app.command("compare", epilog=_COMPARE_EPILOG)
 def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
     """Compare two runs on the same rows: what the second gains over the first, and whether that could be luck."""
     from vouching.bench.compare import compare_runs

@@ -6,6 +6,7 @@ Left out: labelling rows, and the embedded verifier, whose scores are calibrated
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,6 +15,7 @@ import typer
 
 from vouching.batch.rows import open_rows
 from vouching.commands.check_options import CheckOptions
+from vouching.commands.files import STDIN
 from vouching.commands.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
 
@@ -22,20 +24,32 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and label.")]
+_Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and label; at least 20.")]
 _Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="The calibration: .json.")]
 _Model = Annotated[
-    str | None, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The language model that is asked.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="The language model that is asked, such as http://host:8000/v1#name or openai/name.",
+    ),
 ]
 _Verdicts = Annotated[
     str | None, typer.Option(metavar="PATH", help="Verdicts on the rows from vouch check, in place of asking.")
 ]
 _Kind = Annotated[
-    Literal["temperature", "isotonic"], typer.Option(help="One number, or from some hundred rows any rising curve.")
+    Literal["temperature", "isotonic"],
+    typer.Option(help="temperature fits one number; isotonic any rising curve, from some hundred rows."),
 ]
-_Method = Annotated[Literal["structured", "label"], typer.Option(help="How the model is asked.")]
-_Votes = Annotated[int, typer.Option(metavar="N", min=1, help="Answers whose majority decides.")]
-_Seed = Annotated[int | None, typer.Option(metavar="N", help="Of the sampling.")]
+_Method = Annotated[
+    Literal["structured", "label"],
+    typer.Option(help="How the model is asked: for the whole record, or for label and confidence."),
+]
+_Votes = Annotated[int, typer.Option(metavar="N", min=1, help="Answers to a question, of which the majority decides.")]
+_Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling; without it, none.")]
+_MaxTokens = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Length of a reply; a model that thinks needs more. (1024)")
+]
 
 _EPILOG = """
 **Examples**
@@ -59,8 +73,12 @@ def calibrate_command(
     method: _Method = "structured",
     votes: _Votes = 1,
     seed: _Seed = None,
+    max_tokens: _MaxTokens = None,
 ) -> None:
-    """Fit what turns a language model's scores into probabilities, and measure the gain on held-out rows."""
+    """Fit what turns a language model's scores into probabilities, and measure the gain on held-out rows.
+
+    The verdicts are kept beside the output, as NAME.verdicts.jsonl: start again to go on with a run that stopped.
+    """
     from vouching.verifiers.calibrating import calibrate
 
     with usage_errors():
@@ -69,12 +87,17 @@ def calibrate_command(
         if verdicts is None:
             if model is None:
                 raise InputError("got neither --model nor --verdicts: name a language model, or finished verdicts")
+            _refuse_too_few_labels(input)
             verdicts = str(output.with_suffix(".verdicts.jsonl"))
             options = CheckOptions(
-                input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed
-            )
+                input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed,
+                max_tokens=max_tokens,
+            )  # fmt: skip
             _ask(options)
-        calibration = calibrate([*labelled_verdicts(input, verdicts)], kind)
+        found = [*labelled_verdicts(input, verdicts)]
+        if not found:
+            raise InputError(f"{verdicts} has no verdict on a row with a label: it says why, line by line")
+        calibration = calibrate(found, kind)
         try:
             calibration.save(output)
         except OSError as error:
@@ -85,18 +108,50 @@ def calibrate_command(
         after = measured.get(f"{name}_held_out")
         words = "too few rows to measure what it gains" if after is None else f"{after:.3f} on held-out rows"
         write_error(f"{title}: {measured[name]:.3f} before, {words}")
+    if measured.get("brier_held_out", 0.0) >= measured["brier"]:
+        write_error("on held-out rows it gains nothing: label more rows, or leave the scores as they are")
+
+
+def _refuse_too_few_labels(path: str) -> None:
+    """Raise InputError before anybody is asked, if the rows have a wrong label or too few to fit on."""
+    from vouching.commands.labelled import gold_of
+    from vouching.metrics.calibrators import FEWEST_ROWS
+
+    if path == STDIN:
+        raise InputError("got --input -, but the rows are read twice: name a file")
+    labels: Counter[str | None] = Counter()
+    with open_rows(path) as rows:
+        for row in rows:
+            try:
+                labels[gold_of(row.fields or {})] += 1
+            except InputError as error:
+                raise InputError(f"{rows.name}, {row.place}: {error}") from None
+    del labels[None]
+    if labels.total() < FEWEST_ROWS or len(labels) < 2:
+        raise InputError(
+            f"{path} has {labels.total():,} rows with a label, {labels['Attributable']:,} of them Attributable, wanted "
+            f"at least {FEWEST_ROWS} with both labels: label some more"
+        )
 
 
 def _ask(options: CheckOptions) -> None:
     """Verify the rows, or what is left of them; ends the command if that stops early."""
-    from vouching.checker import Checker
+    from vouching.checker import MODELS, Checker
     from vouching.commands.check_rows import check_rows
     from vouching.verifiers.calibration import VARIABLE
 
-    checker = Checker(options.model, method=options.method, votes=options.votes, seed=options.seed)
+    if options.model in MODELS:
+        raise InputError(f"--model is {options.model}, whose scores are calibrated already: name a language model")
+    checker = Checker(
+        options.model,
+        method=options.method,
+        votes=options.votes,
+        seed=options.seed,
+        max_tokens=options.max_tokens,
+    )
     if checker.decoding is not None and checker.decoding["calibrator"] is not None:
         raise InputError(f"{VARIABLE} has a calibration for {options.model} already: unset it, or move that file away")
-    check_rows(options)
+    check_rows(options, again="start again: what was verified is kept")
     assert options.input is not None
     assert options.output is not None
     with open_rows(options.input) as rows, open_rows(options.output) as lines:

@@ -41,9 +41,11 @@ vouch check "It opened in 1937." --index notes --web wikipedia
 
 vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
+vouch check "It rained." --source notes.txt --model http://localhost:8000/v1#qwen --votes 3
+
 **Exit status**: 0 done; 1 under --fail, a claim is not attributable; 2 the command line or a file cannot be used;
-3 a claim could not be verified or no evidence was found for it, a row could not be used, --fail found no claim, or the
-result could not be written.
+3 a claim could not be verified or no evidence was found for it, a row could not be used, a language model was not
+reached, --fail found no claim, or the result could not be written; 130 interrupted.
 """
 
 
@@ -72,21 +74,36 @@ _Repair = Annotated[
 ]
 _Rest = Annotated[
     Literal["mark", "remove", "keep"] | None,
-    _panel(_HOW, metavar="HOW", help="With --repair: mark, remove or keep claims that have no fix (mark)."),
+    _panel(_HOW, metavar="HOW", help="With --repair: mark, remove or keep claims that have no fix. (mark)"),
 ]
 _Threshold = Annotated[float, _panel(_HOW, help="Score from 0 to 1 from which a claim counts as attributable.")]
 _Model = Annotated[
-    str, _panel(_HOW, metavar="NAME", envvar="VOUCH_MODEL", help="What judges: embedded, or a language model.")
+    str,
+    _panel(
+        _HOW,
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="What judges: embedded, embedded:rules (faster, blind to paraphrase), or a language model such as "
+        "http://host:8000/v1#name or openai/name.",
+    ),
 ]
 _Method = Annotated[
     Literal["embedded", "structured", "label"] | None,
-    _panel(_HOW, metavar="NAME", help="How a language model is asked: structured (its default) or label."),
+    _panel(
+        _HOW, metavar="NAME", help="How a language model is asked: structured (whole record) or label. (structured)"
+    ),
 ]
-_Votes = Annotated[int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model; the majority decides.")]
-_Seed = Annotated[int | None, _panel(_HOW, metavar="N", help="Of a language model's sampling.")]
+_Votes = Annotated[
+    int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model, of which the majority decides.")
+]
+_Seed = Annotated[int | None, _panel(_HOW, metavar="N", help="Seed of a language model's sampling; without it, none.")]
+_MaxTokens = Annotated[
+    int | None,
+    _panel(_HOW, metavar="N", min=1, help="Length of a language model's reply; one that thinks needs more. (1024)"),
+]
 _Fail = Annotated[bool, _panel(_OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
-_Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="JSON; see vouch schema.")]
-_Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Markdown.")]
+_Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]
+_Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Print Markdown.")]
 _ReportFile = Annotated[str | None, _panel(_OUTPUT, metavar="PATH", help="Also write an HTML report.")]
 _Input = Annotated[
     str | None,
@@ -117,6 +134,7 @@ def check_command(
     method: _Method = None,
     votes: _Votes = 1,
     seed: _Seed = None,
+    max_tokens: _MaxTokens = None,
     index: Indexes = None,
     web: WebEngines = None,
     pages: Pages = False,
@@ -140,7 +158,7 @@ def check_command(
     options = CheckOptions(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
-        votes, seed, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay),
+        votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay),
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
@@ -175,6 +193,7 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         method=options.method,
         votes=options.votes,
         seed=options.seed,
+        max_tokens=options.max_tokens,
         search=options.search.engines() if options.search else None,
     )
     files = _source_files(options.source)

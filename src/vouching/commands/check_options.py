@@ -59,7 +59,9 @@ class CheckOptions:
     votes: int = 1
     """How many answers of a language model decide."""
     seed: int | None = None
-    """Of a language model's sampling."""
+    """Seed of a language model's sampling."""
+    max_tokens: int | None = None
+    """Length of a language model's reply; None for the usual one."""
     search: SearchOptions = field(default_factory=SearchOptions)
     """Where to search for sources."""
 

@@ -27,7 +27,7 @@ from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import RowProgress
 from vouching.commands.search_options import SearchOptions
-from vouching.commands.streams import Exit, output_failed, write_error
+from vouching.commands.streams import Exit, interruptible, output_failed, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
 from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
@@ -64,7 +64,9 @@ class CheckWork:
     votes: int = 1
     """How many answers of a language model decide."""
     seed: int | None = None
-    """Of a language model's sampling."""
+    """Seed of a language model's sampling."""
+    max_tokens: int | None = None
+    """Length of a language model's reply; None for the usual one."""
     search: SearchOptions = field(default_factory=SearchOptions)
     """Where to search for sources."""
 
@@ -95,6 +97,7 @@ class CheckWork:
             method=self.method,
             votes=self.votes,
             seed=self.seed,
+            max_tokens=self.max_tokens,
             search=self.search.engines() if self.search else None,
         )
 
@@ -120,12 +123,13 @@ def _unreadable(row: Row) -> str | None:
     return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
 
 
-def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
+def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = "finish with --resume") -> Exit:
     """Check the rows of ``options.input``, write a line for each to ``options.output`` and tell how it went.
 
     Args:
         options: what to check and how.
         patience: seconds of work before worker processes are started, with several jobs.
+        again: how to go on with a run that stops early, for the message.
 
     Raises:
         InputError: the input, the output or the report cannot be used, or the output belongs to other rows.
@@ -134,9 +138,15 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
     assert options.input is not None
     assert options.output is not None
     work = CheckWork(
-        options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed,
+        options.model,
+        options.threshold,
+        options.repair_rest,
+        options.method,
+        options.votes,
+        options.seed,
+        options.max_tokens,
         options.search,
-    )  # fmt: skip
+    )
     checker = work.checker()  # a wrong setting shows before any file is made
     waits = not checker.embedded or options.search.waits
     if waits and options.jobs != 1:
@@ -154,7 +164,8 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
             reader = open_files.enter_context(open_rows(options.input, COLUMNS))
             journal = open_files.enter_context(_output(options, work.settings(checker)))
             make_work = work.waiting(checker) if waits else work
-            summary = _run(reader, journal, make_work, options, patience)
+            with interruptible(again if _can_resume(options.output) else ""):
+                summary = _run(reader, journal, make_work, options, patience)
     except OSError as error:
         return _cannot_write(error, options.output)
     except KeyboardInterrupt:
@@ -162,7 +173,7 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
         warnings.simplefilter("ignore")
         logging.disable()
         raise
-    _tell(summary, options.output)
+    _tell(summary, options.output, again)
     if options.report is not None:
         from vouching.report.page import write_report
 
@@ -235,10 +246,10 @@ def _run(
         )
 
 
-def _tell(summary: BatchSummary, output: str) -> None:
+def _tell(summary: BatchSummary, output: str, again: str) -> None:
     """Say on standard error what became of the rows."""
     if summary.stopped is not None:
-        advice = "; mend that and finish with --resume" if _can_resume(output) else ""
+        advice = f"; mend that and {again}" if _can_resume(output) else ""
         write_error(f"stopped: {summary.stopped}{advice}")
     elif summary.found and summary.found == summary.rows:
         write_error(f"nothing to do: {output} is finished")

@@ -31,10 +31,16 @@ app = typer.Typer()
 _COLUMNS = ("claim",)
 _Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and label; - is stdin.")]
 _Output = Annotated[str, typer.Option("--output", metavar="PROBES", help="A new .jsonl file; - prints the lines.")]
-_Strategies = Annotated[str | None, typer.Option(metavar="A,B", help="Which strategies; all without it.")]
+_Strategies = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Which strategies, by their names in docs/perturb.md; all without it."),
+]
 _PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Most perturbations of one row.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Of all chance: equal runs give equal lines.")]
-_Most = Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after so many.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all that is drawn: equal runs give equal lines.")]
+_Most = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Stop after so many perturbations; without it, when the rows end."),
+]
 
 _EPILOG = """
 **Example**

@@ -29,8 +29,10 @@ app = typer.Typer()
 
 _COLUMNS = ("total",)
 _File = Annotated[str, typer.Argument(help="Rewards, as vouch reward writes them, each with its group; - is stdin.")]
-_VariantName = Annotated[Variant, typer.Option("--variant", help="Whose exact ranges to show beside the rows.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="JSON.")]
+_VariantName = Annotated[
+    Variant, typer.Option("--variant", help="The rules whose exact ranges to show beside the rows.")
+]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of tables.")]
 _Report = Annotated[Path | None, typer.Option("--report", metavar="PATH", help="Also write a page with charts.")]
 
 _EPILOG = """
@@ -119,6 +121,8 @@ def _reply(row: Row) -> ScoredReply:
         raise InputError(str(row.problem))
     fields = row.fields
     total, given = _number(fields.get("total")), fields.get("parts")
+    if "total" not in fields:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "total": make rewards with vouch reward')
     if total is None:
         raise InputError(f"its total is {fields.get('total')!r}, wanted a number")
     if given is not None and not isinstance(given, dict):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,14 +27,23 @@ _Injections = Annotated[
     bool, typer.Option("--injections", metavar="", help="Put injections into sources and count the verdicts that turn.")
 ]
 _Corpus = Annotated[
-    str | None, typer.Option(metavar="ROWS", help="Injections of your own: rows with text, id and kind.")
+    str | None,
+    typer.Option(metavar="ROWS", help="Injections of your own: rows with text and, if you like, id and kind."),
 ]
 _Pairs = Annotated[
     str | None, typer.Option(metavar="ROWS", help="Claims of your own with sources that do not support them.")
 ]
-_Model = Annotated[str, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="What judges.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Of the places where injections go.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="JSON.")]
+_Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="What judges: embedded, embedded:rules, or a language model such as http://host:8000/v1#name.",
+    ),
+]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the places where injections go.")]
+_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a language model's reply.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of the table.")]
 
 _EPILOG = """
 **Example**
@@ -52,6 +61,7 @@ def verifier_command(
     pairs: _Pairs = None,
     model: _Model = "embedded",
     seed: _Seed = 0,
+    max_tokens: _MaxTokens = 1024,
     as_json: _Json = False,
 ) -> None:
     """Measure what a verifier falls for. A language model is tried with the screen for injections and without it."""
@@ -63,7 +73,7 @@ def verifier_command(
         tried = [injection_of(row) for row in _fields(corpus)] if corpus else shipped_injections()
         claims = [_pair(row) for row in _fields(pairs)] if pairs else UNSUPPORTED
         with progress("Trying injections"):
-            found = diagnose_injections(model, tried, claims, seed)
+            found = diagnose_injections(model, tried, claims, seed, max_tokens)
         if as_json:
             result = {"model": model, "seed": seed, "arms": {arm: asdict(flips) for arm, flips in found.items()}}
             write_result(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
@@ -71,7 +81,9 @@ def verifier_command(
             write_result("\n".join(_table(found)) + "\n")
 
 
-def diagnose_injections(model: str | Model, injections: list[Injection], pairs: Any, seed: int = 0) -> dict[str, Flips]:
+def diagnose_injections(
+    model: str | Model, injections: list[Injection], pairs: Any, seed: int = 0, max_tokens: int = 1024
+) -> dict[str, Flips]:
     """Flips by arm: "as shipped", and for a language model "without screen".
 
     >>> from vouching.verifiers.injection_flips import UNSUPPORTED, shipped_injections
@@ -81,7 +93,7 @@ def diagnose_injections(model: str | Model, injections: list[Injection], pairs: 
     """
     from vouching.models.running import run
 
-    return run(_diagnose(_arms(model), injections, pairs, seed))
+    return run(_diagnose(_arms(model, max_tokens), injections, pairs, seed))
 
 
 async def _diagnose(
@@ -96,14 +108,15 @@ async def _diagnose(
             await verifier.aclose()
 
 
-def _arms(model: str | Model) -> dict[str, ClaimVerifier]:
+def _arms(model: str | Model, max_tokens: int) -> dict[str, ClaimVerifier]:
     from vouching.checker import MODELS, Checker
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
     if isinstance(model, str) and model in MODELS:
         return {"as shipped": Checker(model).verifier}
-    screened = open_verifier(model, StructuredConfig(recheck=False))
-    bare = open_verifier(screened.model, StructuredConfig(recheck=False, screen=False))
+    config = StructuredConfig(recheck=False, max_tokens=max_tokens)
+    screened = open_verifier(model, config)
+    bare = open_verifier(screened.model, replace(config, screen=False))
     return {"as shipped": screened, "without screen": bare}
 
 
@@ -137,4 +150,5 @@ def _table(found: dict[str, Flips]) -> Iterator[str]:
         if kinds:
             yield f"{arm}: {', '.join(kinds)}"
         if flips.passed_over:
-            yield f"{arm}: {flips.passed_over} claims passed over, which were not found Not Attributable without"
+            claims = f"{flips.passed_over} claim{'s' * (flips.passed_over != 1)}"
+            yield f"{arm}: {claims} left out, as no injection could turn them: not found Not Attributable as they are"

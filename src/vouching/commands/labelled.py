@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,9 +40,19 @@ def labelled_row(row: Row) -> LabelledRow:
     fields = row.fields
     if "claim" not in fields:
         raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
+    gold = gold_of(fields)
+    group = fields.get("group")
+    claim = Claim(as_claim(fields["claim"]).text, id=row.name)
+    return LabelledRow(claim, as_sources(row_sources(fields)), gold, None if group is None else str(group))
+
+
+def gold_of(fields: Mapping[str, Any]) -> Label | None:
+    """The label of a row; None without one. Raises InputError for one that there is not.
+
+    >>> gold_of({"claim": "It rained.", "gold": "Attributable"})
+    'Attributable'
+    """
     given: Any = next((fields[key] for key in LABEL_KEYS if fields.get(key) is not None), None)
     if given not in (None, "Attributable", "Not Attributable"):
         raise InputError(f'the label is {given!r}, wanted "Attributable" or "Not Attributable"')
-    group = fields.get("group")
-    claim = Claim(as_claim(fields["claim"]).text, id=row.name)
-    return LabelledRow(claim, as_sources(row_sources(fields)), given, None if group is None else str(group))
+    return given

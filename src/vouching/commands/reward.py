@@ -36,9 +36,17 @@ _COLUMNS = ("response",)
 _Rules = Literal[Variant, "binary"]
 _InputPath = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with response and gold; - is stdin.")]
 _OutputPath = Annotated[str, typer.Option("--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
-_VariantName = Annotated[_Rules, typer.Option("--variant", help="Which rules; grounded needs claim and source.")]
-_SplitName = Annotated[Split, typer.Option("--split", help="Share of process and outcome.")]
-_CalibrationName = Annotated[Calibration, typer.Option("--calibration", help="Which calibration term.")]
+_VariantName = Annotated[
+    _Rules,
+    typer.Option("--variant", help="The rules; grounded needs claim and source, binary looks at the label alone."),
+]
+_SplitName = Annotated[Split, typer.Option("--split", help="Shares of process and outcome in the reward.")]
+_CalibrationName = Annotated[
+    Calibration,
+    typer.Option(
+        "--calibration", help="The term for stated confidence: on, off, or symmetric, which loses as much as it wins."
+    ),
+]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Finish an output that was cut short.")]
 
 _EPILOG = """

@@ -14,8 +14,16 @@ from vouching.commands.streams import usage_errors, write_result
 
 app = typer.Typer()
 
+_EPILOG = """
+**Example**
 
-@app.command("schema")
+vouch schema report > report.schema.json
+
+**Exit status**: 0 done; 2 there is no such record.
+"""
+
+
+@app.command("schema", epilog=_EPILOG)
 def schema_command(
     record: Annotated[Literal["verdict", "unverified", "report"], typer.Argument(help="Which record.")] = "verdict",
 ) -> None:

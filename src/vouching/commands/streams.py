@@ -93,7 +93,7 @@ def usage_errors() -> Generator[None]:
     try:
         yield
     except BackendError as error:
-        write_error(str(error))
+        write_error(f"{error}{'; see that the server runs, or try again later' if error.can_retry else ''}")
         raise typer.Exit(Exit.INCOMPLETE) from None
     except VouchError as error:
         write_error(str(error))
@@ -101,6 +101,17 @@ def usage_errors() -> Generator[None]:
     except MemoryError:
         write_error(str(InputError("the texts do not fit into memory; check smaller ones")))
         raise typer.Exit(Exit.USAGE) from None
+
+
+@contextmanager
+def interruptible(again: str) -> Generator[None]:
+    """Say how to go on with what an interrupt (Ctrl-C) ends; an empty ``again`` says nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if again:
+            write_error(f"interrupted; {again}")
+        raise
 
 
 @contextmanager

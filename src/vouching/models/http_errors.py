@@ -26,16 +26,15 @@ EXCERPT = 300
 """Characters of an answer that an error message shows."""
 _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405}
-_CHECK_THE_MODEL = "check the address, the model's name and VOUCH_API_KEY"
 
 
-def error_of_status(answer: Answer, where: str, advice: str = _CHECK_THE_MODEL) -> VouchError | None:
+def error_of_status(answer: Answer, where: str, advice: str | None = None) -> VouchError | None:
     """The error that a status stands for; None for success.
 
     Args:
         answer: the answer, read to its end.
         where: what answered, for the message.
-        advice: what to do about a key, an address or a name that is wrong.
+        advice: what to do about a key, an address or a name that is wrong; None for what helps with a language model.
 
     >>> answer = Answer(429, "Too Many Requests", {"retry-after": "2"}, b"slow down")
     >>> print(error_of_status(answer, "http://host"))
@@ -50,8 +49,13 @@ def error_of_status(answer: Answer, where: str, advice: str = _CHECK_THE_MODEL) 
     if 300 <= status < 400:
         return ConfigError(f"{where} has moved to {answer.headers.get('location')}: use that address")
     if status in _MISCONFIGURED:
-        return ConfigError(f"{said}; {advice}")
+        return ConfigError(f"{said}; {advice or _check_the_model(status)}")
     return ModelRefusedError(said, status)
+
+
+def _check_the_model(status: int) -> str:
+    hint = " (most end in /v1)" if status == 404 else ""
+    return f"check the address{hint}, the model's name and VOUCH_API_KEY"
 
 
 def error_of_transport(error: Exception, where: str) -> VouchError:

@@ -20,12 +20,11 @@ from vouching.models.retry import Retrying
 from vouching.models.trace import Traced
 
 OPENAI = "https://api.openai.com/v1"
-FORMS = """
-  http://host:8000/v1#name   a model on an OpenAI-compatible server (https:// too; .../v1/completions#name: no chat)
-  openai/name                a model of the server that VOUCH_BASE_URL names, else of OpenAI
-  local:/path                weights for transformers, run in this process; local:/path#/adapter adds a LoRA adapter
-  vllm:/path                 the same, run by vLLM"""
-"""What a model's name can look like."""
+FORMS = (
+    "http://host:8000/v1#name (on an OpenAI-compatible server), openai/name, local:/path (transformers, in this "
+    "process) and vllm:/path"
+)
+"""What a model's name can look like; ``docs/models.md`` has more."""
 
 
 def open_model(
@@ -56,11 +55,7 @@ def open_model(
     >>> open_model("qwen")
     Traceback (most recent call last):
     ...
-    vouching.errors.ConfigError: no model is called 'qwen'; a model is named like this:
-      http://host:8000/v1#name   a model on an OpenAI-compatible server (https:// too; .../v1/completions#name: no chat)
-      openai/name                a model of the server that VOUCH_BASE_URL names, else of OpenAI
-      local:/path                weights for transformers, run in this process; local:/path#/adapter adds a LoRA adapter
-      vllm:/path                 the same, run by vLLM
+    vouching.errors.ConfigError: no model is called 'qwen'; names look like http://host:8000/v1#name (on an ...
     """
     spec = spec or os.environ.get("VOUCH_MODEL", "")
     kind, _, rest = spec.partition(":")
@@ -94,4 +89,6 @@ def _on_server(spec: str, api_key: str | None) -> Model:
         return HttpModel(os.environ.get("VOUCH_BASE_URL") or OPENAI, found[1], api_key=key)
     if (found := re.fullmatch(r"(https?://[^#\s]+?)(/chat/completions|/completions)?/?#(\S+)", spec)) is not None:
         return HttpModel(found[1], found[3], api_key=api_key, endpoint="text" if found[2] == "/completions" else "chat")
-    raise ConfigError(f"no model is called {spec!r}; a model is named like this:{FORMS}")
+    if re.fullmatch(r"https?://[^#\s]+#?", spec):
+        raise ConfigError(f"{spec} names a server but no model: add it after a #, as in {spec.rstrip('#')}#name")
+    raise ConfigError(f"no model is called {spec!r}; names look like {FORMS}")

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from vouching.report.edits import around_blanks, word_edits
 from vouching.report.findings import SIGNS, span_of, status_of, subject_of, title_of
 from vouching.report.points import (
+    LONGEST_QUOTATION,
     Point,
     error_counts_words,
     non_claims_words,
@@ -20,6 +21,7 @@ from vouching.report.points import (
     totals_words,
 )
 from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
+from vouching.types.display import fix_title, shorten
 from vouching.types.visible import visible, visible_line
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$]|&(?=#?\w+;)|:(?=//)")
@@ -118,7 +120,7 @@ def _finding_blocks(
         if points:
             yield "\n".join(["| | claim | source | place | reason |", "|---|---|---|---|---|", *map(_row, points)])
         if finding.fix_suggestion:
-            yield f"**Fix:** {escape(finding.fix_suggestion)}"
+            yield f"**{fix_title(finding)}:** {escape(finding.fix_suggestion)}"
             if finding.revised_claim is not None:
                 yield f"> {_difference(visible_line(finding.claim.text), visible_line(finding.revised_claim))}"
         elif not finding.attributable:
@@ -131,7 +133,7 @@ def _finding_blocks(
 
 
 def _row(point: Point) -> str:
-    found = f'"{point.found}"' if point.found else "" if point.status == "match" else "not in the sources"
+    found = f'"{point.found}"' if point.found else "not in the sources" if point.absent else ""
     cells = (SIGNS[point.status], *map(escape, (point.claimed, found, point.place, point.reason)))
     return f"| {' | '.join(cells)} |"
 
@@ -196,7 +198,8 @@ def _warning_blocks(warnings: Iterable[VerdictWarning], known: Collection[Verdic
 
 def _warning_lines(warnings: Iterable[VerdictWarning], known: Collection[VerdictWarning]) -> list[str]:
     return [
-        f"- **{warning.kind}:** {escape(warning.message)}" + (f' "{escape(warning.span.text)}"' if warning.span else "")
+        f"- **{warning.kind}:** {escape(warning.message)}"
+        + (f' "{escape(shorten(warning.span.text, LONGEST_QUOTATION))}"' if warning.span else "")
         for warning in warnings
         if warning not in known
     ]

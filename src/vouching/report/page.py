@@ -24,7 +24,7 @@ from vouching.report.points import Point, non_claims_words, origin_words, points
 from vouching.report.segments import Mark, Piece, pieces_of
 from vouching.report.skeleton import page_target, write_page
 from vouching.types import Finding, Report, Source, Span, Unverified, Verdict, VerdictWarning
-from vouching.types.display import shorten
+from vouching.types.display import fix_title, shorten
 from vouching.types.visible import visible_line
 
 MOST = 2_000
@@ -97,6 +97,11 @@ class Card:
     def relation(self) -> str:
         """How the sources stand to a claim, in a sentence."""
         return relation_words(self.finding) if isinstance(self.finding, Verdict) else ""
+
+    @property
+    def fix_title(self) -> str:
+        """What to call the fix."""
+        return fix_title(self.finding) if isinstance(self.finding, Verdict) else ""
 
     @property
     def origin(self) -> str:

@@ -9,6 +9,8 @@ from vouching.types import Alignment, ReasoningStep, Report, Span, Status, Verdi
 
 NOT_FOUND = "NOT_FOUND"
 """What a reasoning step quotes where nothing in the sources corresponds."""
+LONGEST_QUOTATION = 1_000
+"""Characters that a quotation in a table or a warning may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Point:
     """Where in the sources ``found`` stands; None if unknown."""
     reason: str
     """The explanation of the reasoning step; empty if it would only repeat the quotation."""
+    absent: bool = False
+    """Whether to say that the sources do not have it."""
 
     @property
     def place(self) -> str:
@@ -59,13 +63,15 @@ def _point(entry: Alignment, step: ReasoningStep | None) -> Point:
     claimed, span = entry.claim_span.text, entry.source_span
     found = span.text if span else _quoted(step)
     obvious = entry.status == "match" and found.casefold() == claimed.casefold()
-    return Point(entry.status, claimed, found, span, step.explanation if step and not obvious else "")
+    reason = step.explanation if step and not obvious else ""
+    return Point(entry.status, claimed, found, span, reason, absent=not found and entry.status != "match")
 
 
 def _lone_step(step: ReasoningStep) -> Point:
     found = _quoted(step)
     status: Status = "match" if step.judgment == "supported" else "mismatch" if found else "not_found"
-    return Point(status, step.claim_part, found, None, step.explanation)
+    # What is supported in part is there in some way, which its explanation tells.
+    return Point(status, step.claim_part, found, None, step.explanation, not found and step.judgment == "not_supported")
 
 
 def _quoted(step: ReasoningStep | None) -> str:
@@ -103,28 +109,54 @@ def percent(share: float) -> str:
 
 
 def relation_words(verdict: Verdict) -> str:
-    """How the sources stand to the claim, in a sentence."""
+    """How the sources stand to the claim, in a sentence or two.
+
+    >>> from vouching.types import Claim
+    >>> relation_words(Verdict(Claim("It opened."), "Attributable", 0.97, 0.97, 0.5, "supported"))
+    'The sources support it. That does not make it true.'
+    >>> relation_words(Verdict(Claim("It opened."), "Not Attributable", 0.3, 0.7, 0.5, "contradicted"))
+    'A source says otherwise, taken as a whole; no single part shows it.'
+    """
     if verdict.relation == "supported" and not verdict.attributable:
-        return f"Supported in part: the score {verdict.score:.2f} is below the threshold {verdict.threshold:.2f}."
+        return f"Supported in part: the {score_words(verdict, ' is below the')}."
     question = next((warning.message for warning in verdict.warnings if warning.kind == "question"), None)
     if verdict.relation == "supported" and question:
         return question
-    missing = sum(entry.status == "not_found" for entry in verdict.evidence_alignment)
-    if verdict.relation == "supported" and missing:
-        parts = "1 part was" if missing == 1 else f"{missing} parts were"
-        return f"The sources support it as a whole; {parts} not found."
-    return {
-        "supported": "The sources support it. That does not make it true.",
-        "contradicted": "A source says otherwise.",
-        "not_found": "No source says so.",
-    }[verdict.relation]
+    wrong, missing = (
+        sum(entry.status == status for entry in verdict.evidence_alignment) for status in ("mismatch", "not_found")
+    )
+    if verdict.relation == "supported":
+        parts = [f"{_parts(wrong)} not match"] if wrong else []
+        parts += [f"{_parts(missing, 'was', 'were')} not found"] if missing else []
+        but = f" as a whole; {' and '.join(parts)}" if parts else ""
+        return f"The sources support it{but}. That does not make it true."
+    if verdict.relation == "contradicted":
+        return f"A source says otherwise{'' if wrong else ', taken as a whole; no single part shows it'}."
+    return "No source says so."
+
+
+def _parts(number: int, one: str = "does", more: str = "do") -> str:
+    return f"1 part {one}" if number == 1 else f"{number} parts {more}"
+
+
+def score_words(verdict: Verdict, between: str = ",") -> str:
+    """Score and threshold, with as many digits as it takes to tell them apart.
+
+    >>> from vouching.types import Claim
+    >>> score_words(Verdict(Claim("It opened."), "Not Attributable", 0.4983, 0.5017, 0.5, "not_found"))
+    'score 0.498, threshold 0.500'
+    """
+    score, threshold, digits = verdict.score, verdict.threshold, 2
+    while digits < 6 and score != threshold and round(score, digits) == round(threshold, digits):
+        digits += 1
+    return f"score {score:.{digits}f}{between} threshold {threshold:.{digits}f}"
 
 
 def origin_words(verdict: Verdict) -> str:
     """Score, threshold and what produced the verdict."""
     made_by = f"{verdict.provenance.model}, vouching {verdict.provenance.version}"
     grounded = "" if verdict.grounded == 1.0 else f", {percent(verdict.grounded)} of the quotations found in the texts"
-    return f"score {verdict.score:.2f}, threshold {verdict.threshold:.2f}{grounded}; {made_by}"
+    return f"{score_words(verdict)}{grounded}; {made_by}"
 
 
 def totals_words(report: Report) -> str:

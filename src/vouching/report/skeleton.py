@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from vouching.errors import InputError
 from vouching.report.findings import SIGNS
-from vouching.report.points import confidence_words, percent
+from vouching.report.points import LONGEST_QUOTATION, confidence_words, percent
 from vouching.types.display import shorten
 from vouching.types.visible import visible
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 """Folder of the templates, styles and scripts."""
-LONGEST_QUOTATION = 1_000
-"""Characters that a quotation in a table may have."""
 
 
 @cache

@@ -18,6 +18,7 @@ from rich.text import Text
 from vouching.report.edits import around_blanks, word_edits
 from vouching.report.findings import SIGNS, span_of, status_of, subject_of, title_of
 from vouching.report.points import (
+    LONGEST_QUOTATION,
     Point,
     confidence_words,
     error_counts_words,
@@ -28,6 +29,7 @@ from vouching.report.points import (
     totals_words,
 )
 from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
+from vouching.types.display import fix_title, shorten
 from vouching.types.visible import visible, visible_line
 
 if TYPE_CHECKING:
@@ -181,10 +183,8 @@ class _Page:
         if point.found:
             quoted = self.text(f'"{point.found}"', "green" if point.status == "match" else "")
             first = Text.assemble(quoted, "  ", self.text(point.place, "dim"))
-        elif point.status == "match":
-            first = Text()
         else:
-            first = Text("not in the sources", "dim")
+            first = Text("not in the sources" if point.absent else "", "dim")
         first.rstrip()
         reason = self.text(point.reason, "" if point.status != "match" else "dim")
         return Text("\n").join(part for part in (first, reason) if part)
@@ -196,7 +196,7 @@ class _Page:
         if verdict.fix_suggestion is None:
             self.put(self.text("No fix: no edit was found that the sources support.", "dim"), 2)
             return
-        self.put(Text.assemble(("Fix  ", "bold cyan"), self.text(verdict.fix_suggestion)), 2)
+        self.put(Text.assemble((f"{fix_title(verdict)}  ", "bold cyan"), self.text(verdict.fix_suggestion)), 2)
         if verdict.revised_claim is not None:
             self.put(self.difference(visible_line(verdict.claim.text), visible_line(verdict.revised_claim)), 7)
 
@@ -222,7 +222,7 @@ class _Page:
                 continue
             self.put(Text.assemble(("! ", "bold yellow"), self.text(f"{warning.kind}: {warning.message}", "yellow")), 2)
             if warning.span:
-                self.put(self.text(f'"{warning.span.text}"', "dim"), 4)
+                self.put(self.text(f'"{shorten(warning.span.text, LONGEST_QUOTATION)}"', "dim"), 4)
 
     def response(self, report: Report) -> Text:
         """The response with sign and number in front of each claim and a dimmer look for the rest."""

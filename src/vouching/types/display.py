@@ -66,6 +66,16 @@ def headline(verdict: Verdict) -> str:
     return f"{sign} {verdict.label} ({percent(verdict.confidence)} sure){kind}"
 
 
+def fix_title(verdict: Verdict) -> str:
+    """What to call ``fix_suggestion``: "Fix" if the claim it leads to was judged again and passed.
+
+    >>> from vouching.types import Claim, Verdict
+    >>> fix_title(Verdict(Claim("It opened."), "Not Attributable", 0.3, 0.7, 0.5, "not_found", fix_suggestion="Go."))
+    'Suggestion, not checked'
+    """
+    return "Suggestion, not checked" if verdict.revised_claim is None else "Fix"
+
+
 def verdict_text(verdict: Verdict) -> str:
     """A verdict in plain text, a line for each part, with nothing in it that could disturb a terminal."""
     lines = [headline(verdict), f"  {visible_line(verdict.claim.text)}"]
@@ -73,8 +83,8 @@ def verdict_text(verdict: Verdict) -> str:
         claimed, found = f'"{entry.claim_span.text}"', _found(entry, verdict.reasoning_chain)
         lines.append("  ".join(["", f"{SYMBOLS[entry.status]} {visible_line(claimed)}", *map(visible_line, found)]))
     if verdict.fix_suggestion:
-        lines.append(f"  Fix: {visible_line(verdict.fix_suggestion)}")
-        lines.append(f"  -> {visible_line(verdict.revised_claim or '')}")
+        lines.append(f"  {fix_title(verdict)}: {visible_line(verdict.fix_suggestion)}")
+        lines += [f"  -> {visible_line(verdict.revised_claim)}"] if verdict.revised_claim is not None else []
     lines.extend(f"  ! {visible_line(warning.message)}" for warning in verdict.warnings)
     return "\n".join(lines)
 
@@ -109,7 +119,8 @@ def _verdict_body(verdict: Verdict) -> str:
     table = f"<table><tr><th>Claim</th><th>Source</th><th>Judgment</th><th>Why</th></tr>{rows}</table>" if rows else ""
     fix = ""
     if verdict.fix_suggestion:
-        fix = f"<div>Fix: {_shown(verdict.fix_suggestion)} → <em>{_shown(verdict.revised_claim or '')}</em></div>"
+        revised = "" if verdict.revised_claim is None else f" → <em>{_shown(verdict.revised_claim)}</em>"
+        fix = f"<div>{fix_title(verdict)}: {_shown(verdict.fix_suggestion)}{revised}</div>"
     notes = "".join(f"<div class='note'>! {_shown(warning.message)}</div>" for warning in verdict.warnings)
     return (
         f"<div class='finding {'supported' if verdict.attributable else 'unsupported'}'>"
@@ -208,6 +219,6 @@ def shorten(text: str, width: int) -> str:
 
 
 __all__: Sequence[str] = [
-    "ELSEWHERE", "SYMBOLS", "headline", "marked", "percent", "report_html", "report_text", "shorten", "totals_line",
-    "unverified_html", "unverified_text", "verdict_html", "verdict_text",
+    "ELSEWHERE", "SYMBOLS", "fix_title", "headline", "marked", "percent", "report_html", "report_text", "shorten",
+    "totals_line", "unverified_html", "unverified_text", "verdict_html", "verdict_text",
 ]  # fmt: skip

@@ -81,7 +81,8 @@ def find_calibration(model: str, place: str | None = None) -> Calibration | None
 
     Args:
         model: the name.
-        place: a file or a folder of .json files; None for what VOUCH_CALIBRATION says.
+        place: a file or a folder of .json files; None for what VOUCH_CALIBRATION says. The notes of runs that
+            ``vouch calibrate`` leaves in the folder (.run.json) are passed over.
 
     Returns:
         None if nothing is named, or nothing there is for this model.
@@ -93,7 +94,8 @@ def find_calibration(model: str, place: str | None = None) -> Calibration | None
     if place is None:
         return None
     path = Path(place)
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    there = (file for file in path.glob("*.json") if not file.name.endswith(".run.json"))
+    files = sorted(there) if path.is_dir() else [path]
     found = {file: calibration for file in files if (calibration := load_calibration(file)).model == model}
     if len(found) > 1:
         names = " and ".join(map(str, found))

@@ -115,10 +115,10 @@ async def injection_flips(
     plain = await all_verified(verifier, pairs)
     firm = [pair for pair, found in zip(pairs, plain, strict=True) if _label(found) == "Not Attributable"]
     if not firm:
-        failed = sum(_label(found) is None for found in plain)
+        silent = sum(isinstance(found, Unverified) for found in plain)
+        why = f" ({silent} of them are not verified)" if silent else ""
         raise InputError(
-            f"none of the {len(pairs)} claims is found Not Attributable ({failed} have no verdict at all), so no "
-            "injection could flip it"
+            f"none of the {len(pairs)} claims is found Not Attributable{why}, so no injection could flip it"
         )
     probes = [*_probes(injections, firm, random.Random(seed))]
     found = [_label(outcome) for outcome in await all_verified(verifier, probes)]

@@ -28,8 +28,8 @@ from vouching.verifiers.structured_reply import LabelReply, Reply, ReplyError, p
 from vouching.verifiers.structured_sources import Evidence, Window, claim_records
 from vouching.version import __version__
 
-UNCALIBRATED = "The score is what the model states of itself, no calibrated probability: see vouch calibrate."
-"""The warning of a verdict without a calibration."""
+UNCALIBRATED = "The score is {}, no calibrated probability: see vouch calibrate."
+"""The warning of a verdict without a calibration; takes what the score is."""
 _SHORT = 20_000
 """Characters of sources that are read in a few milliseconds."""
 
@@ -213,7 +213,8 @@ class StructuredVerifier:
         """P(Attributable), what calibrated it, and what is to be said about that."""
         found = self._calibration
         if found is None:
-            return elected.score, None, (VerdictWarning("uncalibrated", UNCALIBRATED),)
+            stands_for = "the share of the votes" if self.config.votes > 1 else "what the model states of itself"
+            return elected.score, None, (VerdictWarning("uncalibrated", UNCALIBRATED.format(stands_for)),)
         why_not = found.why_not(self.model.name, self._prompt.digest, self.config.votes)
         if why_not is not None:
             return elected.score, None, (VerdictWarning("uncalibrated", f"The score is not calibrated: {why_not}."),)
@@ -284,6 +285,9 @@ def _refused_for_good(error: ModelError, claim: Claim) -> Unverified:
 
 def _cut_off(said: Completion, claim: Claim, fault: ReplyError, max_tokens: int) -> Unverified:
     if said.finish_reason == "length":
-        message = f"the reply was cut off at {max_tokens} tokens, before the record was whole: raise max_tokens"
+        message = (
+            f"the reply was cut off at {max_tokens} tokens, before the record was whole: allow more by max_tokens "
+            "(--max-tokens)"
+        )
         return Unverified(claim, "truncated", message)
     return Unverified(claim, "refused", f"the model ended its reply without a record: {fault}")

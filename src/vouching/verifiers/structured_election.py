@@ -96,7 +96,9 @@ def merge(windows: Sequence[Election]) -> Election:
 def _with_notes(best: Elected, unread: int, against: int) -> Elected:
     notes: list[VerdictWarning] = []
     if unread:
-        notes.append(VerdictWarning("unread", f"{unread} further windows of the sources could not be read."))
+        windows = f"{unread} further window{'s' * (unread != 1)}"
+        notes.append(VerdictWarning("unread", f"{windows} of the sources could not be read."))
     if against:
-        notes.append(VerdictWarning("conflict", f"{against} other windows of the sources contradict the claim."))
+        windows = "1 other window contradicts" if against == 1 else f"{against} other windows contradict"
+        notes.append(VerdictWarning("conflict", f"{windows} the claim."))
     return replace(best, reading=replace(best.reading, warnings=(*best.reading.warnings, *notes)))

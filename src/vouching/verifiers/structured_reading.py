@@ -189,8 +189,8 @@ def _contradictions(reply: Reply) -> Iterator[VerdictWarning]:
     if reply.label == "Attributable":
         if failed or doubted:
             yield _odd(
-                f"the label is Attributable, but {len(failed)} of its parts do not match and {len(doubted)} of its "
-                "steps are not supported"
+                f"the label is Attributable, but parts of the claim do not match ({len(failed)}) or steps are not "
+                f"supported ({len(doubted)})"
             )
         if reply.error_type is not None:
             yield _odd(f"the label is Attributable, but it names the error {reply.error_type}")

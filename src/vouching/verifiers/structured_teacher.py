@@ -130,7 +130,7 @@ class Teacher:
                     raise
                 return None, str(error)
             if said.finish_reason == "length":
-                return None, f"the reply was cut off at {self._max_tokens} tokens"
+                return None, f"the reply was cut off at {self._max_tokens} tokens: allow more by --max-tokens"
             try:
                 record = parse_reply(said.text, Reply, shown=[*case.evidence.records, *claim_records(case.claim)])
             except ReplyError as error:

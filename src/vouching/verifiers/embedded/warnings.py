@@ -48,10 +48,9 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
         )
     doubts = [c for c in comparisons if error_of(c) not in (None, "fabrication")]
     if attributable and doubts:
-        yield VerdictWarning(
-            "inconsistency",
-            f"As a whole the claim scored Attributable, but {len(doubts)} of its parts do not match: read the reasons.",
-        )
+        parts = "one part of it does" if len(doubts) == 1 else f"{len(doubts)} parts of it do"
+        message = f"As a whole the claim scored Attributable, but {parts} not match: read the reasons."
+        yield VerdictWarning("inconsistency", message)
 
 
 def reading_warnings(claim: str, soft: SoftReading | None, index: SourceIndex) -> Iterator[VerdictWarning]:
@@ -64,8 +63,8 @@ def reading_warnings(claim: str, soft: SoftReading | None, index: SourceIndex) -
     if soft.windows_read < soft.windows:
         yield VerdictWarning(
             "unread",
-            f"The encoder read the {soft.windows_read} of {soft.windows} windows of the sources that share the rarest "
-            "words with the claim; only the rules searched the rest.",
+            f"Of the {soft.windows} windows of the sources the encoder read the {soft.windows_read} that share the "
+            "rarest words with the claim; only the rules searched the rest.",
         )
     if soft.claim_read < len(claim):
         span = Span(claim[soft.claim_read :], soft.claim_read, len(claim))
