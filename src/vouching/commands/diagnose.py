@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from vouching.batch.rows import Row, open_rows
+from vouching.commands.files import STDIN
 from vouching.commands.row_progress import MOST_NAMED
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
@@ -73,7 +74,7 @@ def rewards_command(
         if report is not None:
             from vouching.rewards.page import write_diagnosis
 
-            write_diagnosis(report, file, diagnosis, rows)
+            write_diagnosis(report, "standard input" if file == STDIN else Path(file).name, diagnosis, rows)
     if as_json:
         write_result(json.dumps(_defined(asdict(diagnosis)), indent=2 if sys.stdout.isatty() else None) + "\n")
     else:

@@ -221,7 +221,7 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *
 
 def forest_plot(
     rows: Sequence[ForestRow], *, title: str, name: str = "AUROC", ends: tuple[float, float] = (0.0, 1.0),
-    reference: float | None = 0.5,
+    reference: float | None = 0.5, width: float = 640, keys: str = "line: interval; ring: baseline",
 ) -> str:  # fmt: skip
     """Estimates with their intervals, one line each, beside a baseline (ring) and a reference (dashed).
 
@@ -231,13 +231,15 @@ def forest_plot(
         name: the measure, written below the axis.
         ends: values at the ends of the axis; what lies beyond is drawn at the end.
         reference: where to draw the dashed line, e.g. chance; None for no line.
+        width: of the drawing; a wide one is hard to read where it is shown small.
+        keys: what line and ring mean, said below where there is a ring; "" if the page says it.
 
     >>> row = ForestRow("wice", 0.7, 0.66, 0.74, baseline=0.64)
     >>> "wice: 0.70 (0.66 to 0.74), baseline 0.64" in forest_plot([row], title="Sets")
     True
     """
     gutter = max((width_of(row.name) for row in rows), default=0.0) + 16
-    frame = Frame(gutter, 8, 640 - gutter - 130, 30.0 * len(rows), x_range=ends)
+    frame = Frame(gutter, 8, width - gutter - 130, 30.0 * len(rows), x_range=ends)
     bottom = frame.top + frame.height
     body: list[str] = []
     for value in ticks(*ends):
@@ -257,10 +259,10 @@ def forest_plot(
         if row.baseline is not None:
             body.append(dot(frame.x(row.baseline), y, 5, tone="muted", hint=said[-1], hollow=True))
         body.append(dot(frame.x(row.estimate), y, 5, tone="accent", hint=said[-1]))
-        body.append(text(640, y + 4, f"{row.estimate:.2f}{interval}", tone="muted", anchor="end", size=12))
-    legend = f"{name}; line: interval; ring: baseline" if any(row.baseline is not None for row in rows) else name
+        body.append(text(width, y + 4, f"{row.estimate:.2f}{interval}", tone="muted", anchor="end", size=12))
+    legend = f"{name}; {keys}" if keys and any(row.baseline is not None for row in rows) else name
     body.append(text(frame.x(ends[0]) + frame.width / 2, bottom + 38, legend, tone="muted", anchor="middle", size=12))
-    return svg(640, bottom + 48, title, "; ".join(said) or "Nothing measured.", body)
+    return svg(width, bottom + 48, title, "; ".join(said) or "Nothing measured.", body)
 
 
 __all__ = [

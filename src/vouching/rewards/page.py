@@ -6,7 +6,8 @@ Left out: single replies; the rows have them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from vouching.report import charts
@@ -15,6 +16,18 @@ from vouching.rewards.diagnostics import Diagnosis, PartVariance, ScoredReply, g
 from vouching.rewards.tables import tables_of
 
 TEMPLATES = Path(__file__).with_name("templates")
+_WIDTH = 420.0
+"""Of the charts, so that they can be read on a telephone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chart:
+    """One chart of the page."""
+
+    heading: str
+    drawing: str
+    note: str = ""
+    """What its marks mean."""
 
 
 def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> None:
@@ -37,29 +50,28 @@ def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Se
         title=title,
         lead=f"{diagnosis.replies:,} replies, {spread.groups:,} groups of two or more",
         tables=[*tables_of(diagnosis)],
-        charts=_charts(diagnosis, rows),
+        charts=[*_charts(diagnosis, rows)],
     )
 
 
-def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Mapping[str, str]:
-    """The charts that the rows have numbers for, by their headings."""
-    made: dict[str, str] = {}
+def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[_Chart]:
+    """The charts that the rows have numbers for."""
     # A deviation above 1 needs rewards that are further apart than any of these; it counts to the last bar.
     deviations = [min(1.0, value) for value in group_deviations(rows)]
     if deviations:
         title = "Groups by the standard deviation of their rewards"
-        made[title] = charts.histogram(deviations, title=title, name="standard deviation, unbiased")
+        yield _Chart(title, charts.histogram(deviations, title=title, name="standard deviation, unbiased"))
     if diagnosis.observed:
         title = "What replies of each quality earn"
-        made[title] = _level_plot(diagnosis, title)
+        note = "Dot: mean here; line: what the extremes of such replies earn; ring: Table 1 of the paper."
+        yield _Chart(title, _level_plot(diagnosis, title), note)
     if diagnosis.variance and not any(map(math.isnan, diagnosis.variance.shares)):
         title = "Where the variance inside groups comes from"
-        made[title] = _share_plot(diagnosis.variance, title)
+        yield _Chart(title, _share_plot(diagnosis.variance, title))
     if any(row.gold and row.predicted for row in rows):
         labels = ("Attributable", "Not Attributable")
         counts = [[sum(row.gold == gold and row.predicted == one for row in rows) for one in labels] for gold in labels]
-        made["Labels"] = charts.confusion_matrix(counts, labels, title="Labels")
-    return made
+        yield _Chart("Labels", charts.confusion_matrix(counts, labels, title="Labels"))
 
 
 def _level_plot(diagnosis: Diagnosis, title: str) -> str:
@@ -68,8 +80,9 @@ def _level_plot(diagnosis: Diagnosis, title: str) -> str:
         for level in diagnosis.levels
         if level.name in diagnosis.observed
     ]
-    name = "dot: mean here; line: what the extremes of it earn; ring: Table 1"
-    return charts.forest_plot(lines, title=title, name=name, ends=(-0.1, 1.3), reference=None)
+    return charts.forest_plot(
+        lines, title=title, name="reward", ends=(-0.1, 1.3), reference=None, width=_WIDTH, keys=""
+    )
 
 
 def _share_plot(variance: PartVariance, title: str) -> str:
@@ -77,4 +90,4 @@ def _share_plot(variance: PartVariance, title: str) -> str:
         charts.ForestRow(name, share, None, None) for name, share in zip(variance.names, variance.shares, strict=True)
     ]
     ends = (min(0.0, math.floor(10 * min(variance.shares)) / 10), max(1.0, math.ceil(10 * max(variance.shares)) / 10))
-    return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=0.0)
+    return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=0.0, width=_WIDTH)

@@ -31,7 +31,7 @@ def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
     >>> from vouching.types import Reward
     >>> replies = [ScoredReply("a", "g", Reward(0.0)), ScoredReply("b", "g", Reward(1.0))]
     >>> [table.heading for table in tables_of(diagnose(replies))]
-    ['Inside groups', 'Tables 1 and 14']
+    ['Inside groups']
     """
     yield Table("Inside groups", ("", ""), [*_spread_rows(diagnosis.spread)])
     if diagnosis.variance is not None:
@@ -42,7 +42,8 @@ def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
     if diagnosis.gap is not None:
         yield _label_table(diagnosis.gap)
         yield Table("Wrong labels", ("", ""), [*_bias_rows(diagnosis.gap)])
-    yield _level_table(diagnosis)
+    if diagnosis.observed:
+        yield _level_table(diagnosis)
 
 
 def figure(value: float | None, digits: int = 3) -> str:
