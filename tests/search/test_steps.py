@@ -142,6 +142,18 @@ def test_a_verifier_that_fails_ends_nothing() -> None:
     assert search(verify=verify, queries=2).ended == "turns"
 
 
+def test_the_verifier_that_ships_ends_a_search_that_found_the_source() -> None:
+    from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+
+    verify = EmbeddedVerifier().verify
+    right = asyncio.run(StepSearch([library()], verify).find(None, "Friedrich Murnau was born in Bielefeld."))
+    claim = "Friedrich Murnau was born in Bielefeld and lived with Hedda Orlok."
+    wrong = asyncio.run(StepSearch([library()], verify).find(None, claim))
+    assert (right.ended, len(right.turns)) == ("supported", 1)
+    assert wrong.ended != "supported"
+    assert "Nothing found supports 'Hedda Orlok'." in [turn.thought for turn in wrong.turns]
+
+
 # Ends
 
 
