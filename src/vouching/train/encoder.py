@@ -139,10 +139,9 @@ def train_encoder(
         run.restore(state)
     progress = Progress(out, run.step, run.steps, say)
     sets, apart = len(material.counts), f" with all of {' and '.join(config.dev)}" if config.dev else ""
-    say(
-        f"{sum(material.counts.values()):,} units of {sets} set{'s' * (sets != 1)}: {len(material.train):,} to train on; "
-        f"{len(material.held):,} held out{apart}; {run.steps:,} steps on {run.device.type}, from step {run.step:,}"
-    )
+    units = f"{sum(material.counts.values()):,} units of {sets} set{'s' * (sets != 1)}"
+    split = f"{len(material.train):,} to train on; {len(material.held):,} held out{apart}"
+    say(f"{units}: {split}; {run.steps:,} steps on {run.device.type}, from step {run.step:,}")
     if find_spec("onnx") is None:
         say("onnx is not installed: the run will not be exported; install it then, and call again with --resume")
     scores = train(run, material, out, progress) or score(run, material)
