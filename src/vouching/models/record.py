@@ -11,6 +11,7 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import asdict
+from io import RawIOBase
 from pathlib import Path
 
 from vouching.errors import ConfigError, InputError
@@ -43,10 +44,8 @@ class Recording(Wrapper):
 
     def __init__(self, model: Model, path: str | Path) -> None:
         super().__init__(model)
-        try:
-            self._file = Path(path).open("ab", buffering=0)  # noqa: SIM115 - open as long as the model
-        except OSError as error:
-            raise InputError(f"{path} cannot be written ({error}): name another file") from error
+        self._path = Path(path)
+        self._file = self._open()
         self._lock = threading.Lock()
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
@@ -60,13 +59,21 @@ class Recording(Wrapper):
             "completions": completions_to_json(completions),
         }
         with self._lock:
+            if self._file.closed:
+                self._file = self._open()
             self._file.write(json.dumps(record).encode() + b"\n")
         return completions
 
     async def aclose(self) -> None:
-        """Close the file and the model inside."""
+        """Close the file and the model inside; the next call opens them again."""
         self._file.close()
         await super().aclose()
+
+    def _open(self) -> RawIOBase:
+        try:
+            return self._path.open("ab", buffering=0)
+        except OSError as error:
+            raise InputError(f"{self._path} cannot be written ({error}): name another file") from error
 
 
 class Replay:
