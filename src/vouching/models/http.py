@@ -40,7 +40,7 @@ class HttpModel:
         timeout: seconds without a byte after which a request is given up.
 
     Raises:
-        ConfigError: an address that is none.
+        ConfigError: an address that is none, or a key that no header can hold.
 
     >>> HttpModel("http://localhost:8000/v1/", "qwen").name
     'http://localhost:8000/v1#qwen'
@@ -58,7 +58,10 @@ class HttpModel:
         self.base_url = _checked(base_url)
         self.model = model
         self.endpoint: Endpoint = endpoint
-        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        key = (api_key or "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigError("the key of a model holds a line break or a letter that no header can hold: see its file")
+        headers = {"authorization": f"Bearer {key}"} if key else {}
         url = f"{self.base_url}/{_PATHS[endpoint]}"
         self._connections = Connections(url, {"content-type": "application/json", **headers}, timeout)
         self._many = True
@@ -131,7 +134,8 @@ class HttpModel:
 def _checked(base_url: str) -> str:
     try:
         parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        named = bool(parts.hostname and parts.hostname.encode("idna")) and not any(map(str.isspace, base_url))
+        usable = parts.scheme in {"http", "https"} and named and (parts.port is None or parts.port > 0)
     except ValueError:
         parts, usable = None, False
     if not parts or not usable or parts.query or parts.fragment:
