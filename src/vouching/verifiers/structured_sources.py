@@ -84,12 +84,12 @@ class Evidence:
             limit: characters of source text in a window; a single sentence may exceed it. A window repeats the last
                 sentences of the one before, up to 400 characters.
         """
+        window: list[Excerpt] = []
         if sum(len(source.text) for source in self._sources) <= limit:
             whole = ((number, *_trimmed(source.text)) for number, source in enumerate(self._sources))
             window = [self._excerpt(number, start, end) for number, start, end in whole if start < end]
             return [tuple(window)] if window else []
         windows: list[Window] = []
-        window = []
         left = limit
         for number, source in enumerate(self._sources):
             sentences, first = sentence_spans(source.text), 0
