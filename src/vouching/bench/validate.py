@@ -16,7 +16,7 @@ from vouching.bench.rows import BenchRow, Fault, Split
 from vouching.bench.score import Scored, span_counts_of
 from vouching.errors import InputError
 
-_SPOILED = 10
+SPOILED = 10
 """One of so many answers is made wrong."""
 
 
@@ -72,7 +72,7 @@ def figure_faults(rows: Sequence[BenchRow]) -> Iterator[Fault]:
         yield Fault("the whole set", "it has no row that can be used")
         return
     perfect = _values([_answer(row, right=True) for row in rows])
-    spoiled = _values([_answer(row, right=number % _SPOILED != 0) for number, row in enumerate(rows)])
+    spoiled = _values([_answer(row, right=number % SPOILED != 0) for number, row in enumerate(rows)])
     for name, value in perfect.items():
         if value != 1.0:
             yield Fault("the whole set", f"perfect answers have {name} {value}, wanted 1")
