@@ -21,9 +21,7 @@ def schema_command(
         Literal["verdict", "unverified", "report", "ranking"], typer.Argument(help="Which record.")
     ] = "verdict",
 ) -> None:
-    """Print the JSON Schema of a record: verdict (one claim), unverified (the judge failed), report (an answer) or ranking
-    (answers to one question).
-    """
+    """Print the JSON Schema of a verdict (one claim), unverified (the judge failed), report (an answer) or ranking."""
     from vouching.types.serial import json_schema
 
     with usage_errors():

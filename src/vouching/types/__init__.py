@@ -21,7 +21,8 @@ from vouching.types.verdict import (
 
 __all__ = [
     "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Claim", "Compression", "EngineKind", "ErrorType",
-    "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Passage", "Provenance",
-    "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "Scale",
-    "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",
+    "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Passage", "Provenance", "RankMode",
+    "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "Scale", "SearchEnd",
+    "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified",
+    "Usage", "Verdict", "VerdictWarning",
 ]  # fmt: skip

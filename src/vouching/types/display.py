@@ -234,6 +234,5 @@ def shorten(text: str, width: int) -> str:
 
 
 __all__: Sequence[str] = [
-    "ELSEWHERE", "SYMBOLS", "headline", "marked", "percent", "ranking_html", "ranking_text", "report_html", "report_text",
-    "score_words", "shorten", "totals_line", "unverified_html", "unverified_text", "verdict_html", "verdict_text",
+   
 ]  # fmt: skip

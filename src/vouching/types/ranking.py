@@ -19,9 +19,10 @@ from vouching.types.verdict import (
 
 RankMode: TypeAlias = Literal["compressed", "facts", "full", "no-search", "generative", "agentic", "points"]
 """How answers are ranked (DiVA, section 3.3): by a scorer that is shown the compressed search, its facts alone, all of
-it or nothing; or by a language model that ranks from memory, ranks after the search, or gives 1 to 10 points after it."""
-Scale: TypeAlias = Literal["logit", "unit", "points", "places"]
-"""What a score is: any number; one in [0, 1]; 1 to 10; or how many answers it stands above. None is a probability."""
+it or nothing; or by a language model that ranks from memory, ranks after the search, or then gives 1 to 10 points."""
+Scale: TypeAlias = Literal["logit", "unit", "share", "points", "places"]
+"""What a score is: any number; a model's own [0, 1]; a share of facts; 1 to 10; or how many answers it stands above.
+None of them is a calibrated probability."""
 
 
 @dataclass(frozen=True, slots=True)
