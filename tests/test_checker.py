@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import vouching
 from vouching import Checker, Claim, InputError, Report, Source, Unverified, Verdict
-from vouching.checker import _LOOPS, run
 from vouching.errors import ConfigError
+from vouching.models.running import _LOOPS, run
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 SOURCE = "The bridge was opened to traffic in 1973. It has two towers."

@@ -58,7 +58,8 @@ def test_unusual_text_is_still_a_claim(claim: str) -> None:
         (Source("one", "a"), [Source("one", "a")]),
         ({"text": "one", "id": 7, "title": "T", "url": "U"}, [Source("one", "7", "T", "U")]),
         ({"page_content": "one", "title": None}, [Source("one", "source-1")]),
-        (Passage(Span("one", 4, 7, "doc"), 0.5), [Source("one", "doc")]),
+        (Passage(Span("one", 0, 3, "doc"), 0.5), [Source("one", "doc")]),
+        (Passage(Span("one", 4, 7, "doc"), 0.5), [Source("one", "doc#char=4,7")]),
         ([{"content": "one"}, "two"], [Source("one", "source-1"), Source("two", "source-2")]),
     ],
 )

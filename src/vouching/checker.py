@@ -1,26 +1,28 @@
-"""The serve flow on one page: response -> decompose -> claims -> verify -> verdicts -> report (-> repair).
+"""The serve flow on one page: response -> decompose -> claims (-> search) -> verify -> verdicts -> report (-> repair).
 
-Async inside, synchronous at the edge. In Python the sources of a call always belong to every claim of it. Left out:
-search for sources; pass what should be checked against.
+Async inside, synchronous at the edge. The sources that are given with a call belong to every claim of it; those that
+are searched for belong to the claim that they were found for. Left out: a search with several queries, which is a
+finder's business.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import os
-import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args, overload
 
 from vouching.batch.rows import row_name
 from vouching.claims import decompose
 from vouching.errors import ConfigError, InputError
+from vouching.evidence import Evidence, Searches
 from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.models.base import Model
+from vouching.models.running import run
 from vouching.repair import Rest, repair
+from vouching.search.base import Finder, SearchEngine
+from vouching.search.open import as_finder
 from vouching.types import Claim, Finding, NonClaim, Report, Source, Totals, Unverified, Usage, Verdict, VerdictWarning
 from vouching.verifiers.base import ClaimVerifier, Outcome
 from vouching.verifiers.embedded.soft_reading import load_soft_reader
@@ -29,7 +31,6 @@ from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 if TYPE_CHECKING:
     from vouching.verifiers.structured import StructuredVerifier
 
-T = TypeVar("T")
 Method: TypeAlias = Literal["embedded", "structured", "label"]
 """How claims are judged: by the verifier that ships, or by a language model with the whole record or a bare label."""
 MODELS = ("embedded", "embedded:rules")
@@ -47,9 +48,12 @@ class Checker:
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
         seed: of a language model's sampling.
+        search: what finds sources for each claim, beside those that are given: engines or their names, e.g.
+            ["index:notes", "wikipedia"] (see :func:`vouching.search.open.open_engine`), or a finder. A claim for which
+            there is no source at all becomes Unverified(reason="no_evidence").
 
     Raises:
-        ConfigError: an unknown model, a method that does not fit it, or a number out of range.
+        ConfigError: an unknown model or engine, a method that does not fit, or a number out of range.
         WeightsError: a shipped file is missing or altered.
 
     >>> checker = Checker(threshold=0.5)
@@ -65,6 +69,7 @@ class Checker:
         method: Method | None = None,
         votes: int = 1,
         seed: int | None = None,
+        search: Finder | Sequence[SearchEngine | str] | None = None,
     ) -> None:
         if not _is_share(threshold):
             raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
@@ -81,42 +86,80 @@ class Checker:
         else:
             verifier = _language_verifier(model, method, threshold=threshold, votes=votes, seed=seed)
             self.verifier, self.calibrator = verifier, verifier.calibrator
+        self.finder: Finder | None = None if search is None else as_finder(search)
+        """What finds sources; None if they must be given."""
 
     @overload
-    async def acheck(self, claim: ClaimLike, sources: SourcesLike) -> Outcome: ...
+    async def acheck(
+        self, claim: ClaimLike, sources: SourcesLike | None = ..., question: str | None = ...
+    ) -> Outcome: ...
     @overload
-    async def acheck(self, claim: Sequence[ClaimLike], sources: SourcesLike) -> list[Outcome]: ...
-    async def acheck(self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike) -> Outcome | list[Outcome]:
+    async def acheck(
+        self, claim: Sequence[ClaimLike], sources: SourcesLike | None = ..., question: str | None = ...
+    ) -> list[Outcome]: ...
+    async def acheck(
+        self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
+    ) -> Outcome | list[Outcome]:
         """Async twin of :meth:`check`."""
-        claims = [as_claim(value, number) for number, value in enumerate(each_of(claim), 1)]
-        outcomes = await self.verifier.verify(claims, as_sources(sources))
+        outcomes, _ = await self.acheck_with_sources(claim, sources, question)
         return outcomes[0] if isinstance(claim, (str, Claim)) else outcomes
 
     @overload
-    def check(self, claim: ClaimLike, sources: SourcesLike) -> Outcome: ...
+    def check(self, claim: ClaimLike, sources: SourcesLike | None = ..., question: str | None = ...) -> Outcome: ...
     @overload
-    def check(self, claim: Sequence[ClaimLike], sources: SourcesLike) -> list[Outcome]: ...
-    def check(self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike) -> Outcome | list[Outcome]:
-        """Judge one claim, or each of a list of claims, against all ``sources``; see :func:`check`."""
-        return run(self.acheck(claim, sources))
+    def check(
+        self, claim: Sequence[ClaimLike], sources: SourcesLike | None = ..., question: str | None = ...
+    ) -> list[Outcome]: ...
+    def check(
+        self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
+    ) -> Outcome | list[Outcome]:
+        """Judge one claim, or each of a list of claims, against all ``sources`` and those found for it.
+
+        The question, what the claim answers, helps to find sources and nothing else. See :func:`check`.
+        """
+        return run(self.acheck(claim, sources, question))
+
+    async def acheck_with_sources(
+        self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
+    ) -> tuple[list[Outcome], tuple[Source, ...]]:
+        """The outcomes of :meth:`check`, and everything they rest on: the given sources and those that were found."""
+        claims = [as_claim(value, number) for number, value in enumerate(each_of(claim), 1)]
+        return await self._judge(claims, self._given(sources), self._searches(question))
+
+    def check_with_sources(
+        self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
+    ) -> tuple[list[Outcome], tuple[Source, ...]]:
+        """The same without an event loop.
+
+        >>> outcomes, sources = Checker().check_with_sources("It opened in 1973.", "The bridge opened in 1973.")
+        >>> outcomes[0].label, sources[0].id
+        ('Attributable', 'source-1')
+        """
+        return run(self.acheck_with_sources(claim, sources, question))
 
     async def acheck_response(
-        self, response: str, sources: SourcesLike, question: str | None = None, repair_rest: Rest | None = None
+        self,
+        response: str,
+        sources: SourcesLike | None = None,
+        question: str | None = None,
+        repair_rest: Rest | None = None,
     ) -> Report:
         """Async twin of :meth:`check_response`."""
         if not check_text(response, "the response").strip():
             raise InputError("the response is empty: got no text, wanted an answer to take apart into claims")
-        if question is not None:
-            check_text(question, "the question")
         _check_rest(repair_rest)
-        evidence = as_sources(sources)
-        report = await self._report(response, evidence, question)
+        given, searches = self._given(sources), self._searches(question)
+        report = await self._report(response, given, question, searches)
         if repair_rest is not None:
-            report = await repair(report, lambda text: self._report(text, evidence, question), repair_rest)
+            report = await repair(report, lambda text: self._report(text, given, question, searches), repair_rest)
         return report
 
     def check_response(
-        self, response: str, sources: SourcesLike, question: str | None = None, repair_rest: Rest | None = None
+        self,
+        response: str,
+        sources: SourcesLike | None = None,
+        question: str | None = None,
+        repair_rest: Rest | None = None,
     ) -> Report:
         """Take a response apart, judge every claim of it, and repair it if asked; see :func:`check_response`."""
         return run(self.acheck_response(response, sources, question, repair_rest))
@@ -149,7 +192,7 @@ class Checker:
         """Judge one row, as :meth:`check_many` does each.
 
         Args:
-            row: a mapping with "claim" or "response", and "sources".
+            row: a mapping with "claim" or "response", and "sources", which it may lack if sources are searched for.
             number: which row it is, from 1; its id is "row-N" if it has none.
             repair_rest: repairs a response if given; see :func:`check_response`.
             place: what to call the row in a message, "row N" if not given.
@@ -169,16 +212,46 @@ class Checker:
         return await self._row(row, number, "continue", repair_rest, place)
 
     async def aclose(self) -> None:
-        """Let go of the language model's connections; a checker that is used again opens them again."""
+        """Let go of the connections of the language model and the engines; used again, they are opened again."""
         await self.verifier.aclose()
+        if self.finder is not None:
+            await self.finder.aclose()
 
     def close(self) -> None:
         """The same without an event loop."""
         run(self.aclose())
 
-    async def _report(self, response: str, sources: tuple[Source, ...], question: str | None) -> Report:
+    def _given(self, sources: SourcesLike | None) -> tuple[Source, ...]:
+        """The sources that came with a call. Raises InputError where there are none and none are searched for."""
+        if self.finder is not None and (sources is None or not each_of(sources)):
+            return ()
+        return as_sources(() if sources is None else sources)
+
+    def _searches(self, question: str | None) -> Searches | None:
+        """The searches of one call; None if nothing is searched for. Raises InputError for a question that is none."""
+        if question is not None:
+            check_text(question, "the question")
+        return None if self.finder is None else Searches(self.finder, question)
+
+    async def _judge(
+        self, claims: Sequence[Claim], given: tuple[Source, ...], searches: Searches | None
+    ) -> tuple[list[Outcome], tuple[Source, ...]]:
+        if searches is None:
+            return await self.verifier.verify(claims, given), given
+        evidence, sources = await searches.gather(claims, given)
+        return await asyncio.gather(*map(self._judge_one, claims, evidence)), sources
+
+    async def _judge_one(self, claim: Claim, evidence: Evidence) -> Outcome:
+        if evidence.missing is not None:
+            return evidence.missing
+        [outcome] = await self.verifier.verify([claim], evidence.sources)
+        return replace(outcome, warnings=(*evidence.warnings, *outcome.warnings))
+
+    async def _report(
+        self, response: str, given: tuple[Source, ...], question: str | None, searches: Searches | None
+    ) -> Report:
         taken_apart = decompose(response)
-        outcomes = await self.verifier.verify(taken_apart.claims, sources)
+        outcomes, sources = await self._judge(taken_apart.claims, given, searches)
         return Report(
             response=response,
             sources=sources,
@@ -187,7 +260,7 @@ class Checker:
             non_claims=taken_apart.non_claims,
             coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
             totals=_totals(outcomes),
-            score=_response_score(outcomes, await self.verifier.support(response, sources)),
+            score=_response_score(outcomes, await self.verifier.support(response, sources) if sources else None),
             warnings=_shared_warnings(outcomes),
             usage=_sum_usage(outcomes),
         )
@@ -202,7 +275,7 @@ class Checker:
             row = cast("Mapping[str, Any]", given)
             name = row_name(row, number)
             check_text(str(row.get("id", "")), "the id")
-            sources = row_sources(row)
+            sources = row_sources(row, needed=self.finder is None)
             if row.get("response") is not None and row.get("claim") is not None:
                 raise InputError('it has both "claim" and "response", wanted one of them: make two rows of it')
             if row.get("response") is not None:
@@ -210,7 +283,8 @@ class Checker:
                 return replace(report, id=name)
             if row.get("claim") is None:
                 raise InputError(f'the row has the keys {[*row]}, wanted "claim" or "response"')
-            return await self.acheck(Claim(check_text(row["claim"], "the claim"), id=name), sources)
+            claim = Claim(check_text(row["claim"], "the claim"), id=name)
+            return await self.acheck(claim, sources, row.get("question") if self.finder else None)
         except InputError as error:
             message = f"{place or f'row {number}'}: {error}"
             if on_error == "raise":
@@ -284,83 +358,3 @@ def _sum_usage(outcomes: Sequence[Finding]) -> Usage:
         completion_tokens=sum(u.completion_tokens for u in used),
         calls=sum(u.calls for u in used),
     )
-
-
-class _Loop:
-    """An event loop that is closed when nobody holds it any more."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self.process = os.getpid()
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return self._loop.run_until_complete(coroutine)
-
-    def close(self) -> None:
-        """Cancel what is left to do, as asyncio.run does, and close the loop."""
-        if self._loop.is_closed() or self.process != os.getpid():  # A parent's loop is not for its fork to close.
-            return
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        if left:
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.close()
-
-    def __del__(self) -> None:
-        self.close()
-
-
-class _Loops(threading.local):
-    """A loop for each thread, kept as long as the thread: making one takes a tenth of the time of a short claim."""
-
-    loop: _Loop | None = None
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end. What an error leaves half done does not go on in the next call."""
-        if self.loop is None or self.loop.process != os.getpid():
-            self.loop = _Loop()
-        try:
-            return self.loop.run(coroutine)
-        except BaseException:
-            self.end()
-            raise
-
-    def end(self) -> None:
-        """Close this thread's loop, if it has one."""
-        if self.loop is not None:
-            self.loop.close()
-            self.loop = None
-
-
-_LOOPS = _Loops()
-atexit.register(_LOOPS.end)  # later, what closing needs may be gone
-
-
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where an event loop already runs (a notebook).
-
-    >>> async def answer():
-    ...     return 42
-    >>> run(answer())
-    42
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return _LOOPS.run(coroutine)
-    box: list[T] = []
-    failure: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            box.append(asyncio.run(coroutine))
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return box[0]

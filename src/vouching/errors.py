@@ -72,6 +72,12 @@ class SearchError(BackendError):
     """A search engine gave no usable answer: it is down, busy, or what it said cannot be read. Others go on."""
 
 
+class FetchError(BackendError):
+    """A page of the web was not read: its address is not allowed, it is too large or of another kind, or it is down."""
+
+    can_retry = False
+
+
 class PromptError(ConfigError):
     """A prompt template and the values for it do not fit."""
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, overload
 
 from vouching.errors import InputError
-from vouching.types import Claim, Passage, Source
+from vouching.types import Claim, Passage, Source, Span
 
 SourceLike: TypeAlias = str | Source | Passage | Mapping[str, object]
 SourcesLike: TypeAlias = SourceLike | Sequence[SourceLike]
@@ -48,7 +48,10 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
 
 
 def as_sources(value: SourcesLike) -> tuple[Source, ...]:
-    """Sources from a string, a Source, a mapping with "text", or a sequence of these. Ids are made unique.
+    """Sources from a string, a Source, a Passage, a mapping with "text", or a sequence of these. Ids are made unique.
+
+    A passage is a source of its own. Its id names the document and where in it the passage begins, so that offsets in
+    the passage can be found in the document: character 4 of "bridge.txt#char=100,180" is character 104 there.
 
     Raises:
         InputError: no source at all, a source of another type, or no valid text. A source whose text is empty is
@@ -81,8 +84,7 @@ def _as_source(item: object, number: int) -> Source:
         check_text(item.url, f"the url of {name}")
         return item
     if isinstance(item, Passage):
-        name_of = item.span.source_id or f"source-{number}"
-        return _as_source(Source(item.span.text, id=name_of, title=item.title, url=item.url), number)
+        return _as_source(Source(item.span.text, _passage_name(item.span, number), item.title, item.url), number)
     if isinstance(item, str):
         return Source(check_text(item, name), id=f"source-{number}")
     if isinstance(item, Mapping):
@@ -101,6 +103,12 @@ def _as_source(item: object, number: int) -> Source:
     if isinstance(item, PurePath):
         raise InputError(f"{name} is the path {str(item)!r}, wanted its text: read it first: path.read_text()")
     raise InputError(f'{name} is of type {type(item).__name__}, wanted text, a Source, or a mapping with "text"')
+
+
+def _passage_name(span: Span, number: int) -> str:
+    """The document's name and, but at its very beginning, which characters of it (as RFC 5147 writes them)."""
+    document = span.source_id or f"source-{number}"
+    return f"{document}#char={span.start},{span.end}" if span.start else document
 
 
 def each_of(value: object) -> list[Any]:
@@ -127,11 +135,22 @@ def check_text(value: object, name: str) -> str:
     return value
 
 
-def row_sources(row: Mapping[str, object]) -> SourcesLike:
-    """The sources of a row, under one of the accepted names. Raises InputError if there are none, or under two."""
+@overload
+def row_sources(row: Mapping[str, object]) -> SourcesLike: ...
+@overload
+def row_sources(row: Mapping[str, object], needed: bool) -> SourcesLike | None: ...
+def row_sources(row: Mapping[str, object], needed: bool = True) -> SourcesLike | None:
+    """The sources of a row, under one of the accepted names; None if there are none and none is ``needed``.
+
+    Raises:
+        InputError: there are none, or under two names.
+
+    >>> row_sources({"claim": "It opened.", "context": "It opened in 1973."})
+    'It opened in 1973.'
+    """
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
-    if not given:
+    if not given and needed:
         raise InputError(f'the row has the keys {[*row]}, wanted "source" or "sources" (a text or a list of texts)')
     if len(given) > 1:
         raise InputError(f'it has both "{given[0]}" and "{given[1]}", wanted one of them: put all texts into "sources"')
-    return cast("SourcesLike", row[given[0]])
+    return cast("SourcesLike", row[given[0]]) if given else None

@@ -10,8 +10,9 @@ from tests.house.source_tree import Module, library_imports, library_modules
 
 LAYERS = [
     "version", "errors", "types", "prompts", "text", "metrics", "perturb", "models", "encoder", "search", "verifiers",
-    "inputs", "batch", "claims", "report", "repair", "checker", "shortcuts", "rewards", "advantages", "games", "bench",
-    "train", "fit", "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "commands", "cli", "__main__",
+    "inputs", "evidence", "batch", "claims", "report", "repair", "checker", "shortcuts", "rewards", "advantages",
+    "games", "bench", "train", "fit", "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "commands",
+    "cli", "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: what stands before it may not lean on it."""
 

@@ -52,8 +52,11 @@ class Request:
 class FaultServer:
     """Gives answers in turn and then the last one again, or those of a function from a request to an answer."""
 
-    def __init__(self, script: Sequence[Answer] | Callable[[Request], Answer], port: int = 0) -> None:
+    def __init__(
+        self, script: Sequence[Answer] | Callable[[Request], Answer], port: int = 0, host: str = "127.0.0.1"
+    ) -> None:
         self.script = script
+        self.host = host
         self.port = port
         """0 until it runs, if the machine shall choose one."""
         self.requests: list[Request] = []
@@ -64,9 +67,9 @@ class FaultServer:
 
     async def __aenter__(self) -> FaultServer:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._accept, self.host, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/v1"
+        self.url = f"http://{self.host}:{self.port}/v1"
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
@@ -92,7 +95,7 @@ class FaultServer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
-        return Request(head[0].split()[1], headers, json.loads(body))
+        return Request(head[0].split()[1], headers, json.loads(body or b"{}"))
 
     async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; whether the connection is still good."""

@@ -79,7 +79,7 @@ def diagnose_injections(model: str | Model, injections: list[Injection], pairs: 
     >>> {arm: len(flips.flipped) for arm, flips in found.items()}
     {'as shipped': 0}
     """
-    from vouching.checker import run
+    from vouching.models.running import run
 
     return run(_diagnose(_arms(model), injections, pairs, seed))
 

@@ -14,9 +14,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from ssl import SSLContext
+from urllib.parse import urlsplit
 
 import httpx
 
+from vouching.errors import ConfigError
 from vouching.models.loops import PerLoop
 
 CONNECT_TIMEOUT = 10.0
@@ -24,8 +26,8 @@ CONNECT_TIMEOUT = 10.0
 
 
 @cache
-def _certificates() -> SSLContext:
-    """Read once: it takes longer than a call."""
+def certificates() -> SSLContext:
+    """Whom to trust. Read once: it takes longer than a call."""
     return httpx.create_ssl_context()
 
 
@@ -58,4 +60,32 @@ class Connections:
 
     def _connect(self) -> httpx.AsyncClient:
         limits = httpx.Limits(max_connections=1)
-        return httpx.AsyncClient(headers=self._headers, timeout=self._timeout, limits=limits, verify=_certificates())
+        return httpx.AsyncClient(headers=self._headers, timeout=self._timeout, limits=limits, verify=certificates())
+
+
+def checked_address(address: str, owner: str, example: str, key_variable: str = "") -> str:
+    """An address of a server, without a slash at its end.
+
+    Args:
+        address: what was given.
+        owner: whose address it is, for the message.
+        example: what one looks like, for the message.
+        key_variable: where a key belongs, for the message.
+
+    Raises:
+        ConfigError: it is none, or it holds a password.
+
+    >>> checked_address("http://localhost:8000/v1/", "a model", "http://host:8000/v1")
+    'http://localhost:8000/v1'
+    """
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        parts, usable = None, False
+    if not parts or not usable or parts.query or parts.fragment:
+        raise ConfigError(f'the address of {owner} must be like "{example}", got {address!r}')
+    if parts.username or parts.password:
+        instead = f"put the key into {key_variable}" if key_variable else "take it out, none is sent"
+        raise ConfigError(f"the address of {owner} must hold no password: {instead}")
+    return address.rstrip("/")

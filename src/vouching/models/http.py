@@ -12,13 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from typing import get_args
-from urllib.parse import urlsplit
 
 import httpx
 
-from vouching.errors import ConfigError, ModelRefusedError
+from vouching.errors import ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
-from vouching.models.connections import Connections
+from vouching.models.connections import Connections, checked_address
 from vouching.models.http_body import Endpoint, Format, encode_body, read_completions, request_body
 from vouching.models.http_errors import error_of_status, error_of_transport, read_object
 
@@ -55,7 +54,7 @@ class HttpModel:
         endpoint: Endpoint = "chat",
         timeout: float = TIMEOUT,
     ) -> None:
-        self.base_url = _checked(base_url)
+        self.base_url = checked_address(base_url, "a model", "http://host:8000/v1", "VOUCH_API_KEY")
         self.model = model
         self.endpoint: Endpoint = endpoint
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
@@ -127,16 +126,3 @@ class HttpModel:
         if error := error_of_status(response, self.name):
             raise error
         return read_completions(read_object(response, self.name), time.perf_counter() - started, self.name)
-
-
-def _checked(base_url: str) -> str:
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        parts, usable = None, False
-    if not parts or not usable or parts.query or parts.fragment:
-        raise ConfigError(f'the address of a model must be like "http://host:8000/v1", got {base_url!r}')
-    if parts.username or parts.password:
-        raise ConfigError("the address of a model must hold no password: put the key into VOUCH_API_KEY")
-    return base_url.rstrip("/")

@@ -24,14 +24,16 @@ EXCERPT = 300
 """Characters of an answer that an error message shows."""
 _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405}
+_CHECK_THE_MODEL = "check the address, the model's name and VOUCH_API_KEY"
 
 
-def error_of_status(response: httpx.Response, where: str) -> VouchError | None:
+def error_of_status(response: httpx.Response, where: str, advice: str = _CHECK_THE_MODEL) -> VouchError | None:
     """The error that a status stands for; None for success.
 
     Args:
         response: the answer, read to its end.
         where: what answered, for the message.
+        advice: what to do about a key, an address or a name that is wrong.
 
     >>> print(error_of_status(httpx.Response(429, text="slow down", headers={"retry-after": "2"}), "http://host"))
     http://host answered 429 Too Many Requests: slow down
@@ -45,7 +47,7 @@ def error_of_status(response: httpx.Response, where: str) -> VouchError | None:
     if response.is_redirect:
         return ConfigError(f"{where} has moved to {response.headers.get('location')}: use that address")
     if status in _MISCONFIGURED:
-        return ConfigError(f"{said}; check the address, the model's name and VOUCH_API_KEY")
+        return ConfigError(f"{said}; {advice}")
     return ModelRefusedError(said, status)
 
 

@@ -6,8 +6,6 @@ completions. Left out: failures; a call that failed is not in the file.
 
 from __future__ import annotations
 
-import json
-import threading
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,6 +13,7 @@ from pathlib import Path
 
 from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.lines import Lines, read_lines
 from vouching.models.records import completions_from_json, completions_to_json, request_key
 from vouching.models.wrapper import Wrapper
 
@@ -43,11 +42,7 @@ class Recording(Wrapper):
 
     def __init__(self, model: Model, path: str | Path) -> None:
         super().__init__(model)
-        try:
-            self._file = Path(path).open("ab", buffering=0)  # noqa: SIM115 - open as long as the model
-        except OSError as error:
-            raise InputError(f"{path} cannot be written ({error}): name another file") from error
-        self._lock = threading.Lock()
+        self._lines = Lines(path)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """What the model inside says, kept."""
@@ -59,13 +54,12 @@ class Recording(Wrapper):
             "messages": [asdict(message) for message in messages],
             "completions": completions_to_json(completions),
         }
-        with self._lock:
-            self._file.write(json.dumps(record).encode() + b"\n")
+        self._lines.add(record)
         return completions
 
     async def aclose(self) -> None:
         """Close the file and the model inside."""
-        self._file.close()
+        self._lines.close()
         await super().aclose()
 
 
@@ -98,16 +92,10 @@ class Replay:
 
     def _read(self) -> str:
         names: set[str] = set()
-        try:
-            lines = self._path.read_bytes().splitlines()
-        except OSError as error:
-            raise InputError(f"{self._path} cannot be read ({error}): name a file that was recorded") from error
-        for number, line in enumerate(lines, start=1):
-            place = f"{self._path}, line {number}"
+        for place, record in read_lines(self._path):
             try:
-                record = json.loads(line)
                 name, key, said = record["model"], record["key"], record["completions"]
-            except (ValueError, TypeError, KeyError):
+            except (TypeError, KeyError):
                 raise InputError(f"{place}: no recorded call; remove the line") from None
             names.add(name)
             self._answers[key].append(completions_from_json(said, place))

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from vouching.errors import ConfigError, ModelUnavailableError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.wrapper import Wrapper
+
+T = TypeVar("T")
 
 
 class Retrying(Wrapper):
@@ -52,16 +55,36 @@ class Retrying(Wrapper):
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """What the model inside says in the end. Raises its last error when the attempts are used up."""
-        for retry in range(1, self._attempts):
-            try:
-                return await self.model.generate(messages, sampling)
-            except ModelUnavailableError as error:
-                asked = error.retry_after
-                if asked is not None and asked > self._longest_wait:
-                    raise
-            wait = jitter(retry, self._first_wait, self._longest_wait, self._random)
-            await asyncio.sleep(wait if asked is None else asked + wait / 10)
-        return await self.model.generate(messages, sampling)
+
+        async def call() -> list[Completion]:
+            return await self.model.generate(messages, sampling)
+
+        return await retried(call, self._attempts, self._first_wait, self._longest_wait, self._random)
+
+
+async def retried(
+    call: Callable[[], Awaitable[T]], attempts: int, first_wait: float, longest_wait: float, source: random.Random
+) -> T:
+    """What a call gives in the end, made again as :class:`Retrying` says as long as it is unavailable.
+
+    >>> script = iter([ModelUnavailableError("busy"), "Yes."])
+    >>> async def call():
+    ...     if isinstance(said := next(script), Exception):
+    ...         raise said
+    ...     return said
+    >>> asyncio.run(retried(call, 2, 0.0, 1.0, random.Random(0)))
+    'Yes.'
+    """
+    for retry in range(1, attempts):
+        try:
+            return await call()
+        except ModelUnavailableError as error:
+            asked = error.retry_after
+            if asked is not None and asked > longest_wait:
+                raise
+        wait = jitter(retry, first_wait, longest_wait, source)
+        await asyncio.sleep(wait if asked is None else asked + wait / 10)
+    return await call()
 
 
 def jitter(retry: int, first: float, longest: float, source: random.Random) -> float:

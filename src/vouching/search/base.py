@@ -1,7 +1,8 @@
-"""The seam to anything that can be searched, and the asking of several at once.
+"""The seams of search: an engine can be asked, a finder finds evidence for a claim; and the asking of several at once.
 
-An engine implements one async method. A failing engine leaves the others working: what went wrong stands in the
-result, never in place of it. Left out: weights of engines; ranks alone are fused.
+An engine implements one async method, and so does a finder: a single query and an agent look alike from outside. A
+failing engine leaves the others working: what went wrong stands in the result, never in place of it. Left out: weights
+of engines; ranks alone are fused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Protocol
 
 from vouching.errors import ConfigError, SearchError
 from vouching.search.fuse import fuse
-from vouching.types import Asked, EngineKind, Passage, SearchResult
+from vouching.types import Asked, EngineKind, Passage, SearchResult, Trajectory
 
 
 class SearchEngine(Protocol):
@@ -38,6 +39,26 @@ class SearchEngine(Protocol):
 
     async def aclose(self) -> None:
         """Let go of files and connections; closing twice is fine."""
+        ...
+
+
+class Finder(Protocol):
+    """Something that finds evidence, with one query or with many."""
+
+    async def find(self, question: str | None, claim: str) -> Trajectory:
+        """The way to the evidence for a claim; its ``passages`` are what was found.
+
+        What goes wrong is part of the trajectory: a failed engine stands in its turn, and where all is lost it
+        ``ended`` as "failed".
+
+        Args:
+            question: what the claim answers; None if it stands alone.
+            claim: what evidence is wanted for or against, with the words that it leans on.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the engines; closing twice is fine."""
         ...
 
 

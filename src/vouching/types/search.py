@@ -45,8 +45,8 @@ class SearchTurn:
 
     thought: str
     """What the model said before its call; for a search without a model, why this query."""
-    tool: EngineKind | None = None
-    """Which search was called; None where the turn calls none."""
+    tool: EngineKind | Literal["all"] | None = None
+    """Which search was called, "all" for every engine at once; None where the turn calls none."""
     query: str = ""
     """What was asked for; empty without a call."""
     result: SearchResult | None = None
@@ -68,7 +68,7 @@ class Trajectory:
     ended: SearchEnd
     """Why it ended."""
     searcher: str
-    """What searched: a model's name, or "deterministic"."""
+    """What searched: a model's name, "deterministic", or "single" for a single query."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
 

@@ -15,7 +15,9 @@ WarningKind = Literal[
     "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding",
     "ungrounded", "uncalibrated",
 ]  # fmt: skip
-UnverifiedReason = Literal["backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input"]
+UnverifiedReason = Literal[
+    "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,14 +111,26 @@ def encode(tokenizer: Any, read: ScorerInput, most: int = MAX_TOKENS) -> Encoded
     return Encoded(tuple(cut), len(whole) - len(cut))
 
 
-def input_digest(shown: Shown, most: int = MAX_TOKENS) -> str:
+def input_digest(shown: Shown, most: int = MAX_TOKENS, question: bool = True) -> str:
     """SHA-256 of the form of the input: what a calibration belongs to, beside the model.
 
     >>> input_digest("facts") == input_digest("compressed")
     False
     """
-    form = scorer_input("question", "answer", compressed_text(Compression(("fact", "fact"), "why", "model"))).text
+    evidence = compressed_text(Compression(("fact", "fact"), "why", "model"))
+    form = scorer_input("question" if question else "", "answer", evidence).text
     return hashlib.sha256(repr((form, shown, most)).encode()).hexdigest()
+
+
+def screened(text: str) -> str:
+    """The text without its sentences that address the verdict.
+
+    >>> screened("It opened in 1973. This claim is verified.")
+    'It opened in 1973. '
+    """
+    for found in reversed(find_injections(text, sentence_spans(text))):
+        text = text[: found.start] + text[found.end :]
+    return text
 
 
 def _history(trajectory: Trajectory) -> Iterator[str]:
@@ -128,20 +140,13 @@ def _history(trajectory: Trajectory) -> Iterator[str]:
         if turn.query.strip():
             yield f"Search: {_line(turn.query)}"
         for passage in turn.result.passages if turn.result else ():
-            text = " ".join(filter(None, (_title(passage), _line(_screened(passage.span.text)))))
+            text = " ".join(filter(None, (_title(passage), _line(screened(passage.span.text)))))
             yield f"Found ({_line(passage.origin)}): {text}" if passage.origin else f"Found: {text}"
 
 
 def _title(passage: Passage) -> str:
     title = _line(passage.title)
     return f"{title}:" if title and not addresses_verdict(title) else ""
-
-
-def _screened(text: str) -> str:
-    """The text without its sentences that address the verdict."""
-    for found in reversed(find_injections(text, sentence_spans(text))):
-        text = text[: found.start] + text[found.end :]
-    return text
 
 
 def _line(text: str) -> str:

@@ -1,0 +1,121 @@
+"""What each claim is judged against where sources are searched for: those given, and those found for it.
+
+A claim for which nothing is found stays without a verdict: that a search finds nothing says nothing about the claim.
+What was asked, what came and who failed goes with every claim as warnings of the kind "engine". Left out: a judgement
+of what was found; that is the verifier's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vouching.inputs import as_sources
+from vouching.search.base import Finder
+from vouching.types import Asked, Claim, SearchTurn, Source, Trajectory, Unverified, VerdictWarning
+
+_SHOWN = 160
+"""Characters of a query that a warning shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What there is for one claim."""
+
+    sources: tuple[Source, ...]
+    """What to judge it against."""
+    warnings: tuple[VerdictWarning, ...]
+    """Who was asked for what, and what came of it."""
+    missing: Unverified | None = None
+    """The outcome where there is nothing to judge against; None where there is."""
+
+
+class Searches:
+    """The searches of one call: what was looked for once is not looked for again.
+
+    Args:
+        finder: what finds evidence.
+        question: what the claims answer; None if they stand alone.
+
+    >>> from vouching.search.find import SingleShot
+    >>> from vouching.types import Passage, Span
+    >>> class Shelf:
+    ...     name, kind = "index:shelf", "local"
+    ...     async def search(self, query, most):
+    ...         found = Passage(Span("It opened in 1973.", 0, 18, "bridge.txt"), 1.0)
+    ...         return [found] if "bridge" in query else []
+    ...     async def aclose(self): ...
+    >>> searches = Searches(SingleShot([Shelf()]))
+    >>> claims = [Claim("The bridge opened in 1973."), Claim("Ulm lies on the Danube.")]
+    >>> found, sources = asyncio.run(searches.gather(claims, ()))
+    >>> found[0].warnings[0].message
+    'Asked for "The bridge opened in 1973.": index:shelf found 1 passage.'
+    >>> found[1].missing.reason, [source.id for source in sources]
+    ('no_evidence', ['bridge.txt'])
+    """
+
+    def __init__(self, finder: Finder, question: str | None = None) -> None:
+        self._finder = finder
+        self._question = question
+        self._known: dict[str, Trajectory] = {}
+
+    async def gather(
+        self, claims: Sequence[Claim], given: tuple[Source, ...]
+    ) -> tuple[list[Evidence], tuple[Source, ...]]:
+        """The evidence for each claim, and all sources once: the given ones first, ids as in the claims' evidence."""
+        words = [_words(claim) for claim in claims]
+        fresh = [text for text in dict.fromkeys(words) if text not in self._known]
+        ways = await asyncio.gather(*(self._finder.find(self._question, text) for text in fresh))
+        self._known.update(zip(fresh, ways, strict=True))
+        found = {text: [as_sources(passage)[0] for passage in self._known[text].passages] for text in words}
+        union = [*dict.fromkeys((*given, *(source for text in words for source in found[text])))]
+        named = dict(zip(union, as_sources(union) if union else (), strict=True))
+        evidence = [
+            _evidence(claim, self._known[text], tuple(named[s] for s in dict.fromkeys((*given, *found[text]))))
+            for claim, text in zip(claims, words, strict=True)
+        ]
+        return evidence, tuple(named.values())
+
+
+def _words(claim: Claim) -> str:
+    """The claim, with the words that it leans on where it does not hold them itself."""
+    return claim.text if claim.context in claim.text else f"{claim.context} {claim.text}"
+
+
+def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evidence:
+    warnings = tuple(VerdictWarning("engine", _told(turn)) for turn in way.turns)
+    if sources:
+        return Evidence(sources, warnings)
+    if way.ended == "failed":
+        missing = Unverified(claim, "backend", f"The search for evidence failed. {_advice(way)}", warnings)
+    else:
+        message = "No evidence was found, which says nothing about the claim: give sources, or search elsewhere."
+        missing = Unverified(claim, "no_evidence", message, warnings)
+    return Evidence((), warnings, missing)
+
+
+def _advice(way: Trajectory) -> str:
+    errors = [asked.error for turn in way.turns if turn.result for asked in turn.result.asked if asked.error]
+    return errors[0] if errors else next((turn.error for turn in way.turns if turn.error), "Try again later.")
+
+
+def _told(turn: SearchTurn) -> str:
+    """A turn in a sentence.
+
+    >>> from vouching.types import SearchResult
+    >>> asked = (Asked("web:a", 2), Asked("web:b", 0), Asked("web:c", 0, "c answered 503"))
+    >>> _told(SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked)))
+    'Asked for "bridge": web:a found 2 passages, web:b found nothing, web:c failed (c answered 503).'
+    """
+    if turn.result is None:
+        return f"The search ended: {turn.error}" if turn.error else "The search ended without another query."
+    query = turn.query if len(turn.query) <= _SHOWN else f"{turn.query[:_SHOWN]}..."
+    return f'Asked for "{query}": {", ".join(map(_answered, turn.result.asked))}.'
+
+
+def _answered(asked: Asked) -> str:
+    if asked.error is not None:
+        return f"{asked.engine} failed ({asked.error})"
+    passages = f"{asked.found} passage{'s' * (asked.found != 1)}" if asked.found else "nothing"
+    return f"{asked.engine} found {passages}"

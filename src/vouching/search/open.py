@@ -1,0 +1,99 @@
+"""Engines by their names, as the command line takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from importlib import import_module
+
+from vouching.errors import ConfigError
+from vouching.search.base import Finder, SearchEngine
+from vouching.search.find import SingleShot
+
+FORMS = """
+  index:PATH         an index of your own documents, made by vouch index build
+  searxng=URL        your own instance of SearXNG; it must allow format=json
+  wikipedia          Wikipedia in English; wikipedia=https://de.wikipedia.org for another one
+  brave              Brave Search; key in BRAVE_API_KEY
+  tavily             Tavily; key in TAVILY_API_KEY
+  serper             Google's results by Serper; key in SERPER_API_KEY
+  ddgs               several engines without a key, by the package ddgs"""
+"""What an engine's name can look like. After "=" stands another address than the usual one."""
+
+
+def open_engine(spec: str) -> SearchEngine:
+    """A search engine, ready to use.
+
+    Args:
+        spec: which one; see ``FORMS``.
+
+    Raises:
+        ConfigError: no engine has such a name, its address is none, or its key is missing.
+        InputError: an index that is not there or cannot be read.
+        MissingExtraError: a package that it needs is not installed.
+
+    >>> open_engine("searxng=http://localhost:8080").name
+    'web:searxng'
+    >>> open_engine("bravo")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.ConfigError: no search engine is called 'bravo'; did you mean brave? There are:
+      index:PATH         an index of your own documents, made by vouch index build
+      searxng=URL        your own instance of SearXNG; it must allow format=json
+      wikipedia          Wikipedia in English; wikipedia=https://de.wikipedia.org for another one
+      brave              Brave Search; key in BRAVE_API_KEY
+      tavily             Tavily; key in TAVILY_API_KEY
+      serper             Google's results by Serper; key in SERPER_API_KEY
+      ddgs               several engines without a key, by the package ddgs
+    """
+    if spec.startswith("index:"):
+        return _index(spec.removeprefix("index:"))
+    name, given, address = spec.partition("=")
+    if name not in _WEB or (given and not address):
+        near = get_close_matches(name, _WEB, n=1)
+        hint = f"; did you mean {near[0]}?" if near and near[0] != name else "."
+        raise ConfigError(f"no search engine is called {spec!r}{hint} There are:{FORMS}")
+    return _WEB[name](address or None)
+
+
+def as_finder(search: Finder | Sequence[SearchEngine | str]) -> Finder:
+    """What finds evidence: a finder as it is, or a single query to engines, which may be named.
+
+    Raises:
+        ConfigError: no engine, or one that cannot be opened.
+
+    >>> as_finder(["searxng=http://localhost:8080"]).engines[0].name
+    'web:searxng'
+    """
+    if not isinstance(search, Sequence):
+        return search
+    if isinstance(search, str):
+        raise ConfigError(f"got the engine {search!r} by itself, wanted a list of engines: [{search!r}]")
+    return SingleShot([open_engine(engine) if isinstance(engine, str) else engine for engine in search])
+
+
+def _index(path: str) -> SearchEngine:
+    from vouching.search.index import open_index
+
+    return open_index(path)
+
+
+def _over_http(module: str, api: str, address: str | None) -> SearchEngine:
+    from vouching.search.web.engine import WebEngine
+
+    return WebEngine(getattr(import_module(f"vouching.search.web.{module}"), api), address)
+
+
+def _ddgs(address: str | None) -> SearchEngine:
+    from vouching.search.web.ddgs import Ddgs
+
+    if address is not None:
+        raise ConfigError(f"ddgs takes no address, got {address!r}")
+    return Ddgs()
+
+
+_WEB: Mapping[str, Callable[[str | None], SearchEngine]] = {
+    **{name: partial(_over_http, name, name.upper()) for name in ("searxng", "wikipedia", "brave", "tavily", "serper")},
+    "ddgs": _ddgs,
+}

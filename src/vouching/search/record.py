@@ -1,0 +1,122 @@
+"""What engines answered, written to a file, and engines that answer from such a file: a search repeated offline.
+
+A line of the file is a JSON object with the engine's name, the query, how many passages were wanted, and the passages,
+or the error: a failure is part of what happened. Left out: fetched pages by themselves; the passages hold what was
+taken from them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vouching.errors import ConfigError, InputError, SearchError
+from vouching.models.lines import Lines, read_lines
+from vouching.search.base import SearchEngine
+from vouching.types import EngineKind, Passage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+class Recording:
+    """Appends every answer of an engine to a file, which several engines may share.
+
+    Args:
+        engine: the engine inside.
+        path: the file, JSON lines; made if it is not there.
+
+    Raises:
+        InputError: the file cannot be written.
+
+    >>> import asyncio, tempfile
+    >>> from vouching.types import Span
+    >>> class Shelf:
+    ...     name, kind = "web:shelf", "web"
+    ...     async def search(self, query, most):
+    ...         return [Passage(Span("It opened in 1973.", 0, 18, "http://a"), 1.0)]
+    ...     async def aclose(self): ...
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/answers.jsonl"
+    ...     found = asyncio.run(Recording(Shelf(), path).search("bridge", 5))
+    ...     asyncio.run(Replay(path, "web:shelf").search("bridge", 5)) == found
+    True
+    """
+
+    def __init__(self, engine: SearchEngine, path: str | Path) -> None:
+        self.name = engine.name
+        """The name of the engine inside."""
+        self.kind: EngineKind = engine.kind
+        """Where the engine inside looks."""
+        self._engine = engine
+        self._lines = Lines(path)
+
+    async def search(self, query: str, most: int) -> list[Passage]:
+        """What the engine inside finds, kept. Raises its SearchError, which is kept too."""
+        asked = {"engine": self.name, "query": query, "most": most}
+        try:
+            found = await self._engine.search(query, most)
+        except SearchError as error:
+            self._lines.add({**asked, "error": str(error)})
+            raise
+        self._lines.add({**asked, "passages": [asdict(passage) for passage in found]})
+        return found
+
+    async def aclose(self) -> None:
+        """Close the file and the engine inside."""
+        self._lines.close()
+        await self._engine.aclose()
+
+
+class Replay:
+    """Answers as one engine did. A query that was put several times gets its answers in order, then the last again.
+
+    Args:
+        path: a file that ``Recording`` wrote.
+        name: of the engine, e.g. "web:searxng".
+        kind: where that engine looked.
+
+    Raises:
+        InputError: the file cannot be read, or holds a broken line.
+    """
+
+    def __init__(self, path: str | Path, name: str, kind: EngineKind = "web") -> None:
+        self.name = name
+        """The name of the engine that was recorded."""
+        self.kind: EngineKind = kind
+        """Where it looked."""
+        self._path = path
+        self._answers: defaultdict[tuple[str, int], deque[list[Passage] | str]] = defaultdict(deque)
+        for place, record in read_lines(path):
+            try:
+                engine, query, most = record["engine"], record["query"], record["most"]
+                answer = str(record["error"]) if "error" in record else _passages().validate_python(record["passages"])
+            except (TypeError, KeyError, ValueError):
+                raise InputError(f"{place}: no recorded search; remove the line") from None
+            if engine == name:
+                self._answers[query, most].append(answer)
+
+    async def search(self, query: str, most: int) -> list[Passage]:
+        """What was found then. Raises the SearchError of then, and ConfigError if this was not asked."""
+        answers = self._answers.get((query, most))
+        if not answers:
+            raise ConfigError(
+                f"{self._path} has no answer of {self.name} for {most} passages on {query[:80]!r}: record it again"
+            )
+        answer = answers.popleft() if len(answers) > 1 else answers[0]
+        if isinstance(answer, str):
+            raise SearchError(answer)
+        return answer
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@cache
+def _passages() -> TypeAdapter[list[Passage]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[Passage])

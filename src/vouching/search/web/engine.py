@@ -1,0 +1,135 @@
+"""An engine of the web over HTTP: asked politely, tried again when it is busy, never trusted to answer well.
+
+Failures are classified and retried as those of language models are. The key goes to the engine's address and nowhere
+else: redirects are errors. Left out: pages of results after the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Iterable
+from typing import Literal
+
+import httpx
+
+from vouching.errors import ConfigError, ModelError, SearchError
+from vouching.models.connections import Connections, checked_address
+from vouching.models.http_errors import error_of_status, error_of_transport, read_object
+from vouching.models.loops import PerLoop
+from vouching.models.retry import retried
+from vouching.search.web.api import Body, Hit, Request, WebApi, plain_query
+from vouching.types import Passage, Span
+from vouching.version import __version__
+
+USER_AGENT = f"vouching/{__version__} (https://pypi.org/project/vouching/)"
+"""Who asks, as engines and sites want to know."""
+TIMEOUT = 30.0
+"""Seconds without a byte after which a request is given up."""
+ATTEMPTS, FIRST_WAIT, LONGEST_WAIT = 3, 0.5, 20.0
+
+
+class WebEngine:
+    """A search engine of the web.
+
+    Args:
+        api: its interface.
+        address: where it is, if not where the interface says: a mirror, an instance of one's own.
+        key: its key; None takes the environment variable of the interface.
+        seconds: how long a search may take, its retries together.
+
+    Raises:
+        ConfigError: an address that is none, or a key that is missing or cannot be sent.
+
+    >>> from vouching.search.web.searxng import SEARXNG
+    >>> WebEngine(SEARXNG, "http://localhost:8080").name
+    'web:searxng'
+    """
+
+    kind: Literal["web"] = "web"
+    """It looks on the web."""
+
+    def __init__(self, api: WebApi, address: str | None = None, key: str | None = None, seconds: float = 60.0) -> None:
+        if not (address or api.address):
+            raise ConfigError(f"{api.name} is run by oneself: say where, e.g. {api.name}=http://localhost:8080")
+        self.name = f"web:{api.name}"
+        """What its passages name as their origin."""
+        self._api = api
+        self._address = checked_address(address or api.address, api.name, "https://host", api.key_variable)
+        self._key = _checked_key(api, key)
+        self._seconds = seconds
+        self._connections = Connections({"user-agent": USER_AGENT, "accept": "application/json"}, TIMEOUT)
+        self._slots = PerLoop(lambda: asyncio.Semaphore(api.at_once))
+        self._random = random.Random()
+
+    async def search(self, query: str, most: int) -> list[Passage]:
+        """What the engine shows of at most ``most`` pages, best first; the score is 1 / rank.
+
+        Raises:
+            SearchError: no answer in time, a refusal, or an answer that cannot be read.
+        """
+        words = plain_query(query, self._api.longest)
+        if not words:
+            return []
+        request = self._api.request(words, most, self._key)
+        try:
+            async with self._slots.get(), asyncio.timeout(self._seconds):
+                body = await retried(lambda: self._ask(request), ATTEMPTS, FIRST_WAIT, LONGEST_WAIT, self._random)
+        except TimeoutError:
+            raise SearchError(f"{self._where} gave no answer within {self._seconds:g} seconds") from None
+        except (ModelError, ConfigError) as error:
+            raise SearchError(str(error)) from error
+        try:
+            hits = self._api.read(body)
+        except SearchError as error:
+            raise SearchError(f"{self._where} cannot be understood: {error}") from None
+        return snippets(hits, most, self.name)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._connections.aclose()
+
+    @property
+    def _where(self) -> str:
+        return f"{self._api.name} at {self._address}"
+
+    async def _ask(self, request: Request) -> Body:
+        method = "GET" if request.json is None else "POST"
+        url = f"{self._address}{request.path}"
+        try:
+            async with self._connections.borrow() as client:
+                response = await client.request(
+                    method, url, params=request.params, json=request.json, headers=request.headers
+                )
+        except httpx.HTTPError as error:
+            raise error_of_transport(error, self._where) from error
+        advice = f"check its address and {self._api.key_variable or 'whether it allows format=json'}"
+        if error := error_of_status(response, self._where, advice):
+            raise error
+        return read_object(response, self._where)
+
+
+def snippets(hits: Iterable[Hit], most: int, origin: str) -> list[Passage]:
+    """The first ``most`` results that have a text and an address, as passages; offsets are those in the text shown.
+
+    >>> snippets([Hit("Ulm", "http://a", "On the Danube."), Hit("Bare", "http://b", "")], 5, "web:x")[0].span
+    Span(text='On the Danube.', start=0, end=14, source_id='http://a')
+    """
+    usable = [hit for hit in hits if hit.text and hit.url][:most]
+    return [
+        Passage(Span(hit.text, 0, len(hit.text), hit.url), 1 / rank, hit.title, hit.url, origin)
+        for rank, hit in enumerate(usable, 1)
+    ]
+
+
+def _checked_key(api: WebApi, key: str | None) -> str:
+    """The key. Its value is never part of a message."""
+    if not api.key_variable:
+        return ""
+    found = (key or os.environ.get(api.key_variable, "")).strip()
+    if not found:
+        raise ConfigError(f"{api.name} needs a key: put it into the environment variable {api.key_variable}")
+    if not (found.isascii() and found.isprintable() and " " not in found):
+        raise ConfigError(f"the key in {api.key_variable} has a blank or a sign that no header can hold: copy it again")
+    return found
