@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from vouching.perturb import Strategy, perturb
@@ -22,8 +21,7 @@ from vouching.text.entities import Entity, find_entities, name_key, same_entity
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.quantities import compare_quantities, find_quantities
 from vouching.text.sentences import sentence_spans
-from vouching.train.rank_rows import AnswerLabel
-from vouching.types import Source
+from vouching.train.rank_questions import Candidate, RankQuestion
 
 _YES_NO = {"yes": "no", "no": "yes"}
 _FORMS = ("{}", "{}", "{}.", "The answer is {}.", "It is {}.")
@@ -49,43 +47,12 @@ _NOTE = re.compile(r"\s*\([^()]*\)$")
 """What tells titles of one name apart: "Devotion (1929 film)"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An answer to a question."""
-
-    answer: str
-    """Its text."""
-    by: str
-    """What gave it: "reference", "passages", "perturb:date_shift", or a model's name."""
-    label: AnswerLabel | None = None
-    """How it stands to the reference; None where nobody said yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class RankQuestion:
-    """A question that answers are wanted for."""
-
-    id: str
-    """Its name."""
-    question: str
-    """Its text."""
-    references: tuple[str, ...]
-    """The right answer and, after it, other ways to put it."""
-    set: str = ""
-    """Where it is from."""
-    sources: tuple[Source, ...] = ()
-    """Paragraphs to take wrong answers from; those that its answer rests on first."""
-    explanation: str = ""
-    """A long answer that shows the way to the right one; empty if there is none."""
-    candidates: tuple[Candidate, ...] = ()
-    """Answers that came with it."""
-
-
 def made_candidates(asked: RankQuestion, most: int, rng: random.Random) -> list[Candidate]:
     """The right answer and at most ``most`` wrong short ones, and up to three long ones; all labelled.
 
     Fewer than two where no wrong answer can be made.
 
+    >>> from vouching.types import Source
     >>> source = Source("Ada Moore was born on 3 May 1899 and died on 9 June 1971.")
     >>> asked = RankQuestion("q", "When was Ada Moore born?", ("3 May 1899",), sources=(source,))
     >>> [(one.answer, one.by, one.label) for one in made_candidates(asked, 1, random.Random(0))]
