@@ -84,7 +84,7 @@ def _words(claim: Claim) -> str:
 
 
 def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evidence:
-    warnings = tuple(VerdictWarning("engine", _told(turn)) for turn in way.turns)
+    warnings = tuple(VerdictWarning("engine", told(turn)) for turn in way.turns)
     if sources:
         return Evidence(sources, warnings)
     if way.ended == "failed":
@@ -100,12 +100,12 @@ def _advice(way: Trajectory) -> str:
     return errors[0] if errors else next((turn.error for turn in way.turns if turn.error), "Try again later.")
 
 
-def _told(turn: SearchTurn) -> str:
+def told(turn: SearchTurn) -> str:
     """A turn in a sentence.
 
     >>> from vouching.types import SearchResult
     >>> asked = (Asked("web:a", 2), Asked("web:b", 0), Asked("web:c", 0, "c answered 503"))
-    >>> _told(SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked)))
+    >>> told(SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked)))
     'Asked for "bridge": web:a found 2 passages, web:b found nothing, web:c failed (c answered 503).'
     """
     if turn.result is None:

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from vouching.evidence import told
+from vouching.inputs import as_sources
 from vouching.types import (
     Claim,
     Compression,
@@ -54,21 +56,9 @@ async def gather(question: str, answers: Sequence[str], sources: Sequence[Source
     return found if known is None else replace(found, turns=(*known.turns, *found.turns))
 
 
-def passage_sources(passages: Sequence[Passage]) -> tuple[Source, ...]:
-    """The passages as sources, each by the id of its document; several of one document are numbered.
-
-    >>> piece = Passage(Span("It opened.", 40, 50, "bridge.txt"), 1.0)
-    >>> [source.id for source in passage_sources([piece, piece])]
-    ['bridge.txt', 'bridge.txt-2']
-    """
-    sources: list[Source] = []
-    taken: set[str] = set()
-    for number, passage in enumerate(passages, 1):
-        name = passage.span.source_id or f"passage-{number}"
-        free = name if name not in taken else next(n for k in range(2, number + 2) if (n := f"{name}-{k}") not in taken)
-        taken.add(free)
-        sources.append(Source(passage.span.text, free, passage.title, passage.url))
-    return tuple(sources)
+def sources_of(trajectory: Trajectory | None) -> tuple[Source, ...]:
+    """What a search found, as sources; none where nothing was searched."""
+    return as_sources(trajectory.passages) if trajectory and trajectory.passages else ()
 
 
 def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Compression | None) -> str:
@@ -81,15 +71,10 @@ def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Comp
 
 
 def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
-    """Engines that failed, calls that could not be read, and a search that found nothing."""
-    seen: set[tuple[str, str]] = set()
+    """Turns in which something failed, and a search that found nothing."""
     for turn in trajectory.turns:
-        if turn.error is not None:
-            yield VerdictWarning("engine", f"A turn of the search failed: {turn.error}")
-        for asked in turn.result.asked if turn.result else ():
-            if asked.error is not None and (asked.engine, asked.error) not in seen:
-                seen.add((asked.engine, asked.error))
-                yield VerdictWarning("engine", f"{asked.engine} gave no answer: {asked.error}")
+        if turn.error is not None or any(asked.error for asked in (turn.result.asked if turn.result else ())):
+            yield VerdictWarning("engine", told(turn))
     if not trajectory.passages:
         yield VerdictWarning("engine", "The search found nothing.")
 

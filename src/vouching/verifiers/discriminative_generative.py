@@ -31,7 +31,7 @@ from vouching.types import (
     VerdictWarning,
 )
 from vouching.verifiers.at_once import all_of
-from vouching.verifiers.discriminative_evidence import Find, gather, passage_sources, search_warnings, statement
+from vouching.verifiers.discriminative_evidence import Find, gather, search_warnings, sources_of, statement
 from vouching.verifiers.discriminative_input import history_text
 from vouching.verifiers.discriminative_rank import check_asked, failed, placed, total
 from vouching.verifiers.discriminative_reply import ReplyError, explanation_of, read_places, read_points
@@ -116,7 +116,7 @@ class GenerativeRanker:
         claims = [statement(question, answer, number) for number, answer in enumerate(answers, 1)]
         ask = self._points if self.mode == "points" else self._places
         told = await ask(question, answers, claims, history)
-        found = passage_sources(searched.passages) if searched else ()
+        found = sources_of(searched)
         ranked = [
             await self._ranked(number, answers[number - 1], claims[number - 1], told, found)
             for number in sorted(told.scores)

@@ -35,8 +35,8 @@ from vouching.verifiers.discriminative_evidence import (
     Find,
     evidence_text,
     gather,
-    passage_sources,
     search_warnings,
+    sources_of,
     statement,
 )
 from vouching.verifiers.discriminative_input import Shown, scorer_input
@@ -122,7 +122,7 @@ class ScoringRanker:
         check_asked(question, answers)
         searched = None if self.shown == "none" else await gather(question, answers, sources, self._find)
         claims = [statement(question, answer, number) for number, answer in enumerate(answers, 1)]
-        found = passage_sources(searched.passages) if searched else ()
+        found = sources_of(searched)
         made = [await self._compressed(searched, claim, answer) for claim, answer in zip(claims, answers, strict=True)]
         candidates: list[Candidate | Unverified] = []
         for claim, answer, part in zip(claims, answers, made, strict=True):

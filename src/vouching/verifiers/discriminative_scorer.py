@@ -129,7 +129,7 @@ class EmbeddedScorer:
         outcomes: list[ScoreOutcome] = []
         for candidate in candidates:
             if not candidate.sources:
-                outcomes.append(Unverified(candidate.claim, "input", NO_EVIDENCE))
+                outcomes.append(Unverified(candidate.claim, "no_evidence", NO_EVIDENCE))
                 continue
             [verdict] = await self.verifier.verify([candidate.claim], candidate.sources)
             assert isinstance(verdict, Verdict)

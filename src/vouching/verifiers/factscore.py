@@ -83,7 +83,7 @@ class FactScore:
     async def _score(self, candidate: Candidate) -> ScoreOutcome:
         started = time.perf_counter()
         if not candidate.sources:
-            return Unverified(candidate.claim, "input", NO_EVIDENCE)
+            return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
         try:
             facts = await self._split(candidate.question, candidate.answer)
         except ReplyUnreadable as error:

@@ -113,10 +113,10 @@ def best_window(candidate: Candidate, found: Sequence[float], cut: int, name: st
     >>> from vouching.verifiers.discriminative_input import scorer_input
     >>> one = Candidate("", "It opened.", Claim("It opened."), scorer_input("", "It opened."), ())
     >>> best_window(one, [0.25, 0.75], 0, "minicheck:x", Usage()).value, best_window(one, [], 0, "", Usage()).reason
-    (0.75, 'input')
+    (0.75, 'no_evidence')
     """
     if not found:
-        return Unverified(candidate.claim, "input", NO_EVIDENCE)
+        return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
     if not all(map(math.isfinite, found)):
         return Unverified(candidate.claim, "undecided", f"{name} gave no number: its weights are broken")
     message = f"{cut} windows of the evidence were longer than the model reads; their ends were cut off."
