@@ -1,6 +1,6 @@
-"""``vouch check``: a claim or a whole response against its sources. Files of rows are in ``check_rows``.
+"""``vouch check``: a claim or a whole response against its sources, given or searched for.
 
-Left out: search for sources.
+Files of rows are in ``check_rows``. Left out: a question with a single claim.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import typer
 
 from vouching.commands.check_options import CheckOptions, refuse_contradictions
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text
+from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.types import ItemResult, Report, Source, Unverified, Verdict
 
@@ -36,10 +37,13 @@ vouch check --response answer.txt --source a.txt --source b.txt --repair
 
 curl -s https://example.org/notes.txt | vouch check "It rained." --source - --json
 
+vouch check "It opened in 1937." --index notes --web wikipedia
+
 vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
 **Exit status**: 0 done; 1 under --fail, a claim is not attributable; 2 the command line or a file cannot be used;
-3 a claim could not be verified, a row could not be used, --fail found no claim, or the result could not be written.
+3 a claim could not be verified or no evidence was found for it, a row could not be used, --fail found no claim, or the
+result could not be written.
 """
 
 
@@ -113,6 +117,11 @@ def check_command(
     method: _Method = None,
     votes: _Votes = 1,
     seed: _Seed = None,
+    index: Indexes = None,
+    web: WebEngines = None,
+    pages: Pages = False,
+    record: RecordFile = None,
+    replay: ReplayFile = None,
     fail: _Fail = False,
     as_json: _Json = False,
     as_markdown: _Markdown = False,
@@ -125,13 +134,13 @@ def check_command(
 ) -> None:
     """Check a claim, a whole answer claim by claim, or a file of either, against its sources, and say why.
 
-    Works offline unless a language model is named. "Attributable" says that the sources support the claim, not that it
-    is true.
+    Works offline unless a language model or a web engine is named. "Attributable" says that the sources support the
+    claim, not that it is true.
     """
     options = CheckOptions(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
-        votes, seed,
+        votes, seed, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay),
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
@@ -139,39 +148,46 @@ def check_command(
             from vouching.commands.check_rows import check_rows
 
             raise typer.Exit(check_rows(options))
-        record, sources = check(options)
-        _write_report(record, sources, options)
-        _write(record, options)
-    if options.fail and isinstance(record, Report) and not record.findings:
+        outcome, sources = check(options)
+        _write_report(outcome, sources, options)
+        _write(outcome, options)
+    if options.fail and isinstance(outcome, Report) and not outcome.findings:
         write_error("no claim was found: the answer states nothing that could be checked")
-    raise typer.Exit(exit_status(record, options.fail))
+    raise typer.Exit(exit_status(outcome, options.fail))
 
 
 def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[Source, ...]]:
-    """Read the texts that the options name and check them; what came out, and the sources.
+    """Read the texts that the options name and check them; what came out, and the sources, also those found.
 
     Raises:
-        InputError: A text or the path of the report cannot be used.
-        ConfigError: An unknown model, or a threshold outside [0, 1].
+        InputError: A text, an index or the path of the report cannot be used.
+        ConfigError: An unknown model or engine, or a threshold outside [0, 1].
     """
     from vouching.checker import Checker
-    from vouching.inputs import as_sources
 
     if options.report is not None:
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
-    checker = Checker(options.model, options.threshold, method=options.method, votes=options.votes, seed=options.seed)
+    checker = Checker(
+        options.model,
+        options.threshold,
+        method=options.method,
+        votes=options.votes,
+        seed=options.seed,
+        search=options.search.engines() if options.search else None,
+    )
     files = _source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]
-    sources = as_sources([*(Source(file.text, id=file.name) for file in files), *texts])
+    given = [*(Source(file.text, id=file.name) for file in files), *texts]
     subject = _subject(options)
     with progress("Checking"):
         if options.claim is not None:
-            record = checker.check(subject.text.strip(), sources)
+            [record], sources = checker.check_with_sources([subject.text.strip()], given)
         else:
             question = None if options.question is None else argument_text(options.question, "--question")
-            record = checker.check_response(subject.text, sources, question, options.repair_rest)
+            record = checker.check_response(subject.text, given, question, options.repair_rest)
+            sources = record.sources
         checker.close()
     warnings = [warning for file in (*files, subject) for warning in file.warnings]
     return replace(record, warnings=(*record.warnings, *warnings)), sources

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from vouching.commands.files import STDIN
+from vouching.commands.search_options import SearchOptions
 from vouching.errors import InputError
 
 
@@ -59,6 +60,8 @@ class CheckOptions:
     """How many answers of a language model decide."""
     seed: int | None = None
     """Of a language model's sampling."""
+    search: SearchOptions = field(default_factory=SearchOptions)
+    """Where to search for sources."""
 
     @property
     def repair_rest(self) -> Literal["mark", "remove", "keep"] | None:
@@ -73,6 +76,8 @@ def refuse_contradictions(options: CheckOptions) -> None:
         raise InputError(complaint)
     if options.rest and not options.repair:
         raise InputError(f"got --rest {options.rest} without --repair: add --repair")
+    for complaint in options.search.complaints():
+        raise InputError(complaint)
 
 
 def _of_one(options: CheckOptions) -> Iterator[str]:
@@ -91,8 +96,11 @@ def _of_one(options: CheckOptions) -> Iterator[str]:
         yield f"got {' and '.join(names)}, wanted one of them: check them one after the other"
     if options.claim is not None and _is_file(options.claim):
         yield f"CLAIM {options.claim} is a file, wanted a statement: check its text with --response {options.claim}"
-    if not options.source and not options.source_text:
-        yield "no source was given: say what to check against with --source FILE or --source-text TEXT"
+    if not options.source and not options.source_text and not options.search:
+        yield (
+            "no source was given: say what to check against with --source FILE or --source-text TEXT, or where to "
+            "search with --index PATH or --web ENGINE"
+        )
     if [options.claim, options.response, *options.source].count(STDIN) > 1:
         yield "got - more than once, but standard input can be read only once: name a file for the others"
     alone = {"--question": options.question is not None, "--repair": options.repair}
@@ -121,9 +129,10 @@ def _of_rows(options: CheckOptions) -> Iterator[str]:
         yield "got --report with -, but it is made from the files of the rows and the verdicts: name both files"
     if options.jobs < 0:
         yield f"--jobs is {options.jobs}, wanted a number of processes, or 0 for one per core"
-    files = [Path(path).resolve() for path in (options.input, options.output, options.report) if path and path != STDIN]
+    named = (options.input, options.output, options.report, options.search.record, options.search.replay)
+    files = [Path(path).resolve() for path in named if path and path != STDIN]
     if len({*files}) < len(files):
-        yield "--input, --output and --report must be different files"
+        yield "--input, --output, --report, --record and --replay must be different files"
 
 
 def _is_file(claim: str) -> bool:

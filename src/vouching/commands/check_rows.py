@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from vouching.batch.worker import Work, WorkFactory
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import RowProgress
+from vouching.commands.search_options import SearchOptions
 from vouching.commands.streams import Exit, output_failed, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
@@ -64,6 +65,8 @@ class CheckWork:
     """How many answers of a language model decide."""
     seed: int | None = None
     """Of a language model's sampling."""
+    search: SearchOptions = field(default_factory=SearchOptions)
+    """Where to search for sources."""
 
     def __call__(self) -> Work:
         """Load the model. Raises ConfigError for an unknown one, or a number out of range."""
@@ -86,11 +89,19 @@ class CheckWork:
         """What checks the rows."""
         from vouching.checker import Checker
 
-        return Checker(self.model, self.threshold, method=self.method, votes=self.votes, seed=self.seed)
+        return Checker(
+            self.model,
+            self.threshold,
+            method=self.method,
+            votes=self.votes,
+            seed=self.seed,
+            search=self.search.engines() if self.search else None,
+        )
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
         """What makes the lines, for the note beside them."""
         asked = {"method": self.method, "votes": self.votes, "seed": self.seed, "calibrator": checker.calibrator}
+        search = {"search": " ".join(self.search.index + self.search.web), "pages": self.search.pages}
         return {
             "command": "check",
             "model": self.model if isinstance(self.model, str) else self.model.name,
@@ -99,6 +110,7 @@ class CheckWork:
             "record": VERDICT_VERSION,
             "vouching": __version__,
             **({} if checker.embedded else asked),
+            **(search if self.search else {}),
         }
 
 
@@ -122,11 +134,16 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
     """
     assert options.input is not None
     assert options.output is not None
-    work = CheckWork(options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed)
+    work = CheckWork(
+        options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed,
+        options.search,
+    )  # fmt: skip
     checker = work.checker()  # a wrong setting shows before any file is made
-    if not checker.embedded and options.jobs != 1:
+    waits = not checker.embedded or options.search.waits
+    if waits and options.jobs != 1:
+        what = "a web engine" if checker.embedded else "a language model"
         raise InputError(
-            f"got --jobs {options.jobs} with a language model, which is waited for: leave it out, one process has "
+            f"got --jobs {options.jobs} with {what}, which is waited for: leave it out, one process has "
             f"{ROWS_AT_ONCE} rows under way at once"
         )
     if options.report is not None:
@@ -137,7 +154,7 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE) -> Exit:
         with ExitStack() as open_files:
             reader = open_files.enter_context(open_rows(options.input, COLUMNS))
             journal = open_files.enter_context(_output(options, work.settings(checker)))
-            make_work = work if checker.embedded else work.waiting(checker)
+            make_work = work.waiting(checker) if waits else work
             summary = _run(reader, journal, make_work, options, patience)
     except OSError as error:
         return _cannot_write(error, options.output)

@@ -8,7 +8,7 @@ taken from them.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,22 @@ from vouching.types import EngineKind, Passage
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an engine answered once."""
+
+    engine: str
+    """Its name."""
+    query: str
+    """What it was asked for."""
+    most: int
+    """How many passages were wanted."""
+    passages: tuple[Passage, ...] = ()
+    """What it found."""
+    error: str | None = None
+    """Why it failed; None if it answered."""
 
 
 class Recording:
@@ -56,13 +72,12 @@ class Recording:
 
     async def search(self, query: str, most: int) -> list[Passage]:
         """What the engine inside finds, kept. Raises its SearchError, which is kept too."""
-        asked = {"engine": self.name, "query": query, "most": most}
         try:
             found = await self._engine.search(query, most)
         except SearchError as error:
-            self._lines.add({**asked, "error": str(error)})
+            self._lines.add(asdict(Answer(self.name, query, most, error=str(error))))
             raise
-        self._lines.add({**asked, "passages": [asdict(passage) for passage in found]})
+        self._lines.add(asdict(Answer(self.name, query, most, tuple(found))))
         return found
 
     async def aclose(self) -> None:
@@ -89,15 +104,14 @@ class Replay:
         self.kind: EngineKind = kind
         """Where it looked."""
         self._path = path
-        self._answers: defaultdict[tuple[str, int], deque[list[Passage] | str]] = defaultdict(deque)
+        self._answers: defaultdict[tuple[str, int], deque[Answer]] = defaultdict(deque)
         for place, record in read_lines(path):
             try:
-                engine, query, most = record["engine"], record["query"], record["most"]
-                answer = str(record["error"]) if "error" in record else _passages().validate_python(record["passages"])
-            except (TypeError, KeyError, ValueError):
+                answer = _answers().validate_python(record)
+            except ValueError:
                 raise InputError(f"{place}: no recorded search; remove the line") from None
-            if engine == name:
-                self._answers[query, most].append(answer)
+            if answer.engine == name:
+                self._answers[answer.query, answer.most].append(answer)
 
     async def search(self, query: str, most: int) -> list[Passage]:
         """What was found then. Raises the SearchError of then, and ConfigError if this was not asked."""
@@ -107,16 +121,16 @@ class Replay:
                 f"{self._path} has no answer of {self.name} for {most} passages on {query[:80]!r}: record it again"
             )
         answer = answers.popleft() if len(answers) > 1 else answers[0]
-        if isinstance(answer, str):
-            raise SearchError(answer)
-        return answer
+        if answer.error is not None:
+            raise SearchError(answer.error)
+        return [*answer.passages]
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
 
 @cache
-def _passages() -> TypeAdapter[list[Passage]]:
+def _answers() -> TypeAdapter[Answer]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(list[Passage])
+    return TypeAdapter(Answer)

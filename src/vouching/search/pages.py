@@ -1,0 +1,159 @@
+"""The pages that a web engine names, read instead of its snippets: the passages of them that bear on the query.
+
+Offsets are those in the text taken from a page, not in its HTML. A page that cannot be fetched or read, or has no word
+of the query, leaves the engine's snippet in its place. Left out: pages that need JavaScript, and images of text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from io import BytesIO
+from typing import Any
+
+from vouching.errors import FetchError, InputError, MissingExtraError
+from vouching.search.base import SearchEngine
+from vouching.search.fetch import Fetcher, Page
+from vouching.search.passages import cut_passages
+from vouching.search.terms import query_terms, terms
+from vouching.text.encoding import decode_text
+from vouching.types import EngineKind, Passage, Span
+
+MOST_PDF_PAGES = 200
+"""Pages of a PDF that are read; what follows is left out."""
+
+
+class Pages:
+    """Reads the pages that an engine finds.
+
+    Args:
+        engine: what finds pages.
+        fetcher: what fetches them; None for one with its usual limits.
+
+    Raises:
+        MissingExtraError: what takes the text out of a page is not installed.
+    """
+
+    def __init__(self, engine: SearchEngine, fetcher: Fetcher | None = None) -> None:
+        for module in ("trafilatura", "pypdf"):
+            _need(module)
+        self.name = engine.name
+        """The name of the engine inside."""
+        self.kind: EngineKind = engine.kind
+        """Where the engine inside looks."""
+        self._engine = engine
+        self._fetcher = fetcher or Fetcher()
+
+    async def search(self, query: str, most: int) -> list[Passage]:
+        """At most ``most`` passages of the pages found, best first; the score is the share of the query they cover.
+
+        Raises:
+            SearchError: the engine inside failed.
+        """
+        found = await self._engine.search(query, most)
+        pages = await asyncio.gather(*(self._passages(passage) for passage in found))
+        return chosen(query, list(zip(found, pages, strict=True)), most)
+
+    async def aclose(self) -> None:
+        """Close the engine inside."""
+        await self._engine.aclose()
+
+    async def _passages(self, found: Passage) -> list[Passage]:
+        """All passages of a page; none if it cannot be read."""
+        try:
+            page = await self._fetcher.fetch(found.url)
+            # Taking the text out of a long page takes seconds, in which others may be fetched.
+            return await asyncio.to_thread(page_passages, page, found)
+        except (FetchError, InputError):
+            return []
+
+
+def page_passages(page: Page, found: Passage) -> list[Passage]:
+    """The text of a page, cut into passages that are called as ``found`` is.
+
+    Raises:
+        InputError: nothing of the page can be read.
+    """
+    text = page_text(page)
+    return [
+        replace(found, span=Span(text[start:end], start, end, page.url), url=page.url)
+        for start, end in cut_passages(text)
+    ]
+
+
+def page_text(page: Page) -> str:
+    """What a page says, without menus and the like.
+
+    Raises:
+        InputError: nothing of it can be read.
+    """
+    if page.content_type == "application/pdf":
+        return _pdf_text(page)
+    if page.content_type == "text/plain":
+        return _decoded(page) or decode_text(page.body, page.url)[0]
+    text = _need("trafilatura").extract(_decoded(page) or page.body, include_comments=False, fast=True)
+    if not text:
+        raise InputError(f"{page.url} has no text that could be told from its menus")
+    return str(text)
+
+
+def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], most: int) -> list[Passage]:
+    """Those passages that cover most of a query, rare words counting more; best first, at most ``most``.
+
+    Args:
+        query: what was asked for.
+        pages: what the engine showed of each page, in its order, and the passages of the page.
+        most: how many to keep.
+
+    Returns:
+        Passages with the share of the query's words that they have, weighted by ln(1 + (N - n + .5) / (n + .5)) for a
+        word that n of all N passages have. Level ones stay in the engine's order.
+
+    >>> def piece(text):
+    ...     return Passage(Span(text, 0, len(text), "http://a"), 1.0)
+    >>> page = [piece("The bridge is long."), piece("It opened in 1973.")]
+    >>> [p.span.text for p in chosen("Opened in 1973", [(piece("A bridge."), page)], most=1)]
+    ['It opened in 1973.']
+    """
+    wanted = {*query_terms(query)}
+    candidates: list[tuple[Passage, set[str]]] = []
+    for shown, passages in pages:
+        bearing = [(passage, has) for passage in passages if (has := wanted & {*terms(passage.span.text)})]
+        candidates += bearing or [(shown, wanted & {*terms(shown.span.text)})]
+    number = Counter(word for _, has in candidates for word in has)
+    total = len(candidates)
+    weight = {word: math.log1p((total - number[word] + 0.5) / (number[word] + 0.5)) for word in wanted}
+    whole = sum(weight.values()) or 1.0
+    scored = [replace(passage, score=sum(weight[word] for word in has) / whole) for passage, has in candidates]
+    return sorted(scored, key=lambda passage: -passage.score)[:most]
+
+
+def _decoded(page: Page) -> str | None:
+    """The body in the letters that the server names; None if it names none that are known, or wrong ones."""
+    try:
+        return page.body.decode(page.charset) if page.charset else None
+    except (LookupError, UnicodeError):
+        return None
+
+
+def _pdf_text(page: Page) -> str:
+    try:
+        pages = _need("pypdf").PdfReader(BytesIO(page.body)).pages
+        text = "\f".join(pages[number].extract_text() for number in range(min(len(pages), MOST_PDF_PAGES)))
+    except Exception as error:  # a parser of files that strangers wrote fails in any way
+        raise InputError(f"{page.url} is no PDF that can be read: {type(error).__name__} {error}") from error
+    return text
+
+
+def _need(module: str) -> Any:
+    """A module that reads pages. What it logs about broken ones reaches only those who collect logs."""
+    logging.getLogger(module).addHandler(logging.NullHandler())
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError("search", "reading pages", module) from None
