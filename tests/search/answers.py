@@ -66,14 +66,19 @@ ANSWERS = {"searxng": SEARXNG, "wikipedia": WIKIPEDIA, "brave": BRAVE, "tavily":
 
 
 def speaks_searxng(request: Request) -> Answer:
-    """What an instance does: JSON on /search with format=json, 403 for a format that is off, HTML for the rest."""
+    """What an instance does: JSON on /search with format=json, 403 for a format that is off, HTML for the rest.
+
+    It knows about bridges and nothing else.
+    """
     address = urlsplit(request.path)
     asked = parse_qs(address.query)
     if address.path != "/search" or "q" not in asked:
         return Answer(404, b"<html>Page not found</html>", {"content-type": "text/html"})
     form = asked.get("format", ["html"])[0]
     if form == "json":
-        return of_json({**SEARXNG, "query": asked["q"][0]})
+        known = "bridge" in asked["q"][0].lower()
+        found = {} if known else {"results": [], "unresponsive_engines": []}
+        return of_json({**SEARXNG, "query": asked["q"][0], **found})
     if form == "html":
         return Answer(body=b"<!DOCTYPE html><html></html>", headers={"content-type": "text/html; charset=utf-8"})
     return Answer(403, b"Forbidden", {"content-type": "text/plain"})
