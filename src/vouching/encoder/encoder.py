@@ -88,6 +88,17 @@ class Encoder:
         folded = fold(self._windows(chosen, sources.tokens))
         return reading_of(claim, chosen, folded, sources.sources, sources.tokens)
 
+    def states(self, text: str) -> NDArray[np.float32]:
+        """The states of a single text's tokens, (T, W) of unit length; what is beyond the model's limit is not read.
+
+        Its words have not seen another text: what late interaction compares where there is no pair yet.
+        """
+        [tokens] = self._tokenizer.tokens([text])
+        ids = tokens.ids[: self.weights.limits.most_tokens - 3]
+        inputs = inputs_of(self._tokenizer.pair(ids, ids[:0]), len(ids))
+        [states] = self._session.run(["states"], inputs)
+        return np.asarray(states[0, 1 : len(ids) + 1], np.float32)
+
     def _windows(self, chosen: Chosen, sources: SourceTokens) -> list[WindowOutputs]:
         """The model's outputs for each window of a claim, in order."""
         outputs: list[WindowOutputs] = []

@@ -1,0 +1,235 @@
+"""Files become documents: text, Markdown, HTML, PDF, and each row of JSONL, CSV or Parquet.
+
+A document's id is the path as it was given, of a row "path#id"; its url is the whole path. Texts stay as they are, so
+that offsets lead back into the file; of HTML and PDF they count in the text that was taken out. What cannot be read is
+told and the rest goes on. Left out: office documents, archives, JSON that is one big list, and addresses on the web.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from vouching.batch.rows import FORMATS, Row, RowReader, open_rows
+from vouching.errors import InputError
+from vouching.search.extract import html_text, need, pdf_text
+from vouching.text.encoding import decode_text
+from vouching.types import Source
+
+TEXTS = (".txt", ".text", ".md", ".markdown", ".rst")
+"""Endings of files that are read as they are; so is a file of another ending that is named itself."""
+WEB_PAGES = (".html", ".htm", ".xhtml")
+"""Endings of web pages."""
+PDF = ".pdf"
+MOST_BYTES = 200_000_000
+"""Of a file that is read as a whole; files of rows may have any size."""
+_ROWS_TRIED = 100
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "text": (
+        "text",
+        "content",
+        "contents",
+        "page_content",
+        "body",
+        "passage",
+        "paragraph",
+        "paragraph_text",
+        "document",
+    ),
+    "title": ("title", "name", "headline"),
+    "id": ("id", "_id", "docid", "doc_id", "pid"),
+    "url": ("url", "link", "source_url", "path"),
+}
+"""Names under which rows usually have what a document needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What could not be read."""
+
+    place: str
+    """The file, or the file and the line or row in it."""
+    problem: str
+    """Why not, and what to do."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowFields:
+    """Under which names rows have what a document needs; None for the first of the usual names that a file has."""
+
+    text: str | None = None
+    """The text; every row must have it."""
+    title: str | None = None
+    """The title."""
+    id: str | None = None
+    """The id; rows without one are numbered."""
+    url: str | None = None
+    """Where the document is; without it, the path of the file."""
+
+
+class DocumentReader:
+    r"""The documents of files and folders, once, in order of their paths.
+
+    Args:
+        paths: files, and folders that are read with all they hold, but for hidden files and those of other endings.
+        fields: the names of fields in rows.
+
+    Raises:
+        InputError: a path is not there, or a file of rows lacks a field for the text or one that was named.
+        MissingExtraError: a package that one of the files needs is not installed.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "mill.md").write_text("# The mill\n\nIt stands in Oslo.", encoding="utf-8")
+    >>> _ = (folder / "empty.txt").write_text("", encoding="utf-8")
+    >>> for document in DocumentReader([folder]):
+    ...     print(document.title if isinstance(document, Source) else document.problem)
+    it is empty
+    The mill
+    """
+
+    def __init__(self, paths: Sequence[str | Path], fields: RowFields | None = None) -> None:
+        self.passed_over: Counter[str] = Counter()
+        """How many files of folders were left out, by their endings."""
+        given = (Path(os.path.normpath(path)) for path in paths)
+        self._files = [*dict.fromkeys(file for path in given for file in self._expanded(path))]
+        self._fields = {file: _fields_of(file, fields or RowFields()) for file in self._files if _kind(file) == "rows"}
+        for kind, module in (("web page", "trafilatura"), (PDF, "pypdf")):
+            if any(_kind(file) == kind for file in self._files):
+                need(module)
+        self._sizes = [file.stat().st_size for file in self._files]
+        self._finished = 0
+        self._rows: RowReader | None = None
+        self._current = 0
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are read, as documents are called after them."""
+        return tuple(file.as_posix() for file in self._files)
+
+    def share(self) -> float:
+        """How much has been read, from 0 to 1."""
+        part = (self._rows.share() or 0.0) if self._rows else 0.0
+        return (self._finished + part * self._current) / max(1, sum(self._sizes))
+
+    def __iter__(self) -> Iterator[Source | Skipped]:
+        """The documents, and what could not be read."""
+        for file, size in zip(self._files, self._sizes, strict=True):
+            self._current = size
+            try:
+                if file in self._fields:
+                    yield from self._row_documents(file)
+                else:
+                    yield _document(file, size)
+            except InputError as error:
+                yield Skipped(file.as_posix(), str(error))
+            self._finished += size
+
+    def _row_documents(self, file: Path) -> Iterator[Source | Skipped]:
+        with open_rows(str(file)) as rows:
+            self._rows = rows
+            try:
+                yield from (_row_document(file, row, self._fields[file]) for row in rows)
+            finally:
+                self._rows = None
+
+    def _expanded(self, path: Path) -> Iterator[Path]:
+        """A file itself, or the files of a folder that can be read."""
+        if path.is_file():
+            yield path
+            return
+        if not path.is_dir():
+            raise InputError(f"{path}: there is no such file or folder; name files to read, or folders of them")
+        for folder, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(names):
+                if name.startswith("."):
+                    continue
+                if _kind(Path(name)) == "other":
+                    self.passed_over[Path(name).suffix.lower() or "no ending"] += 1
+                elif (Path(folder) / name).is_file():
+                    yield Path(folder) / name
+
+
+def _kind(file: Path) -> str:
+    """How a file is read."""
+    name = file.name.lower()
+    if name.endswith(FORMATS):
+        return "rows"
+    ending = file.suffix.lower()
+    return {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(WEB_PAGES, "web page"), PDF: PDF}.get(ending, "other")
+
+
+def _document(file: Path, size: int) -> Source | Skipped:
+    """The document that a file is as a whole."""
+    name, kind = file.as_posix(), _kind(file)
+    if size > MOST_BYTES:
+        return Skipped(
+            name,
+            f"it has {size / 1e6:,.0f} MB, a file read as a whole may have {MOST_BYTES / 1e6:,.0f}: split it, or make "
+            "it rows of JSONL, of which there may be any number",
+        )
+    try:
+        if kind == PDF:
+            with file.open("rb") as opened:
+                title, text = pdf_text(opened, name)
+        elif kind == "web page":
+            title, text = html_text(file.read_bytes(), name)
+        else:
+            text, _ = decode_text(file.read_bytes(), name)
+            title = _heading(text)
+    except OSError as error:
+        return Skipped(name, f"it cannot be read: {error.strerror or error}")
+    return Source(text, name, title, str(file.resolve())) if text.strip() else Skipped(name, "it is empty")
+
+
+def _heading(text: str) -> str:
+    """The heading that a Markdown text begins with; empty if it begins with something else."""
+    line = text.lstrip().partition("\n")[0].strip()
+    return line.removeprefix("# ").strip() if line.startswith("# ") else ""
+
+
+def _fields_of(file: Path, asked: RowFields) -> RowFields:
+    """The names of a file's fields, as its first row that can be read shows them."""
+    with open_rows(str(file)) as rows:
+        keys = next((row.fields.keys() for row in islice(rows, _ROWS_TRIED) if row.fields is not None), None)
+    if keys is None:
+        return asked
+    found: dict[str, str | None] = {}
+    for field, usual in USUAL.items():
+        named: str | None = getattr(asked, field)
+        if named is not None and named not in keys:
+            raise InputError(f"{file} has no field {named!r} for the {field}, it has {', '.join(map(repr, keys))}")
+        found[field] = named or next((name for name in usual if name in keys), None)
+    if found["text"] is None:
+        raise InputError(
+            f"{file} has the fields {', '.join(map(repr, keys))}, wanted one of {', '.join(USUAL['text'])}: "
+            "say which is the text with --text-field"
+        )
+    return RowFields(**found)
+
+
+def _row_document(file: Path, row: Row, fields: RowFields) -> Source | Skipped:
+    """The document that a row is."""
+    place = f"{file.as_posix()}, {row.place}"
+    if row.fields is None:
+        return Skipped(place, row.problem or "it cannot be read")
+    text: Any = row.fields.get(fields.text or "text")
+    if not isinstance(text, str) or not text.strip():
+        got = "no text" if text in (None, "") or isinstance(text, str) else f"{type(text).__name__} instead of text"
+        return Skipped(place, f"it has {got} under {fields.text!r}")
+    title, name, url = (row.fields.get(key) if key else None for key in (fields.title, fields.id, fields.url))
+    return Source(
+        text,
+        f"{file.as_posix()}#{row.number if name in (None, '') else name}",
+        "" if title is None else str(title),
+        str(file.resolve()) if url in (None, "") else str(url),
+    )

@@ -1,0 +1,69 @@
+"""Documents cut into passages: whole sentences, overlapping, with offsets in the document's text.
+
+The windows are cut as the encoder cuts its own, in words instead of tokens. Left out: cutting by headings, and by
+meaning.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.encoder.windows import OVERLAP, cut_windows
+from vouching.text.sentences import sentence_spans
+from vouching.text.words import find_words, lower_words
+
+PASSAGE_WORDS = 160
+"""Most words of a passage, where nothing else is asked for; with its claim it fits into one window of the encoder."""
+LEAST_WORDS = 2 * OVERLAP
+"""Fewest that may be asked for: a passage must say more than it repeats."""
+
+
+def cut_passages(text: str, most_words: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
+    """Cut a text into passages of whole sentences; a sentence beyond the limit is cut itself, between words.
+
+    A passage repeats the last sentences of the one before as far as these have at most 32 words.
+
+    Args:
+        text: the text of a document.
+        most_words: words of a passage.
+
+    Returns:
+        ``(start, end)`` offsets, trimmed, in order; none for a text without words. Each word lies in a passage.
+
+    >>> text = "One two three. Four five six seven. Eight."
+    >>> [text[start:end] for start, end in cut_passages(text, most_words=7)]
+    ['One two three. Four five six seven.', 'Four five six seven. Eight.']
+    """
+    count = len(lower_words(text))
+    if count <= most_words:
+        return [_trimmed(text, 0, len(text))] if count else []
+    words = np.array([(word.start, word.end) for word in find_words(text)], np.int64)
+    sentences = np.array(sentence_spans(text), np.int64)
+    first_words = np.searchsorted(words[:, 0], sentences[:, 0])
+    bounds = np.unique(np.concatenate([[0], first_words, [count]])).astype(np.int32)
+    return [
+        _trimmed(text, _begin(words, sentences, first), _begin(words, sentences, after) if after < count else len(text))
+        for first, after in cut_windows(bounds, most_words).tolist()
+    ]
+
+
+def page_of(text: str, at: int) -> int:
+    r"""The page that a place lies on, from 1, in a text whose pages end with a form feed.
+
+    >>> page_of("one\ftwo\fthree", 5)
+    2
+    """
+    return text.count("\f", 0, at) + 1
+
+
+def _begin(words: NDArray[np.int64], sentences: NDArray[np.int64], word: int) -> int:
+    """Where a passage that begins with this word begins: where its sentence does if it is the first word of it."""
+    at = int(words[word, 0])
+    sentence = int(sentences[np.searchsorted(sentences[:, 0], at, side="right") - 1, 0])
+    return sentence if not word or sentence >= words[word - 1, 1] else at
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return end - len(piece.lstrip()), start + len(piece.rstrip())

@@ -1,0 +1,165 @@
+"""Documents become a segment: cut into passages, their terms counted, all of it written to a folder.
+
+Left out: streaming. A segment is built in memory; whoever adds documents begins another one when this is full.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from vouching.errors import InputError
+from vouching.search.arrays import Array, packed, write_array
+from vouching.search.passages import cut_passages, page_of
+from vouching.search.segment import file_of, name_hash
+from vouching.search.terms import scripts, terms
+from vouching.search.vectors import SentenceEncoder, Vectors
+from vouching.types import Source
+
+TITLE_WEIGHT = 2
+"""How often a word of the title counts in each passage; chosen on training questions, see docs/search.md."""
+MOST_PASSAGES = 100_000
+"""Passages after which a segment is full."""
+MOST_CHARACTERS = 100_000_000
+"""Characters after which it is full."""
+ENCODED_AT_ONCE = 256
+"""Passages that wait for each other to be encoded."""
+Cut: TypeAlias = tuple[int, int]
+
+
+class SegmentBuilder:
+    """Collects documents for a segment.
+
+    Args:
+        most_words: words of a passage.
+        encoder: makes a vector of each passage; None for no vectors.
+    """
+
+    def __init__(self, most_words: int, encoder: SentenceEncoder | None = None) -> None:
+        self._most_words = most_words
+        self._encoder = encoder
+        self._documents: list[Source] = []
+        self._places: list[tuple[int, ...]] = []
+        self._numbers: dict[str, int] = {}
+        self._terms = array("i")
+        self._lengths = array("i")
+        self._waiting: list[str] = []
+        self._vectors: list[Vectors] = []
+        self._characters = 0
+
+    def __len__(self) -> int:
+        """How many passages it has."""
+        return len(self._places)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to write it and begin another."""
+        return len(self) >= MOST_PASSAGES or self._characters >= MOST_CHARACTERS
+
+    def add(self, source: Source, cuts: Sequence[Cut] | None = None, vectors: Vectors | None = None) -> int:
+        """Add a document.
+
+        Args:
+            source: the document; one without words adds nothing.
+            cuts: its passages; None to cut it.
+            vectors: (n, W) vectors of these passages; None to make them.
+
+        Returns:
+            How many passages it has.
+
+        Raises:
+            InputError: it has characters that no file can hold (lone surrogates).
+        """
+        places = cut_passages(source.text, self._most_words) if cuts is None else cuts
+        if not places:
+            return 0
+        try:
+            ends = _byte_offsets(source.text, places)
+            packed([source.id, source.title, source.url])
+        except UnicodeEncodeError as error:
+            raise InputError(f"document {source.id!r} has a lone surrogate, which is no character ({error})") from None
+        paged = source.url.lower().endswith(".pdf")
+        title = [self._number(term) for term in terms(source.title)] * TITLE_WEIGHT
+        for start, end in places:
+            page = page_of(source.text, start) if paged else 0
+            self._places.append((len(self._documents), start, end, ends[start], ends[end], page))
+            numbers = [self._number(term) for term in terms(source.text[start:end])]
+            self._terms.extend(title + numbers)
+            self._lengths.append(len(title) + len(numbers))
+        self._documents.append(source)
+        self._characters += len(source.text)
+        self._encode(source, places, vectors)
+        return len(places)
+
+    def write(self, folder: Path) -> dict[str, int]:
+        """Write the segment into a new folder. Returns its terms per script. Raises OSError."""
+        folder.mkdir()
+        words = sorted(self._numbers)
+        for name, array_of in self._arrays(words):
+            write_array(folder / f"{name}.npy", array_of)
+        return dict(scripts(words))
+
+    def _number(self, term: str) -> int:
+        return self._numbers.setdefault(term, len(self._numbers))
+
+    def _encode(self, source: Source, places: Sequence[Cut], vectors: Vectors | None) -> None:
+        """Take a document's vectors, or let its passages wait until there are enough to encode at once."""
+        if self._encoder is None:
+            return
+        if vectors is None:
+            lead = f"{source.title}. " if source.title else ""
+            self._waiting += [lead + source.text[start:end] for start, end in places]
+        if self._waiting and (vectors is not None or len(self._waiting) >= ENCODED_AT_ONCE):
+            self._vectors.append(self._encoder.vectors(self._waiting))
+            self._waiting = []
+        if vectors is not None:
+            self._vectors.append(vectors)
+
+    def _arrays(self, words: Sequence[str]) -> list[tuple[str, Array]]:
+        """The segment's arrays by the names of their files."""
+        records = (json.dumps([s.id, s.title, s.url], ensure_ascii=False) for s in self._documents)
+        names = [[name_hash(s.id), name_hash(file_of(s.id))] for s in self._documents]
+        arrays: list[tuple[str, Array]] = []
+        for name, texts in (("text", (s.text for s in self._documents)), ("record", records), ("term", words)):
+            data, ends = packed(texts)
+            arrays += [(f"{name}s", data), (f"{name}_ends", ends)]
+        arrays += [
+            ("names", np.array(names, np.uint64)),
+            ("passages", np.array(self._places, np.int64)),
+            ("lengths", np.array(self._lengths, np.int32)),
+            *self._postings(words),
+        ]
+        if self._encoder is not None:
+            if self._waiting:
+                self._vectors.append(self._encoder.vectors(self._waiting))
+            arrays.append(("vectors", np.concatenate(self._vectors)))
+        return arrays
+
+    def _postings(self, words: Sequence[str]) -> list[tuple[str, Array]]:
+        """Passages and counts of each term, terms in the order of ``words``."""
+        ranks = np.empty(len(words), np.int64)
+        ranks[[self._numbers[word] for word in words]] = np.arange(len(words))
+        passages = np.repeat(np.arange(len(self), dtype=np.int64), self._lengths)
+        pairs = ranks[np.array(self._terms, np.int64)] << 32 | passages
+        pairs.sort()
+        firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+        pairs, counts = pairs[firsts], np.diff(firsts, append=len(pairs))
+        starts = np.searchsorted(pairs >> 32, np.arange(len(words) + 1))
+        posted = (pairs & 0xFFFFFFFF).astype(np.int32)
+        most = np.iinfo(np.uint16).max
+        return [("starts", starts), ("posted", posted), ("counts", counts.clip(max=most).astype(np.uint16))]
+
+
+def _byte_offsets(text: str, places: Sequence[Cut]) -> dict[int, int]:
+    """Where the characters at which passages begin and end lie in the text's UTF-8."""
+    wanted = sorted({0, *(offset for place in places for offset in place), len(text)})
+    ends = {0: 0}
+    for before, offset in pairwise(wanted):
+        ends[offset] = ends[before] + len(text[before:offset].encode())
+    return ends

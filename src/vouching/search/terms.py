@@ -1,0 +1,49 @@
+"""What a text is searched by: its words as stems, and the script they are written in.
+
+Stems are those that verifiers compare by (``text.words``): forms of one word meet, accents do not matter. A character
+of Chinese, Japanese or Korean is a word of its own. Left out: splitting compounds, synonyms, and scripts that put no
+blanks between words other than these.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+
+from vouching.text.words import find_words, lower_words, stem
+
+
+def terms(text: str) -> list[str]:
+    """The stems of a text's words, in order.
+
+    >>> terms("Cafés improved, improvements studied")
+    ['caf', 'improv', 'improv', 'study']
+    """
+    return [stem(word) for word in lower_words(text)]
+
+
+def query_terms(query: str) -> list[str]:
+    """The stems of a query, each once; words that only carry grammar count where there is nothing else.
+
+    >>> query_terms("Who built the mills of the mill town?"), query_terms("The Who")
+    (['build', 'mill', 'town'], ['the', 'who'])
+    """
+    words = find_words(query)
+    return [*dict.fromkeys(word.stem for word in [w for w in words if w.is_content] or words)]
+
+
+def scripts(words: Iterable[str]) -> Counter[str]:
+    """How many words begin with a letter of each script; words without one do not count.
+
+    >>> scripts(["mill", "Oslo", "москва", "1973"])
+    Counter({'latin': 2, 'cyrillic': 1})
+    """
+    return Counter(script for word in words if (script := _script(word[:1])))
+
+
+@lru_cache(maxsize=10_000)
+def _script(letter: str) -> str:
+    """The first word of a letter's Unicode name, which is its script for nearly all; empty for what is no letter."""
+    return unicodedata.name(letter, "").split(" ")[0].lower() if letter.isalpha() else ""
