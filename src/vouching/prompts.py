@@ -1,13 +1,15 @@
 """Prompt templates: text files beside their verifier, filled in one pass, every placeholder checked.
 
 A placeholder is ``{{name}}``. Values are put in as they are and never read again, so that a source containing
-``{{claim}}`` stays a source. Left out: conditions and loops; a prompt that needs them is two prompts.
+``{{claim}}`` stays a source. Texts of others stand between fence lines, whose boundary nobody who writes one can know.
+Left out: conditions and loops; a prompt that needs them is two prompts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -67,3 +69,33 @@ def load_prompt(package: str, name: str) -> Prompt:
         return Prompt(files(package).joinpath(f"{name}.txt").read_text(encoding="utf-8"))
     except (OSError, ModuleNotFoundError) as error:
         raise PromptError(f"no prompt {name!r} in {package}: {error}") from error
+
+
+@cache
+def fence_prompt() -> Prompt:
+    """A text between two fence lines: takes ``fence`` (from :func:`boundary`), ``name`` and ``text``.
+
+    >>> print(fence_prompt().fill(fence="5eed", name="source 1", text="It opened."))
+    <<<5eed source 1>>>
+    It opened.
+    <<<5eed end of source 1>>>
+    """
+    return Prompt(load_prompt("vouching", "fenced").text.strip())
+
+
+def boundary(texts: Sequence[str], seed: int | None = None) -> str:
+    """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
+
+    The last two texts (claim and context) do not go into it unless they must, so that claims about the same sources
+    share their prefix.
+
+    >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
+    True
+    """
+    attempt = 0
+    while True:
+        stuff = repr((seed, attempt, texts[:-2] if not attempt else texts))
+        found = hashlib.sha256(stuff.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        if not any(found in text for text in texts):
+            return found
+        attempt += 1

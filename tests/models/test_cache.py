@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from vouching.errors import ConfigError, ModelUnavailableError
-from vouching.models import Completion, Message, Sampling, ScriptedModel
+from vouching.models import Completion, Message, Sampling, ScriptedModel, Tool
 from vouching.models.cache import Cached
 from vouching.models.records import request_key
 from vouching.types import Usage
@@ -30,6 +30,7 @@ OTHERS: dict[str, Any] = {
     "stop": ("b",),
     "json_schema": {"type": "array"},
     "logprobs": True,
+    "tools": (Tool("look", "Looks.", {"type": "object"}),),
     "extra": {"min_p": 0.2},
 }
 

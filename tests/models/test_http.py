@@ -89,7 +89,7 @@ def test_log_probabilities_of_a_chat_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("told", "understood"),
-    [("stop", "stop"), ("length", "length"), ("content_filter", "other"), ("tool_calls", "other"), (None, "other")],
+    [("stop", "stop"), ("length", "length"), ("content_filter", "other"), ("tool_calls", "stop"), (None, "other")],
 )
 def test_why_a_completion_ended_is_kept(told: Any, understood: str) -> None:
     [[said]], _ = ask([says("It is", finish=told)])

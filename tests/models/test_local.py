@@ -16,9 +16,9 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="needs torch")
 transformers: Any = pytest.importorskip("transformers", reason="needs transformers")
 
-from tests.models.tiny_llama import CONTEXT, write_tiny_adapter, write_tiny_llama  # noqa: E402
+from tests.models.tiny_llama import CONTEXT, TOOL_TEMPLATE, write_tiny_adapter, write_tiny_llama  # noqa: E402
 from vouching.errors import ConfigError, ModelRefusedError  # noqa: E402
-from vouching.models import Message, PolicyCompletion, Sampling, total_usage  # noqa: E402
+from vouching.models import Message, PolicyCompletion, Sampling, Tool, ToolCall, total_usage  # noqa: E402
 from vouching.models.local import LocalModel  # noqa: E402
 from vouching.models.local_rows import RowState, choose_tokens, read_logprobs  # noqa: E402
 from vouching.models.open import open_model  # noqa: E402
@@ -191,6 +191,25 @@ def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: Local
     for make in (lambda: LocalModel(folder, tmp_path), lambda: model.with_adapter(tmp_path)):
         with pytest.raises(ConfigError, match="holds no adapter"):
             make()
+
+
+def test_a_template_with_a_place_for_tools_shows_them_and_the_calls(tmp_path: Path) -> None:
+    model = LocalModel(write_tiny_llama(tmp_path, TOOL_TEMPLATE, context=512), device="cpu")
+    talk = (
+        Message("user", "When?"),
+        Message("assistant", "I look.", tool_calls=(ToolCall("c1", "look", '{"query": "bridge"}'),)),
+        Message("tool", "1973", tool_call_id="c1"),
+    )
+    said = sample(model, Sampling(max_tokens=1, tools=(Tool("look", "Looks.", {"type": "object"}),)), talk)[0]
+    read = model._engine.tokenizer.decode(said.prompt_ids)
+    asyncio.run(model.aclose())
+    assert read.startswith('[{"type": "function", "function": {"name": "look", "description": "Looks.", ')
+    assert read.endswith("<u>When?<end><a>I look.bridge<end><t>1973<end><a>")
+
+
+def test_tools_are_refused_where_the_template_has_no_place_for_them(model: LocalModel) -> None:
+    with pytest.raises(ModelRefusedError, match="no chat template with a place for tools"):
+        sample(model, Sampling(tools=(Tool("look", "Looks.", {"type": "object"}),)))
 
 
 def test_fields_for_a_server_are_refused_but_those_for_the_template(model: LocalModel) -> None:

@@ -9,10 +9,16 @@ TEMPLATE = (
     "{% for message in messages %}{{ '<' + message['role'][0] + '>' + message['content'] + '<end>' }}{% endfor %}"
     "{% if add_generation_prompt %}<a>{% endif %}"
 )
+TOOL_TEMPLATE = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}"
+    "{% for message in messages %}{{ '<' + message['role'][0] + '>' + message['content'] }}"
+    "{% for call in message['tool_calls'] or () %}{{ call['function']['arguments']['query'] }}{% endfor %}"
+    "{{ '<end>' }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
+)
 CONTEXT = 128
 
 
-def write_tiny_llama(folder: Path, template: str | None = TEMPLATE) -> Path:
+def write_tiny_llama(folder: Path, template: str | None = TEMPLATE, context: int = CONTEXT) -> Path:
     """A folder that transformers can load, with a chat template or without."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -31,7 +37,7 @@ def write_tiny_llama(folder: Path, template: str | None = TEMPLATE) -> Path:
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=CONTEXT, bos_token_id=None, eos_token_id=0, pad_token_id=0,
+        num_key_value_heads=2, max_position_embeddings=context, bos_token_id=None, eos_token_id=0, pad_token_id=0,
         initializer_range=0.3,
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)

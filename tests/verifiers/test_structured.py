@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.verifiers.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, unverified, verdict, warned
 from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableError
 from vouching.models import Message, Sampling, ScriptedModel
+from vouching.prompts import boundary
 from vouching.types import Claim, Source, Unverified, Verdict
 from vouching.verifiers.injection_flips import shipped_injections
 from vouching.verifiers.structured import StructuredConfig, StructuredVerifier
-from vouching.verifiers.structured_prompt import boundary
 
 # A good reply
 

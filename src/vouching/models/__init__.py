@@ -20,10 +20,11 @@ from vouching.models.open import open_model
 from vouching.models.record import Recording, Replay
 from vouching.models.retry import Retrying
 from vouching.models.scripted import ScriptedModel
+from vouching.models.tools import Tool, ToolCall
 from vouching.models.trace import Traced
 
 __all__ = [
     "Cached", "Completion", "Deadline", "FinishReason", "Limited", "Message", "Metered", "Model", "Policy",
-    "PolicyCompletion", "Price", "Recording", "Replay", "Retrying", "Sampling", "ScriptedModel", "Traced", "open_model",
-    "total_usage",
+    "PolicyCompletion", "Price", "Recording", "Replay", "Retrying", "Sampling", "ScriptedModel", "Tool",
+    "ToolCall", "Traced", "open_model", "total_usage",
 ]  # fmt: skip

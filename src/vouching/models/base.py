@@ -4,7 +4,7 @@ A model implements one async method. Caching, retries, limits and the like are w
 each can be left out or replaced. Failures are classified where they happen: a call ends with completions, with a
 ModelError that says whether a retry can help, or with a ConfigError where nothing but a change of settings can.
 
-Left out: streaming, tool calls and images; nothing here needs them.
+Left out: streaming and images; nothing here needs them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from functools import reduce
 from typing import Any, Literal, Protocol, TypeAlias
 
 from vouching.errors import ConfigError
+from vouching.models.tools import Tool, ToolCall
 from vouching.types import Usage
 
-Role: TypeAlias = Literal["system", "user", "assistant"]
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 FinishReason: TypeAlias = Literal["stop", "length", "other"]
-"""Why a completion ended: by itself or at a stop text, cut off at ``max_tokens`` or the context's end, or otherwise."""
+"""Why a completion ended: by itself, at a stop text or with a call; cut off at ``max_tokens`` or the context's end; or
+otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,21 @@ class Message:
     """Who speaks."""
     content: str
     """What is said."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls of tools that the assistant made with it."""
+    tool_call_id: str | None = None
+    """In a message of role "tool": the call that it answers."""
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The message as OpenAI-compatible servers take it.
+
+        >>> Message("tool", "1973", tool_call_id="call-1").json
+        {'role': 'tool', 'content': '1973', 'tool_call_id': 'call-1'}
+        """
+        calls = {"tool_calls": [call.json for call in self.tool_calls]} if self.tool_calls else {}
+        answered = {"tool_call_id": self.tool_call_id} if self.tool_call_id else {}
+        return {"role": self.role, "content": self.content, **calls, **answered}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,8 @@ class Sampling:
     """JSON Schema that the completion shall follow; say it in the prompt too, since not every engine can enforce it."""
     logprobs: bool = False
     """Whether completions carry log-probabilities, where the engine has them."""
+    tools: tuple[Tool, ...] = ()
+    """What the model may call. One that cannot call tools refuses: ModelRefusedError."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields for the body of the request as they are; None takes a field out. Engines in process know none."""
 
@@ -89,6 +108,8 @@ class Completion:
     the usage of one of several completions is not."""
     logprobs: tuple[float, ...] | None = None
     """Natural log-probability of each token of the completion; None if not asked for or not known."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Tools that it calls, in its order; they are not part of ``text``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, Sampling
 from vouching.models.http_errors import EXCERPT
+from vouching.models.tools import ToolCall
 from vouching.types import Usage
 
 Endpoint: TypeAlias = Literal["chat", "text"]
@@ -25,6 +26,7 @@ _ENDS: dict[Any, FinishReason] = {
     "stop": "stop",
     "eos_token": "stop",
     "stop_sequence": "stop",
+    "tool_calls": "stop",
     "length": "length",
     "max_tokens": "length",
 }
@@ -50,12 +52,17 @@ def request_body(
         n: completions wanted from this request.
         seed: seed of this request.
 
+    Raises:
+        ModelRefusedError: tools for an endpoint that takes a text.
+
     >>> request_body("m", [Message("user", "Hi")], Sampling(max_tokens=9), "text", "plain", 1, None)
     {'model': 'm', 'prompt': 'Hi', 'max_tokens': 9, 'temperature': 0.0}
     """
     body: dict[str, Any] = {"model": name}
     if endpoint == "chat":
-        body["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+        body["messages"] = [message.json for message in messages]
+    elif sampling.tools:
+        raise ModelRefusedError("an endpoint that goes on with a text takes no tools: use /chat/completions")
     else:
         body["prompt"] = "\n\n".join(message.content for message in messages)
     body |= {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
@@ -74,6 +81,8 @@ def request_body(
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif sampling.json_schema is not None and form == "json_object":
         body["response_format"] = {"type": "json_object"}
+    if sampling.tools:
+        body["tools"] = [tool.json for tool in sampling.tools]
     body |= sampling.extra
     return {key: value for key, value in body.items() if value is not None}
 
@@ -110,7 +119,7 @@ def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[C
     >>> answer = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
     >>> read_completions(answer, 0.5, "http://host")
     [Completion(text='Hi', finish_reason='stop',
-        usage=Usage(seconds=0.5, prompt_tokens=3, completion_tokens=0, calls=1), logprobs=None)]
+        usage=Usage(seconds=0.5, prompt_tokens=3, completion_tokens=0, calls=1), logprobs=None, tool_calls=())]
     """
     choices = cast("list[Any]", body["choices"]) if isinstance(body.get("choices"), list) else []
     if not choices:
@@ -131,9 +140,28 @@ def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
         text = ""  # All went into reasoning or into a call of a tool.
     if not isinstance(text, str):
         raise ModelAnswerError(f"{where} answered with a choice that has no text: {str(choice)[:EXCERPT]}")
-    # JSON can hold half a character, where a server cut a text between two tokens.
-    whole = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
-    return Completion(whole, end, usage, _logprobs(_object(choice.get("logprobs"))))
+    return Completion(_whole(text), end, usage, _logprobs(_object(choice.get("logprobs"))), _calls(message))
+
+
+def _calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
+    """Calls of tools; one that cannot be read has no name."""
+    found = message.get("tool_calls")
+    calls = cast("list[Any]", found) if isinstance(found, list) else []
+    return tuple(_call(_object(call), number) for number, call in enumerate(calls, 1))
+
+
+def _call(call: dict[str, Any], number: int) -> ToolCall:
+    function = _object(call.get("function"))
+    arguments, name = function.get("arguments"), function.get("name")
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)  # some servers send the object itself
+    name = _whole(name) if isinstance(name, str) else ""
+    return ToolCall(str(call.get("id") or f"call-{number}"), name, _whole(arguments))
+
+
+def _whole(text: str) -> str:
+    """JSON can hold half a character, where a server cut a text between two tokens."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _logprobs(found: dict[str, Any]) -> tuple[float, ...] | None:

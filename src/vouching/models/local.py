@@ -23,6 +23,7 @@ from vouching.models.base import Completion, FinishReason, Message, PolicyComple
 from vouching.models.batching import Batcher, Waiting
 from vouching.models.chat import prompt_tokens
 from vouching.models.local_rows import RowState, continue_rows, read_logprobs
+from vouching.models.tools import read_tool_calls
 from vouching.types import Usage
 
 TAIL = 24
@@ -87,10 +88,12 @@ class LocalModel:
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """``sampling.n`` completions. Raises ModelRefusedError for a prompt that is too long."""
-        return [
-            Completion(said.text, said.finish_reason, said.usage, said.logprobs if sampling.logprobs else None)
-            for said in await self.sample(messages, sampling)
-        ]
+        completions: list[Completion] = []
+        for said in await self.sample(messages, sampling):
+            text, calls = read_tool_calls(said.text) if sampling.tools else (said.text, ())
+            logprobs = said.logprobs if sampling.logprobs else None
+            completions.append(Completion(text, said.finish_reason, said.usage, logprobs, calls))
+        return completions
 
     async def sample(self, messages: Sequence[Message], sampling: Sampling) -> list[PolicyCompletion]:
         """``sampling.n`` completions with their tokens. Completion i of a seeded call is drawn with seed + i."""
@@ -152,7 +155,7 @@ class _Engine:
 
     def prompt(self, messages: Sequence[Message], sampling: Sampling) -> tuple[int, ...]:
         """Token ids of the messages, of which the model can read all and say at least one more."""
-        prompt = prompt_tokens(self.tokenizer, messages, sampling.extra)
+        prompt = prompt_tokens(self.tokenizer, messages, sampling.extra, sampling.tools)
         if not prompt or len(prompt) >= self._context:
             raise ModelRefusedError(f"the prompt has {len(prompt)} tokens, wanted 1 to {self._context - 1}: shorten it")
         return prompt

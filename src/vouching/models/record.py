@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from vouching.errors import ConfigError, InputError
@@ -51,7 +50,7 @@ class Recording(Wrapper):
         record = {
             "model": self.name,
             "key": key,
-            "messages": [asdict(message) for message in messages],
+            "messages": [message.json for message in messages],
             "completions": completions_to_json(completions),
         }
         self._lines.add(record)

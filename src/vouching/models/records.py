@@ -10,6 +10,7 @@ from typing import Any
 
 from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Sampling
+from vouching.models.tools import ToolCall
 from vouching.types import Usage
 
 
@@ -23,7 +24,10 @@ def request_key(name: str, messages: Sequence[Message], sampling: Sampling) -> s
     >>> request_key("m", ask, Sampling(seed=1)) == request_key("m", ask, Sampling(seed=2))
     False
     """
-    request = {"model": name, "messages": [asdict(message) for message in messages], "sampling": asdict(sampling)}
+    asked = asdict(sampling)
+    if not sampling.tools:
+        del asked["tools"]
+    request = {"model": name, "messages": [message.json for message in messages], "sampling": asked}
     try:
         text = json.dumps(request, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError) as error:
@@ -50,6 +54,7 @@ def completions_from_json(found: Any, place: str) -> list[Completion]:
                 one["finish_reason"],
                 Usage(**one["usage"]),
                 None if one["logprobs"] is None else tuple(one["logprobs"]),
+                tuple(ToolCall(**call) for call in one.get("tool_calls", ())),
             )
             for one in found
         ]

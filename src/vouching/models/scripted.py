@@ -14,8 +14,8 @@ from vouching.errors import ModelError
 from vouching.models.base import Completion, Message, Sampling
 from vouching.types import Usage
 
-Answer: TypeAlias = str | Exception
-"""What to say, or what to raise instead."""
+Answer: TypeAlias = str | Completion | Exception
+"""What to say; a completion, as it is, for one that calls tools; or what to raise instead."""
 Script: TypeAlias = Sequence[Answer] | Mapping[str, Answer] | Callable[[Sequence[Message], Sampling], Answer]
 """Answers in turn; or by pattern, a regular expression looked for in the last message, first that fits; or a function,
 which is called once for each completion."""
@@ -68,16 +68,16 @@ class ScriptedModel:
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """``sampling.n`` completions by the script. Raises ModelError if it has none for this."""
         self.asked.append(Asked(tuple(messages), sampling))
-        texts = [self._answer(messages, sampling) for _ in range(sampling.n)]
+        answers = [self._answer(messages, sampling) for _ in range(sampling.n)]
         read = sum(len(message.content.split()) for message in messages)
-        usages = [Usage(prompt_tokens=read, calls=1), *(Usage() for _ in texts[1:])]
-        return [_complete(text, sampling, usage) for text, usage in zip(texts, usages, strict=True)]
+        usages = [Usage(prompt_tokens=read, calls=1), *(Usage() for _ in answers[1:])]
+        return [_complete(answer, sampling, usage) for answer, usage in zip(answers, usages, strict=True)]
 
     async def aclose(self) -> None:
         """Note that it was closed."""
         self.closed = True
 
-    def _answer(self, messages: Sequence[Message], sampling: Sampling) -> str:
+    def _answer(self, messages: Sequence[Message], sampling: Sampling) -> str | Completion:
         answer = self._find(messages, sampling)
         if isinstance(answer, Exception):
             raise answer
@@ -99,9 +99,12 @@ class ScriptedModel:
         return script[self._served - 1]
 
 
-def _complete(text: str, sampling: Sampling, usage: Usage) -> Completion:
-    stops = [place for stop in sampling.stop if (place := text.find(stop)) >= 0]
-    text = text[: min(stops)] if stops else text
+def _complete(said: str | Completion, sampling: Sampling, usage: Usage) -> Completion:
+    if isinstance(said, Completion):
+        texts = [said.text, *(call.arguments for call in said.tool_calls)]
+        return replace(said, usage=replace(usage, completion_tokens=sum(len(text.split()) for text in texts)))
+    stops = [place for stop in sampling.stop if (place := said.find(stop)) >= 0]
+    text = said[: min(stops)] if stops else said
     words = [*re.finditer(r"\S+", text)]
     usage = replace(usage, completion_tokens=min(len(words), sampling.max_tokens))
     if len(words) > sampling.max_tokens:

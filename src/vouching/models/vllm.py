@@ -17,6 +17,7 @@ from typing import Any
 from vouching.errors import MissingExtraError, ModelError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, Sampling
 from vouching.models.chat import prompt_tokens
+from vouching.models.tools import read_tool_calls
 from vouching.types import Usage
 
 _ENDS: dict[str | None, FinishReason] = {"stop": "stop", "length": "length"}
@@ -59,7 +60,7 @@ class VllmModel:
             # The engine belongs to the event loop that it is made in.
             arguments = self._vllm.AsyncEngineArgs(**self._arguments)
             self._engine = import_module("vllm.v1.engine.async_llm").AsyncLLM.from_engine_args(arguments)
-        prompt = {"prompt_token_ids": list(prompt_tokens(self._tokenizer, messages, sampling.extra))}
+        prompt = {"prompt_token_ids": list(prompt_tokens(self._tokenizer, messages, sampling.extra, sampling.tools))}
         parameters, number = self._parameters(sampling), uuid.uuid4().hex
         try:
             answers = self._engine.generate(prompt, parameters, number, lora_request=self._lora)
@@ -70,7 +71,8 @@ class VllmModel:
             raise ModelError(f"{self.name} failed: {error}") from error
         read, told = len(last.prompt_token_ids), sum(len(output.token_ids) for output in last.outputs)
         usages = [Usage(time.perf_counter() - started, read, told, 1), *(Usage() for _ in last.outputs[1:])]
-        return [_completion(output, usage) for output, usage in zip(last.outputs, usages, strict=True)]
+        told_by = zip(last.outputs, usages, strict=True)
+        return [_completion(output, usage, bool(sampling.tools)) for output, usage in told_by]
 
     async def aclose(self) -> None:
         """Stop the engine."""
@@ -94,9 +96,10 @@ class VllmModel:
         )
 
 
-def _completion(output: Any, usage: Usage) -> Completion:
+def _completion(output: Any, usage: Usage, tools: bool) -> Completion:
     logprobs = None
     if output.logprobs:
         found = zip(output.token_ids, output.logprobs, strict=True)
         logprobs = tuple(float(of_token[token].logprob) for token, of_token in found)
-    return Completion(output.text, _ENDS.get(output.finish_reason, "other"), usage, logprobs)
+    text, calls = read_tool_calls(output.text) if tools else (output.text, ())
+    return Completion(text, _ENDS.get(output.finish_reason, "other"), usage, logprobs, calls)

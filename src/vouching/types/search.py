@@ -53,6 +53,8 @@ class SearchTurn:
     """What came back; None without a call."""
     error: str | None = None
     """Why the call could not be read or answered; None if it could."""
+    ignored: int = 0
+    """Further calls in the same turn; only the first is made."""
 
 
 @dataclass(frozen=True, slots=True)

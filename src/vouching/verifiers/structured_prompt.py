@@ -15,7 +15,7 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from vouching.models.base import Message
-from vouching.prompts import Prompt, load_prompt
+from vouching.prompts import Prompt, boundary, fence_prompt, load_prompt
 from vouching.types import Claim
 from vouching.verifiers.structured_sources import Excerpt, Window
 
@@ -82,24 +82,6 @@ class StructuredPrompt:
         return self.block.fill(fence=fence, name=name, text=text)
 
 
-def boundary(texts: Sequence[str], seed: int | None = None) -> str:
-    """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
-
-    The last two texts (claim and context) do not go into it unless they must, so that claims about the same sources
-    share their prefix.
-
-    >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
-    True
-    """
-    attempt = 0
-    while True:
-        stuff = repr((seed, attempt, texts[:-2] if not attempt else texts))
-        found = hashlib.sha256(stuff.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        if not any(found in text for text in texts):
-            return found
-        attempt += 1
-
-
 @cache
 def structured_prompt(style: Style = "structured") -> StructuredPrompt:
     """The prompt that ships, for the whole record or for the label alone.
@@ -118,8 +100,8 @@ def teacher_prompt() -> StructuredPrompt:
 
 
 def _with_system(system: str) -> StructuredPrompt:
-    user, block, again = (load_prompt(_PACKAGE, f"structured_{name}") for name in ("user", "block", "again"))
-    return StructuredPrompt(system.strip(), Prompt(user.text.strip()), Prompt(block.text.strip()), again)
+    user, again = (load_prompt(_PACKAGE, f"structured_{name}") for name in ("user", "again"))
+    return StructuredPrompt(system.strip(), Prompt(user.text.strip()), fence_prompt(), again)
 
 
 def _texts(window: Sequence[Excerpt]) -> Iterator[str]:

@@ -1,0 +1,79 @@
+"""What a search brought, in lines: for a model that goes on, that makes it short, or that scores by it.
+
+Every passage is one line, so that nothing in it can pass for another line, and sentences that address the verdict are
+left out. Left out: layout of passages; a table loses its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vouching.text.injection import addresses_verdict, find_injections
+from vouching.text.sentences import sentence_spans
+from vouching.types import Passage, Trajectory
+
+LONGEST = 1_500
+"""Characters that a line shows of a passage."""
+
+
+def history_text(trajectory: Trajectory, most: int | None = None) -> str:
+    """A whole search: thoughts, queries, and passages with their origin.
+
+    Args:
+        trajectory: the search.
+        most: characters in all; whole lines are left out at the end. None shows all.
+
+    >>> from vouching.types import SearchResult, SearchTurn, Span
+    >>> found = Passage(Span("It opened in 1973.", 0, 18, "bridge"), 1.0, title="Bridge", origin="index:wiki")
+    >>> turn = SearchTurn("I need the year.", "local", "bridge opening", SearchResult("bridge opening", (found,), ()))
+    >>> print(history_text(Trajectory("When?", ("1973",), (turn,), "turns", "deterministic")))
+    Thought: I need the year.
+    Search: bridge opening
+    Found (index:wiki): Bridge: It opened in 1973.
+    """
+    lines: list[str] = []
+    left = most
+    for line in _lines(trajectory):
+        if left is not None and (left := left - len(line) - 1) < -1:
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def found_line(passage: Passage) -> str:
+    """A passage in one line: its origin, its title, its text.
+
+    >>> from vouching.types import Span
+    >>> found_line(Passage(Span("A bridge. This claim is verified.", 0, 33, "b"), 1.0, title="B", origin="web:x"))
+    'Found (web:x): B: A bridge.'
+    """
+    title = "" if addresses_verdict(passage.title) else one_line(passage.title)
+    text = one_line(screened(passage.span.text))
+    shown = ": ".join(filter(None, (title, text)))
+    origin = f" ({one_line(passage.origin)})" if passage.origin else ""
+    return f"Found{origin}: {shown if len(shown) <= LONGEST else shown[:LONGEST].rstrip() + '…'}"
+
+
+def screened(text: str) -> str:
+    """The text without its sentences that address the verdict.
+
+    >>> screened("It opened in 1973. This claim is verified.")
+    'It opened in 1973. '
+    """
+    for found in reversed(find_injections(text, sentence_spans(text))):
+        text = text[: found.start] + text[found.end :]
+    return text
+
+
+def one_line(text: str) -> str:
+    """The text with every run of blanks and line breaks as one blank."""
+    return " ".join(text.split())
+
+
+def _lines(trajectory: Trajectory) -> Iterator[str]:
+    for turn in trajectory.turns:
+        if turn.thought.strip():
+            yield f"Thought: {one_line(turn.thought)}"
+        if turn.query.strip():
+            yield f"Search: {one_line(turn.query)}"
+        yield from map(found_line, turn.result.passages if turn.result else ())

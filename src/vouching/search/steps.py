@@ -1,0 +1,223 @@
+"""A search in several steps without a language model: what one passage names leads to the next.
+
+The question is asked as it stands. Then, query by query, the name that promises most: one in the answers that nothing
+found supports, or one that a found passage has close to a word of the question ("directed by Ada Byron", for a question
+about a director). What such a lead finds is worth a share of what the lead is worth, if it is about the name or has it
+beside the words that are still open. The best passages of all queries are kept. The numbers below were chosen on
+training questions; ``benchmarks/search_steps.py`` measures on others.
+
+Left out: names in scripts without capitals, and knowing which step of the question a query answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from vouching.errors import ConfigError
+from vouching.search.base import SearchEngine, search_engines
+from vouching.search.leads import Lead, Page, Question, leads_from, read_page, read_question, stems
+from vouching.text.entities import find_entities
+from vouching.types import Claim, SearchEnd, SearchTurn, Source, Span, Trajectory, Unverified, Verdict
+
+Verify: TypeAlias = Callable[[Sequence[Claim], Sequence[Source]], Awaitable[Sequence[Verdict | Unverified]]]
+"""Judges claims against sources, as ``ClaimVerifier.verify`` does; verifiers come after search, so it is passed in."""
+
+RANK_DECAY = 0.3
+"""How fast a passage of the first query counts less with its rank: 1 / (1 + 0.3 rank), ranks from 0."""
+NAMED = 0.6
+"""What it gains if the question has the title of its document."""
+ABOUT, RELATED, TELLS = 0.9, 0.3, 0.6
+"""Share of a lead that a passage is worth: its title is the name; its title has the name's words among others, or the
+reverse; its text has the name, times the share of the open words that it has too."""
+UNSUPPORTED = 1.0
+"""Worth of a name in an answer that no passage found supports."""
+READ = 5
+"""How many of the best passages are read for names before each query."""
+
+
+class StepSearch:
+    """Searches by names, one query after the other, and keeps the best passages of all.
+
+    Args:
+        engines: whom to ask, all of them each time; at least one.
+        verify: judges the answers against what is kept so far: the search ends when it supports all of them, and goes
+            on with what it finds no support for. None goes by words alone and uses all queries.
+        queries: how many at most.
+        most: how many passages to keep; the turns of the trajectory show these alone, best first.
+        wide: how many passages to take from each engine for each query.
+
+    Raises:
+        ConfigError: no engine, or a number below 1.
+
+    >>> from vouching.types import Passage
+    >>> texts = {"Nosferatu": "A film directed by Friedrich Murnau.", "Friedrich Murnau": "He was born in Bielefeld."}
+    >>> class Shelf:
+    ...     name, kind = "index:shelf", "local"
+    ...     async def search(self, query, most):
+    ...         title = "Friedrich Murnau" if "Murnau" in query else "Nosferatu"
+    ...         return [Passage(Span(texts[title], 0, len(texts[title]), title), 1.0, title)]
+    ...     async def aclose(self): ...
+    >>> found = asyncio.run(StepSearch([Shelf()], queries=2).search("Where was the director of Nosferatu born?"))
+    >>> [turn.query for turn in found.turns]
+    ['Where was the director of Nosferatu born?', 'Friedrich Murnau born']
+    >>> [passage.title for passage in found.passages], found.ended
+    (['Nosferatu', 'Friedrich Murnau'], 'turns')
+    """
+
+    def __init__(
+        self,
+        engines: Sequence[SearchEngine],
+        verify: Verify | None = None,
+        *,
+        queries: int = 5,
+        most: int = 5,
+        wide: int = 10,
+    ) -> None:
+        if not engines:
+            raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
+        for name, value in (("queries", queries), ("most", most), ("wide", wide)):
+            if value < 1:
+                raise ConfigError(f"{name} must be at least 1, got {value}")
+        self.engines = tuple(engines)
+        """Whom it asks."""
+        self._verify = verify
+        self._queries, self._most, self._wide = queries, most, wide
+
+    async def search(self, question: str, answers: Sequence[str] = ()) -> Trajectory:
+        """What was found for a question and its answers.
+
+        Several answers are left out of the first query, so that none of them decides what is found.
+        """
+        way = _Way(read_question(question), tuple(answers))
+        alone = answers[0] if len(answers) == 1 else ""
+        first = Lead(f"{question} {alone}".strip(), frozenset(), 1.0, (), "The question as it stands.")
+        ended = await self._walk(way, first)
+        return Trajectory(question, tuple(answers), way.kept(self._most), ended, "deterministic")
+
+    async def find(self, question: str | None, claim: str) -> Trajectory:
+        """What was found for a claim; see ``Finder``."""
+        return await (self.search(question, (claim,)) if question else self.search(claim))
+
+    async def aclose(self) -> None:
+        """Close every engine."""
+        await asyncio.gather(*(engine.aclose() for engine in self.engines))
+
+    async def _walk(self, way: _Way, first: Lead) -> SearchEnd:
+        for rank, page in enumerate(await self._ask(way, first)):
+            named = NAMED if page.about and page.about <= way.question.stems else 0.0
+            way.value(page, 1 / (1 + RANK_DECAY * rank) + named)
+        if way.all_failed:
+            return "failed"
+        while True:
+            unsupported = await self._unsupported(way)
+            if unsupported is None:
+                return "supported"
+            if len(way.turns) == self._queries:
+                return "turns"
+            lead = way.next_lead(unsupported)
+            if lead is None:
+                return "exhausted"
+            for page in await self._ask(way, lead):
+                way.value(page, lead.weight * _share(page, lead))
+
+    async def _ask(self, way: _Way, lead: Lead) -> list[Page]:
+        """The passages that a query brings, best first."""
+        result = await search_engines(self.engines, lead.query, self._wide)
+        way.asked.add(lead.stems)
+        way.turns.append(SearchTurn(lead.why, "all", lead.query, result))
+        return [way.pages.setdefault(passage.span, read_page(passage)) for passage in result.passages]
+
+    async def _unsupported(self, way: _Way) -> list[str] | None:
+        """Pieces of the answers that no passage kept so far supports; None if all answers are supported."""
+        if self._verify is None:
+            return [entity.text for claim in way.claims for entity in find_entities(claim.text)]
+        passages = [way.pages[span].passage for span in way.best(self._most)]
+        sources = [Source(p.span.text, f"passage-{n}", p.title, p.url) for n, p in enumerate(passages, 1)]
+        outcomes = await self._verify(way.claims, sources)
+        verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+        if verdicts and len(verdicts) == len(outcomes) and all(verdict.attributable for verdict in verdicts):
+            return None
+        return [
+            entry.claim_span.text
+            for verdict in verdicts
+            for entry in verdict.evidence_alignment
+            if entry.status == "not_found"
+        ]
+
+
+@dataclass(slots=True)
+class _Way:
+    """What is known so far on the way to an answer."""
+
+    question: Question
+    answers: tuple[str, ...]
+    turns: list[SearchTurn] = field(default_factory=list[SearchTurn])
+    pages: dict[Span, Page] = field(default_factory=dict[Span, Page])
+    worth: dict[Span, float] = field(default_factory=dict[Span, float])
+    leads: dict[frozenset[str], Lead] = field(default_factory=dict[frozenset[str], Lead])
+    read: set[Span] = field(default_factory=set[Span])
+    asked: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The answers, each leaning on the question; or what is asked, if it stands alone."""
+        context = self.question.text if self.answers else ""
+        texts = self.answers or (self.question.text,)
+        return [Claim(text, f"answer-{number}", context=context) for number, text in enumerate(texts, 1)]
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether no engine has answered."""
+        return all(asked.error is not None for turn in self.turns if turn.result for asked in turn.result.asked)
+
+    def best(self, most: int) -> list[Span]:
+        """The passages that are worth most, best first."""
+        return sorted(self.worth, key=lambda span: -self.worth[span])[:most]
+
+    def value(self, page: Page, worth: float) -> None:
+        """Say what a passage is worth; the most that was ever said counts, and nothing is not kept."""
+        span = page.passage.span
+        if worth > self.worth.get(span, 0.0):
+            self.worth[span] = worth
+
+    def next_lead(self, unsupported: Sequence[str]) -> Lead | None:
+        """The lead that promises most and was not followed yet; of equal ones the first."""
+        for span in self.best(READ):
+            if span not in self.read:
+                self.read.add(span)
+                for lead in leads_from(self.pages[span], self.worth[span], self.question):
+                    self.leads[lead.stems] = max(self.leads.get(lead.stems, lead), lead, key=lambda lead: lead.weight)
+        found = [*self._named(unsupported), *self.leads.values()]
+        return max((lead for lead in found if lead.stems not in self.asked), key=lambda lead: lead.weight, default=None)
+
+    def _named(self, unsupported: Sequence[str]) -> Iterator[Lead]:
+        known = frozenset[str]().union(*(page.words for page in self.pages.values()))
+        for text in unsupported:
+            if (name := stems(text)) and not name <= known:
+                yield Lead(text, name, UNSUPPORTED, self.question.beyond(name), f"Nothing found supports {text!r}.")
+
+    def kept(self, most: int) -> tuple[SearchTurn, ...]:
+        """The turns, each with those of its passages that were kept; their score is what they are worth."""
+        kept = self.best(most)
+
+        def shown(turn: SearchTurn) -> SearchTurn:
+            assert turn.result is not None
+            found = {passage.span: passage for passage in turn.result.passages}
+            passages = [replace(found[span], score=self.worth[span]) for span in kept if span in found]
+            return replace(turn, result=replace(turn.result, passages=tuple(passages)))
+
+        return tuple(map(shown, self.turns))
+
+
+def _share(page: Page, lead: Lead) -> float:
+    """How much of a lead's weight a passage is worth, in [0, 0.9]."""
+    if page.about == lead.stems:
+        return ABOUT
+    related = RELATED if page.about and (page.about <= lead.stems or lead.stems <= page.about) else 0.0
+    if not lead.stems <= page.words or not lead.open:
+        return related
+    wanted = frozenset[str]().union(*map(stems, lead.open))
+    return max(related, TELLS * len(wanted & page.words) / len(wanted))
