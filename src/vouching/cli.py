@@ -23,6 +23,7 @@ from vouching.commands import (
     data,
     diagnose,
     diagnose_verifier,
+    pairs,
     reward,
     schema,
     train,
@@ -45,6 +46,7 @@ app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
+data.app.add_typer(pairs.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 
 

@@ -13,8 +13,6 @@ LAYERS = [
     "search", "evidence", "verifiers", "claims", "report", "repair", "checker", "shortcuts", "rewards", "advantages",
     "games", "bench", "train", "fit", "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "commands",
     "cli", "__main__",
-    "games", "bench", "train", "fit", "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "commands",
-    "cli", "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: what stands before it may not lean on it."""
 

@@ -33,7 +33,7 @@ def read_places(reply: str, count: int) -> list[int]:
     >>> read_places("<verdict>Answer2 = Answer1 > Answer3</verdict>", 3)
     [1, 1, 3]
     """
-    verdict = _verdict(reply)
+    verdict = verdict_of(reply)
     places: dict[int, int] = {}
     for level in verdict.split(">"):
         place = len(places) + 1
@@ -61,7 +61,7 @@ def read_points(reply: str) -> float:
     >>> read_points("Mostly right. <verdict> 7 </verdict>")
     7.0
     """
-    verdict = _verdict(reply)
+    verdict = verdict_of(reply)
     found = _POINTS.fullmatch(verdict.strip(" \t\r\n*`'\""))
     if found is None or not 1 <= float(found[1]) <= 10:
         raise ReplyError(f"{verdict.strip()[:60]!r} is no number from 1 to 10")
@@ -78,7 +78,12 @@ def explanation_of(reply: str) -> str:
     return (reply[: found[-1].start()] if found else reply).strip()
 
 
-def _verdict(reply: str) -> str:
+def verdict_of(reply: str) -> str:
+    """What the last verdict of a reply holds. Raises ReplyError if there is none.
+
+    >>> verdict_of("I doubt it. <verdict> incorrect </verdict>")
+    ' incorrect '
+    """
     found = [*_VERDICT.finditer(reply)]
     if not found:
         raise ReplyError("there is no <verdict> in it")
