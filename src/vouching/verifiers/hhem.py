@@ -17,8 +17,9 @@ from typing import Any
 
 from vouching.errors import ConfigError
 from vouching.models.row_scores import RowScores, Tensor, device_of, load_tokenizer, need
+from vouching.search.history import screened
 from vouching.types import Scale, Usage
-from vouching.verifiers.discriminative_input import Shown, screened
+from vouching.verifiers.discriminative_input import Shown
 from vouching.verifiers.discriminative_scorer import Candidate, Reads, ScoreOutcome
 from vouching.verifiers.minicheck import best_window
 from vouching.verifiers.windows import windows
