@@ -29,6 +29,7 @@ from vouching.verifiers.embedded.soft_reading import load_soft_reader
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 if TYPE_CHECKING:
+    from vouching.verifiers.discriminative import DiscriminativeVerifier
     from vouching.verifiers.structured import StructuredVerifier
 
 Method: TypeAlias = Literal["embedded", "structured", "label"]
@@ -43,7 +44,8 @@ class Checker:
     Args:
         model: "embedded" (the default: rules and a shipped encoder, offline, no model needed), "embedded:rules" (the
             rules alone: about five times as fast, blind to paraphrase), or a language model, itself or by its name,
-            e.g. "http://host:8000/v1#name" (see :func:`vouching.models.open.open_model`).
+            e.g. "http://host:8000/v1#name" (see :func:`vouching.models.open.open_model`), or a scorer by its name, e.g.
+            "minicheck:/weights" (see :func:`vouching.verifiers.discriminative.open_scorer`).
         threshold: score from which a claim counts as Attributable, in [0, 1].
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
@@ -84,7 +86,7 @@ class Checker:
                 raise ConfigError(f"got method {method} and votes {votes} with {model}: name a language model for them")
             self.verifier = EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if model == "embedded" else None)
         else:
-            verifier = _language_verifier(model, method, threshold=threshold, votes=votes, seed=seed)
+            verifier = _named_verifier(model, method, threshold=threshold, votes=votes, seed=seed)
             self.verifier, self.calibrator = verifier, verifier.calibrator
         self.finder: Finder | None = None if search is None else as_finder(search)
         """What finds sources; None if they must be given."""
@@ -292,12 +294,21 @@ class Checker:
             return Unverified(Claim("", id=name), "input", message)
 
 
-def _language_verifier(model: str | Model, method: Method | None, **settings: Any) -> StructuredVerifier:
-    """The verifier that asks a language model; loaded only when there is one."""
+def _named_verifier(
+    model: str | Model, method: Method | None, **settings: Any
+) -> StructuredVerifier | DiscriminativeVerifier:
+    """The verifier that asks a language model or a scorer; loaded only when there is one."""
+    from vouching.verifiers.discriminative import is_scorer, open_discriminative
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
+    if isinstance(model, str) and is_scorer(model):
+        if method is not None or settings["votes"] != 1:
+            raise ConfigError(f"got a method or votes with {model}, which is asked in one way: leave them out")
+        return open_discriminative(model, settings["threshold"])
     if isinstance(model, str) and not {":", "/"} & {*model}:
-        known = f"{', '.join(MODELS)}, and language models such as http://host:8000/v1#name"
+        known = (
+            f"{', '.join(MODELS)}, language models such as http://host:8000/v1#name, and scorers such as minicheck:PATH"
+        )
         raise ConfigError(f"unknown model {model!r}; there are: {known}")
     if method not in (None, "structured", "label"):
         raise ConfigError(f"got method {method!r} with a language model, wanted structured or label")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from typer.testing import CliRunner, Result
 from tests.commands.searxng_server import searxng_server
 from tests.search.answers import BRIDGE
 from vouching.cli import app
+from vouching.search.index_writer import create_index
+from vouching.types import Source
 
 WRONG = "The Bosphorus Bridge opened in 1937."
 UNKNOWN = "Penguins invented algebra."
@@ -164,11 +167,43 @@ def test_recorded_rows_are_repeated_by_several_processes(engine: tuple[str, list
     assert lasting(outputs[0]) == lasting(outputs[1])
 
 
+@pytest.fixture
+def index(tmp_path: Path) -> str:
+    """An index of a document whose second passage is about the bridge."""
+    filler = "The weather was mild and the streets were quiet that day. " * 20
+    with create_index(tmp_path / "notes") as writer:
+        writer.add(Source(f"{filler}{BRIDGE[2]} It joins two continents.", id="bridges.txt"))
+    return str(tmp_path / "notes")
+
+
+def test_an_index_is_searched_and_spans_lead_back_into_the_document(index: str) -> None:
+    record = json.loads(vouch(WRONG, "--index", index, "--json").stdout)
+    assert record["revised_claim"] == BRIDGE[2]
+    assert messages(record) == [f'Asked for "{WRONG}": index:notes found 1 passage.']
+    span = next(entry["source_span"] for entry in record["evidence_alignment"] if entry["status"] == "mismatch")
+    begin = int(re.fullmatch(r"bridges\.txt#char=(\d+),\d+", span["source_id"])[1])  # type: ignore[index]
+    document = "The weather was mild and the streets were quiet that day. " * 20 + BRIDGE[2]
+    assert document[begin + span["start"] : begin + span["end"]] == span["text"]
+
+
+def test_an_index_and_the_web_are_asked_together(engine: tuple[str, list[str]], index: str) -> None:
+    record = json.loads(vouch(WRONG, "--index", index, "--web", engine[0], "--json").stdout)
+    assert messages(record) == [f'Asked for "{WRONG}": index:notes found 1 passage, web:searxng found 2 passages.']
+
+
+def test_rows_are_checked_against_an_index_by_several_processes(index: str, tmp_path: Path) -> None:
+    source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(json.dumps({"claim": f"{WRONG[:-1]} or {n}."}) + "\n" for n in range(6)), "utf-8")
+    assert vouch("--input", str(source), "--output", str(output), "--index", index, "--jobs", "2").exit_code == 0
+    assert output.read_text(encoding="utf-8").count("index:notes found 1 passage") == 6
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         ((WRONG,), "where to search with --index PATH or --web ENGINE"),
         ((WRONG, "--web", "google"), "no search engine is called 'google'. There are:"),
+        ((WRONG, "--index", "nowhere"), "nowhere"),
         ((WRONG, "--web", "searxng"), "say where, e.g. searxng=http://localhost:8080"),
         ((WRONG, "--web", "searxng=localhost"), "the address of searxng must be like"),
         ((WRONG, "--web", "brave"), "brave needs a key: put it into the environment variable BRAVE_API_KEY"),

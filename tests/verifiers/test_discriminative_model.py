@@ -93,11 +93,8 @@ def test_a_ranking_by_a_trained_scorer_is_by_its_logits(folder: Path, scorer: Tr
     assert {a.number: a.score for a in ranking.answers} == {
         number: pytest.approx(logit, abs=1e-5) for number, logit in enumerate(expected, 1)
     }
-    assert (ranking.scale, ranking.mode, ranking.provenance.model) == (
-        "logit",
-        "compressed",
-        f"discriminative:{folder}",
-    )
+    assert (ranking.scale, ranking.mode) == ("logit", "compressed")
+    assert ranking.provenance.model == f"discriminative:{folder}"
     assert ranking.answers[0].evidence_alignment
 
 
@@ -164,7 +161,7 @@ def test_code_beside_the_weights_is_not_run(tmp_path: Path, folder: Path) -> Non
     config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config"}}
     (tmp_path / "trap/config.json").write_text(json.dumps(config))
     (tmp_path / "trap/own.py").write_text("raise SystemExit('this code was run')\n")
-    with pytest.raises(ConfigError, match="cannot be loaded|holds no tokenizer"):
+    with pytest.raises(ConfigError, match=r"cannot be loaded|holds no tokenizer"):
         TrainedScorer(tmp_path / "trap")
 
 

@@ -197,10 +197,10 @@ def checked_url(url: str, base: httpx.URL | None = None) -> httpx.URL:
 
     >>> str(checked_url("../b", httpx.URL("https://example.org/a/c")))
     'https://example.org/b'
-    >>> checked_url("file:///etc/passwd")
+    >>> checked_url("file:/etc/passwd")
     Traceback (most recent call last):
     ...
-    vouching.errors.FetchError: 'file:///etc/passwd' is not fetched: wanted http or https
+    vouching.errors.FetchError: 'file:/etc/passwd' is not fetched: wanted http or https
     """
     shown = url[:200]
     if len(url) > _LONGEST_URL:

@@ -1,23 +1,22 @@
 """The pages that a web engine names, read instead of its snippets: the passages of them that bear on the query.
 
 Offsets are those in the text taken from a page, not in its HTML. A page that cannot be fetched or read, or has no word
-of the query, leaves the engine's snippet in its place. Left out: pages that need JavaScript, and images of text.
+of the query, leaves the engine's snippet in its place. Left out: pages that need JavaScript, images of text, and an end
+to the time that taking the text out may take; the size of a page bounds it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from io import BytesIO
-from typing import Any
 
-from vouching.errors import FetchError, InputError, MissingExtraError
+from vouching.errors import FetchError, InputError
 from vouching.search.base import SearchEngine
+from vouching.search.extract import html_text, need, pdf_text
 from vouching.search.fetch import Fetcher, Page
 from vouching.search.passages import cut_passages
 from vouching.search.terms import query_terms, terms
@@ -41,7 +40,7 @@ class Pages:
 
     def __init__(self, engine: SearchEngine, fetcher: Fetcher | None = None) -> None:
         for module in ("trafilatura", "pypdf"):
-            _need(module)
+            need(module)
         self.name = engine.name
         """The name of the engine inside."""
         self.kind: EngineKind = engine.kind
@@ -93,13 +92,10 @@ def page_text(page: Page) -> str:
         InputError: nothing of it can be read.
     """
     if page.content_type == "application/pdf":
-        return _pdf_text(page)
+        return pdf_text(BytesIO(page.body), page.url, MOST_PDF_PAGES)[1]
     if page.content_type == "text/plain":
         return _decoded(page) or decode_text(page.body, page.url)[0]
-    text = _need("trafilatura").extract(_decoded(page) or page.body, include_comments=False, fast=True)
-    if not text:
-        raise InputError(f"{page.url} has no text that could be told from its menus")
-    return str(text)
+    return html_text(_decoded(page) or page.body, page.url)[1]
 
 
 def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], most: int) -> list[Passage]:
@@ -139,21 +135,3 @@ def _decoded(page: Page) -> str | None:
         return page.body.decode(page.charset) if page.charset else None
     except (LookupError, UnicodeError):
         return None
-
-
-def _pdf_text(page: Page) -> str:
-    try:
-        pages = _need("pypdf").PdfReader(BytesIO(page.body)).pages
-        text = "\f".join(pages[number].extract_text() for number in range(min(len(pages), MOST_PDF_PAGES)))
-    except Exception as error:  # a parser of files that strangers wrote fails in any way
-        raise InputError(f"{page.url} is no PDF that can be read: {type(error).__name__} {error}") from error
-    return text
-
-
-def _need(module: str) -> Any:
-    """A module that reads pages. What it logs about broken ones reaches only those who collect logs."""
-    logging.getLogger(module).addHandler(logging.NullHandler())
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtraError("search", "reading pages", module) from None

@@ -240,6 +240,32 @@ def open_scorer(name: str) -> Scorer:
     return _fact_score(rest)
 
 
+def open_discriminative(name: str, threshold: float = 0.5, compress: Compress | None = None) -> DiscriminativeVerifier:
+    """The verifier on a scorer, with the calibration that ``VOUCH_CALIBRATION`` has for it.
+
+    Args:
+        name: see :func:`open_scorer`.
+        threshold: probability from which a claim counts as Attributable.
+        compress: makes the sources short for a scorer that is shown them so.
+
+    Raises:
+        ConfigError: a wrong name, or a scorer that gives no probabilities and has no calibration.
+
+    >>> open_discriminative("embedded:rules").scorer.name
+    'embedded:rules'
+    """
+    scorer = open_scorer(name)
+    return DiscriminativeVerifier(
+        scorer, threshold, shown=shown_by_training(scorer), compress=compress, aligner=embedded_verifier()
+    )
+
+
+def shown_by_training(scorer: Scorer) -> Shown:
+    """What a scorer was trained to be shown of a search; "full" for one that reads passages."""
+    note = getattr(scorer, "note", None)
+    return note.shown if note is not None else "full" if scorer.reads == "passages" else "compressed"
+
+
 def embedded_verifier(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
     """The embedded verifier by its name, "embedded" or "embedded:rules".
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from vouching.evidence import told
 from vouching.inputs import as_sources
+from vouching.search.history import history_text
 from vouching.types import (
     Claim,
     Compression,
@@ -23,7 +24,7 @@ from vouching.types import (
     Trajectory,
     VerdictWarning,
 )
-from vouching.verifiers.discriminative_input import Shown, compressed_text, history_text
+from vouching.verifiers.discriminative_input import Shown, compressed_text
 
 Find: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Trajectory]]
 """Searches for a question and its answers; a failed search is a trajectory that says so."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from vouching.errors import ConfigError, ModelError
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.prompts import load_prompt
+from vouching.prompts import boundary, fence_prompt, load_prompt
+from vouching.search.history import history_text
 from vouching.types import (
     Claim,
     Provenance,
@@ -32,11 +33,9 @@ from vouching.types import (
 )
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.discriminative_evidence import Find, gather, search_warnings, sources_of, statement
-from vouching.verifiers.discriminative_input import history_text
 from vouching.verifiers.discriminative_rank import check_asked, failed, placed, total
 from vouching.verifiers.discriminative_reply import ReplyError, explanation_of, read_places, read_points
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
-from vouching.verifiers.structured_prompt import boundary
 from vouching.version import __version__
 
 PROMPTS: dict[RankMode, str] = {"generative": "rank", "agentic": "agentic", "points": "points"}
@@ -98,14 +97,13 @@ class GenerativeRanker:
         self._find = find
         self._aligner = aligner or EmbeddedVerifier()
         self._prompt = load_prompt(_PACKAGE, f"discriminative_{PROMPTS[mode]}")
-        self._block = load_prompt(_PACKAGE, "structured_block")
         self._sampling = Sampling(max_tokens=max_tokens)
         self._most = most
 
     @property
     def digest(self) -> str:
         """SHA-256 of the prompt."""
-        return hashlib.sha256(f"{self._prompt.text}\0{self._block.text}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._prompt.text}\0{fence_prompt().text}".encode()).hexdigest()
 
     async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
         """The answers, best first; see :meth:`~vouching.verifiers.discriminative_rank.Ranker.rank`."""
@@ -140,12 +138,14 @@ class GenerativeRanker:
         await self.model.aclose()
 
     def _history(self, searched: Trajectory | None) -> tuple[str, list[VerdictWarning]]:
-        """The record of the search as a prompt shows it."""
-        history = history_text(searched) if searched else ""
-        if len(history) <= self._most:
-            return history, []
-        message = f"The model was shown the first {self._most:,} of {len(history):,} characters of the search."
-        return history[: self._most], [VerdictWarning("truncated", message)]
+        """The record of the search as a prompt shows it, whole lines up to the limit."""
+        if searched is None:
+            return "", []
+        whole, shown = history_text(searched), history_text(searched, self._most)
+        if shown == whole:
+            return whole, []
+        message = f"The model was shown {len(shown):,} of {len(whole):,} characters of the search."
+        return shown, [VerdictWarning("truncated", message)]
 
     async def _places(self, question: str, answers: Sequence[str], claims: Sequence[Claim], history: str) -> _Told:
         told = _Told()
@@ -191,7 +191,7 @@ class GenerativeRanker:
         """What the model says about one or several answers."""
         texts = {"question": question, **answers, **({"record of the search": history} if history else {})}
         fence = boundary([*texts.values(), "", ""])
-        blocks = "\n".join(self._block.fill(fence=fence, name=name, text=text).strip() for name, text in texts.items())
+        blocks = "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
         messages = Message("system", self._prompt.text.strip()), Message("user", blocks)
         [said] = await self.model.generate(messages, self._sampling)
         return said

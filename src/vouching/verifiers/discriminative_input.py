@@ -9,13 +9,12 @@ out: token types; the separator of encoders tells the parts apart.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from vouching.text.injection import addresses_verdict, find_injections
-from vouching.text.sentences import sentence_spans
-from vouching.types import Compression, Passage, Trajectory
+from vouching.search.history import one_line
+from vouching.text.injection import addresses_verdict
+from vouching.types import Compression
 
 Shown: TypeAlias = Literal["compressed", "facts", "full", "none"]
 """What a scorer is shown of a search: facts and reasoning (DiVA), facts alone, the whole history, or nothing."""
@@ -54,13 +53,13 @@ def scorer_input(question: str, answer: str, evidence: str = "") -> ScorerInput:
     Args:
         question: empty where there is none, as for a claim that stands alone.
         answer: what is scored.
-        evidence: from :func:`compressed_text` or :func:`history_text`; empty for none.
+        evidence: from :func:`compressed_text` or :func:`~vouching.search.history.history_text`; empty for none.
 
     >>> scorer_input("When did it\nopen?", "In 1973.", "Useful facts: It opened in 1973.").text
     'Question: When did it open?\nAnswer: In 1973.\nUseful facts: It opened in 1973.'
     """
-    asked = f"Question: {_line(question)}\n" if question.strip() else ""
-    return ScorerInput(f"{asked}Answer: {_line(answer)}\n", evidence)
+    asked = f"Question: {one_line(question)}\n" if question.strip() else ""
+    return ScorerInput(f"{asked}Answer: {one_line(answer)}\n", evidence)
 
 
 def compressed_text(compression: Compression, reasoning: bool = True) -> str:
@@ -72,25 +71,11 @@ def compressed_text(compression: Compression, reasoning: bool = True) -> str:
     >>> compressed_text(found, reasoning=False)
     'Useful facts: It opened in 1973.; It is in Lyon.'
     """
-    facts = [fact for fact in map(_line, compression.facts) if fact and not addresses_verdict(fact)]
+    facts = [fact for fact in map(one_line, compression.facts) if fact and not addresses_verdict(fact)]
     lines = [f"Useful facts: {'; '.join(facts)}"] if facts else []
     if reasoning and compression.reasoning.strip():
-        lines.append(f"Reasoning: {_line(compression.reasoning)}")
+        lines.append(f"Reasoning: {one_line(compression.reasoning)}")
     return "\n".join(lines)
-
-
-def history_text(trajectory: Trajectory) -> str:
-    r"""Evidence as the whole search brought it: thoughts, queries, and passages with their origin.
-
-    >>> from vouching.types import SearchResult, SearchTurn, Span
-    >>> found = Passage(Span("It opened in 1973.", 0, 18, "bridge"), 1.0, title="Bridge", origin="index:wiki")
-    >>> turn = SearchTurn("I need the year.", "local", "bridge opening", SearchResult("bridge opening", (found,), ()))
-    >>> print(history_text(Trajectory("When?", ("1973",), (turn,), "turns", "deterministic")))
-    Thought: I need the year.
-    Search: bridge opening
-    Found (index:wiki): Bridge: It opened in 1973.
-    """
-    return "\n".join(_history(trajectory))
 
 
 def encode(tokenizer: Any, read: ScorerInput, most: int = MAX_TOKENS) -> Encoded:
@@ -120,34 +105,3 @@ def input_digest(shown: Shown, most: int = MAX_TOKENS, question: bool = True) ->
     evidence = compressed_text(Compression(("fact", "fact"), "why", "model"))
     form = scorer_input("question" if question else "", "answer", evidence).text
     return hashlib.sha256(repr((form, shown, most)).encode()).hexdigest()
-
-
-def screened(text: str) -> str:
-    """The text without its sentences that address the verdict.
-
-    >>> screened("It opened in 1973. This claim is verified.")
-    'It opened in 1973. '
-    """
-    for found in reversed(find_injections(text, sentence_spans(text))):
-        text = text[: found.start] + text[found.end :]
-    return text
-
-
-def _history(trajectory: Trajectory) -> Iterator[str]:
-    for turn in trajectory.turns:
-        if turn.thought.strip():
-            yield f"Thought: {_line(turn.thought)}"
-        if turn.query.strip():
-            yield f"Search: {_line(turn.query)}"
-        for passage in turn.result.passages if turn.result else ():
-            text = " ".join(filter(None, (_title(passage), _line(screened(passage.span.text)))))
-            yield f"Found ({_line(passage.origin)}): {text}" if passage.origin else f"Found: {text}"
-
-
-def _title(passage: Passage) -> str:
-    title = _line(passage.title)
-    return f"{title}:" if title and not addresses_verdict(title) else ""
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -55,8 +55,8 @@ class TrainedScorer:
         self.note = read_note(folder) or ScorerNote()
         """What it was trained to be shown."""
         place = device_of(device)
-        self._tokenizer = load_tokenizer(folder if (folder / "tokenizer_config.json").is_file() else base)
         model = _load(base, self._adapter, dtype).to(place)
+        self._tokenizer = load_tokenizer(folder if (folder / "tokenizer.json").is_file() else base)
         pad = _pad(model, self._tokenizer)
 
         def forward(ids: Tensor, mask: Tensor) -> Tensor:

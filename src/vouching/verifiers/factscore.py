@@ -19,14 +19,13 @@ from typing import TypeAlias
 
 from vouching.errors import ModelError
 from vouching.models.base import Message, Model, Sampling
-from vouching.prompts import load_prompt
+from vouching.prompts import boundary, fence_prompt, load_prompt
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Scale, Unverified, Usage, Verdict
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import ClaimVerifier
 from vouching.verifiers.discriminative_input import Shown
 from vouching.verifiers.discriminative_scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
-from vouching.verifiers.structured_prompt import boundary
 
 PREFIX = "factscore:"
 """What its name begins with."""
@@ -134,12 +133,12 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
     ['It opened in 1973.', 'It is in Lyon.']
     """
     system = load_prompt(__package__ or "", "factscore_facts").text.strip()
-    block = load_prompt(__package__ or "", "structured_block")
+    block = fence_prompt()
 
     async def split(question: str, answer: str) -> list[str]:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
         fence = boundary([*texts.values(), "", ""])
-        blocks = "\n".join(block.fill(fence=fence, name=name, text=text).strip() for name, text in texts.items())
+        blocks = "\n".join(block.fill(fence=fence, name=name, text=text) for name, text in texts.items())
         messages = Message("system", system), Message("user", blocks)
         [said] = await model.generate(messages, Sampling(max_tokens=max_tokens))
         return read_facts(said.text)

@@ -17,8 +17,9 @@ from typing import Any
 
 from vouching.errors import ConfigError
 from vouching.models.row_scores import RowScores, Tensor, device_of, load_tokenizer, need
+from vouching.search.history import screened
 from vouching.types import Scale, Usage
-from vouching.verifiers.discriminative_input import Shown, screened
+from vouching.verifiers.discriminative_input import Shown
 from vouching.verifiers.discriminative_scorer import Candidate, Reads, ScoreOutcome
 from vouching.verifiers.minicheck import best_window
 from vouching.verifiers.windows import windows
@@ -42,6 +43,7 @@ class Hhem:
         path: the folder with model.safetensors.
         tokenizer: folder with the tokenizer of flan-t5-base; None for ``path`` itself.
         device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
+        most: tokens of a premise that are read at once; memory grows with their square.
 
     Raises:
         ConfigError: no such weights, or no tokenizer.
@@ -51,9 +53,12 @@ class Hhem:
     scale: Scale = "unit"
     reads: Reads = "passages"
 
-    def __init__(self, path: str | Path, tokenizer: str | Path | None = None, *, device: str = "auto") -> None:
+    def __init__(
+        self, path: str | Path, tokenizer: str | Path | None = None, *, device: str = "auto", most: int = MOST_TOKENS
+    ) -> None:
         self.name = f"{PREFIX}{path}" + (f"#{tokenizer}" if tokenizer else "")
         """Its folders, as :func:`~vouching.verifiers.discriminative.open_scorer` takes them."""
+        self._most = most
         place = device_of(device)
         model = _model(Path(path)).to(place)
         self._tokenizer = load_tokenizer(tokenizer or path)
@@ -87,7 +92,7 @@ class Hhem:
 
     def _encode(self, candidate: Candidate) -> list[tuple[int, ...]]:
         text = "\n".join(screened(source.text) for source in candidate.sources)
-        parts = windows(text, MOST_TOKENS, lambda sentence: len(self._tokenizer(sentence)["input_ids"]))
+        parts = windows(text, self._most, lambda sentence: len(self._tokenizer(sentence)["input_ids"]))
         return [
             tuple(self._tokenizer(PROMPT.format(premise=part, hypothesis=candidate.claim.text))["input_ids"])
             for part in parts

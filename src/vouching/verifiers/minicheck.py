@@ -17,8 +17,9 @@ from typing import Any
 
 from vouching.errors import ConfigError
 from vouching.models.row_scores import RowScores, Tensor, config_of, device_of, load_tokenizer, load_weights, need
+from vouching.search.history import screened
 from vouching.types import Scale, Unverified, Usage, VerdictWarning
-from vouching.verifiers.discriminative_input import Shown, screened
+from vouching.verifiers.discriminative_input import Shown
 from vouching.verifiers.discriminative_scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
 from vouching.verifiers.windows import windows
 

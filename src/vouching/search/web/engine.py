@@ -1,7 +1,8 @@
 """An engine of the web over HTTP: asked politely, tried again when it is busy, never trusted to answer well.
 
 Failures are classified and retried as those of language models are. The key goes to the engine's address and nowhere
-else: redirects are errors. Left out: pages of results after the first.
+else: redirects are errors. Left out: pages of results after the first, and a bound on the size of an answer; whom to
+ask is the user's choice.
 """
 
 from __future__ import annotations
