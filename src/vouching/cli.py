@@ -24,6 +24,7 @@ from vouching.commands import (
     diagnose,
     diagnose_verifier,
     index,
+    pairs,
     reward,
     schema,
     train,
@@ -47,6 +48,7 @@ app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
+data.app.add_typer(pairs.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 
 

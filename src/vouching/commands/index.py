@@ -205,8 +205,10 @@ def _tell_left_out(reader: DocumentReader, skipped: int) -> None:
 def _paint(console: Console, passages: list[Passage]) -> None:
     for number, passage in enumerate(passages, 1):
         span = passage.span
-        head = f"{number}  {passage.title}  {span.source_id}:{span.start}-{span.end}  {passage.score:.4g}"
-        console.print(visible_line(head), soft_wrap=True)
+        page = passage.url.rpartition("#page=")[2] if "#page=" in passage.url else ""
+        place = f"{span.source_id}:{span.start}-{span.end}{page and f', page {page}'}"
+        head = " · ".join(part for part in (passage.title, place, f"score {passage.score:.3g}") if part)
+        console.print(f"{number}  {visible_line(head)}", soft_wrap=True)
         console.print(*(f"   {line}" for line in visible(span.text).split("\n")), sep="\n")
 
 

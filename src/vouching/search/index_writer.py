@@ -86,7 +86,7 @@ class IndexWriter:
         passages = self._builder.add(source)
         self._added.add(name)
         if self._builder.full:
-            self._flush()
+            self.flush()
         return passages
 
     def remove(self, names: Iterable[str]) -> int:
@@ -98,10 +98,19 @@ class IndexWriter:
         wanted = np.array([*map(name_hash, names)], np.uint64)
         return sum(_mark(part, np.asarray(np.isin(part.segment.names, wanted).any(axis=1))) for part in self._old)
 
+    def flush(self) -> None:
+        """Write what was added so far as a segment, which frees its memory; it counts at the end, with all the rest.
+
+        Raises:
+            OSError: the disk takes no more.
+        """
+        if len(self._builder):
+            builder, self._builder = self._builder, SegmentBuilder(self._manifest.most_words, self._encoder)
+            self._parts.append(self._written(builder))
+
     def commit(self) -> None:
         """Let the changes count. Raises OSError if the disk takes no more; the index then is as it was."""
-        if len(self._builder):
-            self._flush()
+        self.flush()
         added = np.array([*self._added], np.uint64)
         for part in self._old:
             _mark(part, np.isin(part.segment.names[:, 0], added))
@@ -112,11 +121,6 @@ class IndexWriter:
                     write_graph(part.segment)
         notes = tuple(self._noted(part) for part in self._parts)
         write_manifest(self._folder, replace(self._manifest, segments=notes, number=self._number))
-
-    def _flush(self) -> None:
-        """Write what was collected as a segment, and begin another."""
-        builder, self._builder = self._builder, SegmentBuilder(self._manifest.most_words, self._encoder)
-        self._parts.append(self._written(builder))
 
     def _written(self, builder: SegmentBuilder) -> _Part:
         path = self._folder / self._fresh_name("segment")

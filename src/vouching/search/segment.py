@@ -111,7 +111,7 @@ def name_hash(name: str) -> int:
     >>> name_hash("mill.txt") == name_hash("mill.txt") != name_hash("oslo.txt")
     True
     """
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest())
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def file_of(name: str) -> str:
