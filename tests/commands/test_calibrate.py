@@ -71,6 +71,15 @@ def test_rows_and_verdicts_that_do_not_belong_together_are_refused(rows: Path, v
     assert "line 1 is about '1', the row there is '0'" in result.stderr
 
 
+@pytest.mark.parametrize("short", ["rows", "verdicts"])
+def test_rows_and_verdicts_of_different_number_are_refused(rows: Path, verdicts: Path, short: str) -> None:
+    path = rows if short == "rows" else verdicts
+    path.write_text("\n".join(path.read_text().splitlines()[:30]) + "\n")
+    result = calibrated("--input", rows, "--verdicts", verdicts, "--output", rows.with_name("c.json"))
+    assert result.exit_code == Exit.USAGE
+    assert f"{short}.jsonl has fewer lines than" in result.stderr
+
+
 def test_rows_without_a_label_are_left_out_and_counted(rows: Path, verdicts: Path) -> None:
     given = [json.loads(line) for line in rows.read_text().splitlines()]
     for row in given[:3]:

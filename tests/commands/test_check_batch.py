@@ -260,7 +260,7 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
     given = ("--input", rows, "--output", output)
     assert "is not empty: finish it with --resume, or name another output" in refused(*given)
     assert "made with threshold 0.5, now it is 0.7" in refused(*given, "--resume", "--threshold", "0.7")
-    assert "made with repair None, now it is mark" in refused(*given, "--resume", "--repair")
+    assert "made with repair none, now it is mark" in refused(*given, "--resume", "--repair")
     assert "made with model embedded:rules, now it is embedded" in refused(*given, "--resume", "--model", "embedded")
     write_jsonl(rows, [{**row, "source": "Something else."} for row in ROWS])
     assert "was made from other rows" in refused(*given, "--resume")

@@ -73,6 +73,14 @@ def test_a_key_is_sent_as_a_bearer_token_and_only_if_there_is_one() -> None:
     assert "authorization" not in ask([says("Yes.")])[1].requests[0].headers
 
 
+@pytest.mark.parametrize("key", ["a\nb", "k\u00e9y", "\ud83d", "a\x00"])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(key: str) -> None:
+    with pytest.raises(ConfigError, match="key of a model") as caught:
+        HttpModel("http://host/v1", "m", api_key=key)
+    assert key not in str(caught.value)
+    assert ask([says("Yes.")], api_key=" secret\n")[1].requests[0].headers["authorization"] == "Bearer secret"
+
+
 def test_a_text_endpoint_gets_the_texts_as_one() -> None:
     answer = {"choices": [{"text": "Yes.", "finish_reason": "length", "logprobs": {"token_logprobs": [-1, -0.5]}}]}
     [[said]], server = ask([of_json(answer)], Sampling(logprobs=True), endpoint="text")
@@ -317,7 +325,18 @@ def test_a_wish_to_wait_is_understood_as_a_date() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "host:8000", "ftp://host/v1", "http://", "http://host:99999/v1", "http://h/v1?a=b"]
+    "url",
+    [
+        "",
+        "host:8000",
+        "ftp://host/v1",
+        "http://",
+        "http://host:99999/v1",
+        "http://h/v1?a=b",
+        "http://my host/v1",
+        "http://..../v1",
+        f"http://{'a' * 70}.org/v1",
+    ],
 )
 def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(ConfigError, match="address of a model"):

@@ -88,3 +88,13 @@ def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
         Recording(ScriptedModel([]), tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
         Replay(tmp_path / "none.jsonl")
+
+
+def test_a_recording_that_was_closed_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    model = Recording(ScriptedModel(["Yes.", "No."]), path)
+    for _ in range(2):
+        asyncio.run(model.generate(ASK, Sampling()))
+        asyncio.run(model.aclose())
+    replay = Replay(path)
+    assert [asyncio.run(replay.generate(ASK, Sampling()))[0].text for _ in range(2)] == ["Yes.", "No."]

@@ -105,8 +105,8 @@ def test_offsets_lie_in_the_text_whatever_the_quote(quote: str, text: str) -> No
 
 
 def test_time_is_bounded_on_long_and_repetitive_texts() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert locate("Menai Brige opend in 1826", "the quick brown fox " * 100_000 + TEXT) is not None
     assert locate("a " * 100 + "b", "a " * 200_000) is None
     # About .3 s alone.
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -172,7 +173,10 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> Iterator[LabelledVe
 
     missing = 0
     with open_rows(rows_path) as rows, open_rows(verdicts_path) as lines:
-        for row, line in zip(rows, lines, strict=False):
+        for row, line in zip_longest(rows, lines):
+            if row is None or line is None:
+                less, more = (rows.name, lines.name) if row is None else (lines.name, rows.name)
+                raise InputError(f"{less} has fewer lines than {more}: name all verdicts on these rows, and no others")
             if line.fields is None:
                 raise InputError(f"{lines.name}, {line.place}: {line.problem}")
             if line.fields.get("kind") != "verdict":

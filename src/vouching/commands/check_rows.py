@@ -138,15 +138,9 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = "
     assert options.input is not None
     assert options.output is not None
     work = CheckWork(
-        options.model,
-        options.threshold,
-        options.repair_rest,
-        options.method,
-        options.votes,
-        options.seed,
-        options.max_tokens,
-        options.search,
-    )
+        options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed,
+        options.max_tokens, options.search,
+    )  # fmt: skip
     checker = work.checker()  # a wrong setting shows before any file is made
     waits = not checker.embedded or options.search.waits
     if waits and options.jobs != 1:

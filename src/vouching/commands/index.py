@@ -42,7 +42,7 @@ _Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds
 _Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files whose rows are all to go.")]
 _Query = Annotated[str, typer.Argument(help="Words, a question or a claim.")]
 _Most = Annotated[int, typer.Option(metavar="N", min=1, help="Most passages.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="JSON.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of text.")]
 
 _EPILOG = """
 **Example**
@@ -51,6 +51,36 @@ vouch index build handbook.index handbook/ papers.jsonl
 
 **Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
 left out, or the disk takes no more.
+"""
+_ADD_EPILOG = """
+**Example**
+
+vouch index add handbook.index handbook/new.md
+
+**Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
+left out, or the disk takes no more.
+"""
+_REMOVE_EPILOG = """
+**Example**
+
+vouch index remove handbook.index handbook/old.md
+
+**Exit status**: 0 done; 2 the command line or the index cannot be used; 3 a name is not there (the others go), or the
+disk takes no more.
+"""
+_SEARCH_EPILOG = """
+**Example**
+
+vouch index search handbook.index "Who may sign contracts?" --most 3
+
+**Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used.
+"""
+_INFO_EPILOG = """
+**Example**
+
+vouch index info handbook.index --json
+
+**Exit status**: 0 done; 2 the index cannot be used.
 """
 
 
@@ -84,7 +114,7 @@ def build_command(
         )
 
 
-@app.command("add")
+@app.command("add", epilog=_ADD_EPILOG)
 def add_command(
     folder: _Folder,
     paths: _Paths,
@@ -101,9 +131,9 @@ def add_command(
         _fill(change_index(folder), paths, RowFields(text_field, title_field, id_field, url_field), folder)
 
 
-@app.command("remove")
+@app.command("remove", epilog=_REMOVE_EPILOG)
 def remove_command(folder: _Folder, names: _Names) -> None:
-    """Remove documents from an index. Exits with 3 if a name is not there; the others go."""
+    """Remove documents from an index."""
     from vouching.search.index_writer import change_index
 
     unknown: list[str] = []
@@ -121,7 +151,7 @@ def remove_command(folder: _Folder, names: _Names) -> None:
     raise typer.Exit(Exit.INCOMPLETE if unknown else Exit.OK)
 
 
-@app.command("search")
+@app.command("search", epilog=_SEARCH_EPILOG)
 def search_command(folder: _Folder, query: _Query, most: _Most = 5, as_json: _Json = False) -> None:
     """Show the passages that fit a query best."""
     from vouching.search.index import open_index
@@ -141,7 +171,7 @@ def search_command(folder: _Folder, query: _Query, most: _Most = 5, as_json: _Js
         draw(lambda console: _paint(console, found))
 
 
-@app.command("info")
+@app.command("info", epilog=_INFO_EPILOG)
 def info_command(folder: _Folder, as_json: _Json = False) -> None:
     """Say what an index holds: documents, passages, settings, size on the disk."""
     from vouching.search.index import index_facts

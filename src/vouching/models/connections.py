@@ -161,7 +161,8 @@ def checked_address(address: str, owner: str, example: str, key_variable: str = 
     """
     try:
         parts = urlsplit(address)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        named = bool(parts.hostname and parts.hostname.encode("idna")) and not any(map(str.isspace, address))
+        usable = parts.scheme in {"http", "https"} and named and (parts.port is None or parts.port > 0)
     except ValueError:
         parts, usable = None, False
     if not parts or not usable or parts.query or parts.fragment:

@@ -15,7 +15,7 @@ from typing import get_args
 
 from aiohttp import ClientError
 
-from vouching.errors import ModelRefusedError
+from vouching.errors import ConfigError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.connections import Connections, checked_address
 from vouching.models.http_body import Endpoint, Format, encode_body, read_completions, request_body
@@ -39,7 +39,7 @@ class HttpModel:
         timeout: seconds without a byte after which a request is given up.
 
     Raises:
-        ConfigError: an address that is none.
+        ConfigError: an address that is none, or a key that no header can hold.
 
     >>> HttpModel("http://localhost:8000/v1/", "qwen").name
     'http://localhost:8000/v1#qwen'
@@ -57,7 +57,10 @@ class HttpModel:
         self.base_url = checked_address(base_url, "a model", "http://host:8000/v1", "VOUCH_API_KEY")
         self.model = model
         self.endpoint: Endpoint = endpoint
-        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        key = (api_key or "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigError("the key of a model holds a line break or a letter that no header can hold: see its file")
+        headers = {"authorization": f"Bearer {key}"} if key else {}
         url = f"{self.base_url}/{_PATHS[endpoint]}"
         self._connections = Connections(url, {"content-type": "application/json", **headers}, timeout)
         self._many = True

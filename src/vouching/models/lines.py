@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +31,26 @@ class Lines:
     """
 
     def __init__(self, path: str | Path) -> None:
-        try:
-            self._file = Path(path).open("ab", buffering=0)  # noqa: SIM115 - open as long as its owner
-        except OSError as error:
-            raise InputError(f"{path} cannot be written ({error}): name another file") from error
+        self._path = Path(path)
+        self._file = self._open()
         self._lock = threading.Lock()
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Write one line."""
         with self._lock:
+            if self._file.closed:
+                self._file = self._open()
             self._file.write(json.dumps(record).encode() + b"\n")
 
     def close(self) -> None:
-        """Close the file; twice is fine."""
+        """Close the file; twice is fine, and the next line opens it again."""
         self._file.close()
+
+    def _open(self) -> RawIOBase:
+        try:
+            return self._path.open("ab", buffering=0)
+        except OSError as error:
+            raise InputError(f"{self._path} cannot be written ({error}): name another file") from error
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:

@@ -57,7 +57,7 @@ class Recording(Wrapper):
         return completions
 
     async def aclose(self) -> None:
-        """Close the file and the model inside."""
+        """Close the file and the model inside; the next call opens them again."""
         self._lines.close()
         await super().aclose()
 

@@ -181,7 +181,7 @@ def _choose(places: Iterable[_Place], text: str, after: int, near: str) -> _Plac
     """The best of several occurrences (given in the order of the text); None if there is none."""
     if near:
         usable = [
-            place for place in islice(places, _MAX_PLACES) if _whole(text, place) or place[1] - place[0] >= _MIN_FUZZY
+            place for place in islice(places, _MAX_PLACES) if place[1] - place[0] >= _MIN_FUZZY or _whole(text, place)
         ]
         if len(usable) < 2:
             return usable[0] if usable else None
@@ -211,7 +211,10 @@ def _whole(text: str, place: _Place) -> bool:
 
 def _inside_word(text: str, at: int) -> bool:
     """Whether the offset falls between two characters of one word; scripts without spaces have no such words."""
-    return 0 < at < len(text) and all(c.isalnum() and c < "\u2e80" for c in text[at - 1 : at + 1])
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    return before.isalnum() and after.isalnum() and before < "\u2e80" > after
 
 
 def _words(text: str) -> set[str]:

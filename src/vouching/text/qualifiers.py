@@ -38,7 +38,8 @@ _LEXICON: dict[Scale, dict[float, str]] = {
     "degree": {
         1.0: "completely entirely totally fully absolutely utterly",
         0.8: "significantly substantially dramatically considerably greatly strongly sharply severely massively vastly "
-        "extremely drastically tremendously heavily highly markedly notably radically overwhelmingly hugely enormously",
+        "extremely drastically tremendously heavily highly markedly notably radically overwhelmingly hugely enormously "
+        "remarkably exceptionally extraordinarily incredibly immensely exceedingly profoundly",
         0.4: "moderately somewhat fairly relatively rather quite",
         0.2: "slightly marginally barely minimally modestly",
     },

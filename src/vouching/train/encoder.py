@@ -138,10 +138,10 @@ def train_encoder(
     if state:
         run.restore(state)
     progress = Progress(out, run.step, run.steps, say)
-    say(
-        f"{sum(material.counts.values()):,} units of {len(material.counts)} sets: {len(material.train):,} to train on, "
-        f"{len(material.held):,} held out; {run.steps:,} steps on {run.device.type}, from step {run.step:,}"
-    )
+    sets, apart = len(material.counts), f" with all of {' and '.join(config.dev)}" if config.dev else ""
+    units = f"{sum(material.counts.values()):,} units of {sets} set{'s' * (sets != 1)}"
+    split = f"{len(material.train):,} to train on; {len(material.held):,} held out{apart}"
+    say(f"{units}: {split}; {run.steps:,} steps on {run.device.type}, from step {run.step:,}")
     if find_spec("onnx") is None:
         say("onnx is not installed: the run will not be exported; install it then, and call again with --resume")
     scores = train(run, material, out, progress) or score(run, material)

@@ -48,7 +48,7 @@ def _one_of(words: tuple[str, ...]) -> Any:
     known = {_folded(word): word for word in words}
 
     def spell(value: object) -> object:
-        return known.get(_folded(value), value) if isinstance(value, str) else value
+        return known.get(_folded(value), value) if isinstance(value, str) and value not in words else value
 
     return BeforeValidator(spell)
 

@@ -210,4 +210,5 @@ def lesson_prompt(claim: Claim, sources: Sequence[Source], window: int = 24_000)
     windows = [] if evidence.empty else evidence.windows(window)
     if len(windows) != 1:
         return None
-    return [asdict(message) for message in structured_prompt().messages(claim, windows[0])]
+    messages = structured_prompt().messages(claim, windows[0])
+    return [{"role": message.role, "content": message.content} for message in messages]

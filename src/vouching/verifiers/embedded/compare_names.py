@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rapidfuzz import fuzz
+
 from vouching.text.entities import Entity, same_entity
 from vouching.text.words import stem
 from vouching.verifiers.embedded.parts import Part
 from vouching.verifiers.embedded.reading import Reading
-from vouching.verifiers.embedded.scene import SAME_STATEMENT, SAME_TOPIC, Comparison, Scene, occurrences, word_before
+from vouching.verifiers.embedded.scene import (
+    SAME_STATEMENT,
+    SAME_TOPIC,
+    SAYS_THE_REST,
+    Comparison,
+    Scene,
+    nearest_after,
+    nearest_before,
+    occurrences,
+    word_before,
+)
+
+_MISSPELT = 75
+"""Similarity, of 100, from which on two names may be one with a slip of spelling."""
 
 
 def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
@@ -22,9 +37,10 @@ def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
         if place is None and value.kind == "acronym":
             place = _spelled_out(reading, [c for c in value.text.lower() if c.isalnum()])
         if place is not None:
-            return Comparison(part, "equal", position, *place, *place)
+            other = _in_its_slot(scene, part, value) if position != scene.home else None
+            return other or Comparison(part, "equal", position, *place, *place)
     if all(scene.index.postings.get(s) for s in stems):
-        return Comparison(part, "elsewhere")
+        return _in_its_slot(scene, part, value) or Comparison(part, "elsewhere")
     in_titles = all(scene.index.postings.get(s) or s in scene.index.title_stems for s in stems)
     # A title says what a source is about; it does not overrule another name in this one's place.
     return _replacement(scene, part, value) or Comparison(part, "elsewhere" if in_titles else "absent")
@@ -88,6 +104,52 @@ def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
         return None
     rival = best[1]
     return Comparison(part, "differs", scene.home, rival.start, rival.end, rival.start, rival.end)
+
+
+def _in_its_slot(scene: Scene, part: Part, value: Entity) -> Comparison | None:
+    """Another name beside the same word of the home sentence, which says the rest of the claim."""
+    if scene.home is None or scene.topic < SAYS_THE_REST:
+        return None
+    reading = scene.index.read(scene.home)
+    ours = [p.value for p in scene.parts if isinstance(p.value, Entity)]
+    for rival in reading.entities:
+        alike = rival.certain and rival.kind == value.kind and (" " in rival.key) == (" " in value.key)
+        known = any(fuzz.ratio(rival.key, name.key) > _MISSPELT for name in ours) or any(
+            same_entity(rival.text, name.text) for name in ours
+        )
+        if alike and not known and _beside_the_same(scene, value, reading, rival):
+            return Comparison(part, "differs", scene.home, rival.start, rival.end, rival.start, rival.end)
+    return None
+
+
+def _beside_the_same(scene: Scene, value: Entity, reading: Reading, rival: Entity) -> bool:
+    """Whether the same word in small letters stands before or after both names, with the same between them."""
+    claim = scene.claim
+    for here, there, gaps in (
+        (nearest_before(claim, value.start), nearest_before(reading, rival.start), _gap_before),
+        (nearest_after(claim, value.end), nearest_after(reading, rival.end), _gap_after),
+    ):
+        if not scene.same_meaning(here, reading, there) or claim.text[claim.words[here[0]].start].isupper():
+            continue
+        if gaps(claim, value, here[0]) == gaps(reading, rival, there[0]) and _article(claim, value) == _article(
+            reading, rival
+        ):
+            return True
+    return False
+
+
+def _gap_before(reading: Reading, name: Entity, word: int) -> list[str]:
+    return reading.text[reading.words[word].end : name.start].lower().split()
+
+
+def _gap_after(reading: Reading, name: Entity, word: int) -> list[str]:
+    return reading.text[name.end : reading.words[word].start].lower().split()
+
+
+def _article(reading: Reading, name: Entity) -> bool:
+    """Whether an article stands before a name: "the Englishman" describes, "Casey" names."""
+    word = word_before(reading, name.start, ())
+    return word is not None and word.lower in ("the", "a", "an") and not reading.text[word.end : name.start].strip()
 
 
 def _half_the_same(words: Sequence[str], others: Sequence[str]) -> bool:

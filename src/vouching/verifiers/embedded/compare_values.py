@@ -13,7 +13,7 @@ from vouching.text.negation import is_negated
 from vouching.text.quantities import Quantity, compare_quantities
 from vouching.verifiers.embedded.parts import Part, counted_words
 from vouching.verifiers.embedded.reading import Reading
-from vouching.verifiers.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene
+from vouching.verifiers.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
 
 _AGREES, _SAME_PLACE, _SAME_NOUN, _SAME_UNIT = 0.6, 0.7, 0.5, 0.3
 """What speaks for a counterpart, beside the coverage of its sentence."""
@@ -34,11 +34,14 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
             end, words = counted_words(reading, rival.end, set())
             # Two bare numbers count the same thing; so do two numbers with one noun.
             same_noun = scene.same_meaning(part.words, reading, words) if part.words else not words
-            same_place = scene.same_meaning(_after(scene.claim, part.value_end), reading, _after(reading, rival.end))
+            same_place = scene.same_meaning(
+                nearest_after(scene.claim, part.value_end), reading, nearest_after(reading, rival.end)
+            )
             if not agrees and same_place and _speaks_of_all(scene, position):
                 conflict = conflict or (position, rival.start, rival.end)
             same_words = scene.claim.text[value.start : value.end] == reading.text[rival.start : rival.end]
-            related = same_noun or same_place or same_words or bool(value.unit)
+            slip = relation == "differs" and value.scaled and _agrees_on_another_scale(value, rival)
+            related = same_noun or same_place or same_words or slip or bool(value.unit)
             if not agrees and not (position == scene.home and scene.topic >= SAME_TOPIC and related):
                 continue
             same_unit = bool(value.unit) and value.unit == rival.unit
@@ -62,7 +65,7 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
                 continue
             agrees = relation in ("equal", "compatible") and not _denied(scene, value.start, reading, rival.start)
             same_place = scene.same_meaning(
-                _before(scene.claim, part.value_start), reading, _before(reading, rival.start)
+                nearest_before(scene.claim, part.value_start), reading, nearest_before(reading, rival.start)
             )
             if not agrees and relation == "differs" and same_place and _speaks_of_all(scene, position):
                 conflict = conflict or (position, rival.start, rival.end)
@@ -73,9 +76,24 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
             rank = coverage + _SAME_PLACE * (same_place or twin) + _AGREES * agrees
             if best is None or rank > best[0]:
                 outcome = "absent" if relation == "more_specific" else _outcome(scene, agrees, coverage)
-                start = _with_word_before(reading, rival.start) if same_place and part.words else rival.start
+                start = _with_wordnearest_before(reading, rival.start) if same_place and part.words else rival.start
                 best = rank, Comparison(part, outcome, position, start, rival.end, rival.start, rival.end)
     return _with_conflict(best[1], conflict) if best else scene.anywhere(part)
+
+
+def _agrees_on_another_scale(value: Quantity, rival: Quantity) -> bool:
+    """Whether a number would agree with "million" for "billion", or the other way round."""
+    return any(
+        compare_quantities(
+            replace(
+                value,
+                low=value.low * factor, high=value.high * factor, base_low=value.base_low * factor,
+                base_high=value.base_high * factor, base_rounding=value.base_rounding * factor,
+            ),
+            rival,
+        ) in ("equal", "close")
+        for factor in (1e-6, 1e-3, 1e3, 1e6)
+    )  # fmt: skip
 
 
 def _denied(scene: Scene, here: int, reading: Reading, there: int) -> bool:
@@ -99,20 +117,8 @@ def _outcome(scene: Scene, agrees: bool, coverage: float) -> Outcome:
     return "elsewhere" if coverage < 0.5 * scene.home_coverage else "equal"
 
 
-def _before(reading: Reading, offset: int) -> list[int]:
-    """The nearest content word among the three words before ``offset``, as a list."""
-    earlier = [i for i, w in enumerate(reading.words) if w.end <= offset][-3:]
-    return [i for i in earlier if reading.words[i].is_content][-1:]
-
-
-def _after(reading: Reading, offset: int) -> list[int]:
-    """The nearest content word among the two words after ``offset``, as a list."""
-    later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
-    return [i for i in later if reading.words[i].is_content][:1]
-
-
-def _with_word_before(reading: Reading, offset: int) -> int:
-    before = _before(reading, offset)
+def _with_wordnearest_before(reading: Reading, offset: int) -> int:
+    before = nearest_before(reading, offset)
     return reading.words[before[0]].start if before else offset
 
 

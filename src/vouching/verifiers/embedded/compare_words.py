@@ -77,6 +77,15 @@ def compare_predicate(scene: Scene, part: Part) -> Iterator[Comparison]:
         yield _piece(scene, run)
 
 
+def compare_counted(scene: Scene, part: Part) -> Iterator[Comparison]:
+    """Words that a number stands with whose opposite stands in their place ("the third largest")."""
+    for position in part.words:
+        lookup = scene.lookups.get(position)
+        found = lookup and _opposed_in_its_slot(scene, position, lookup)
+        if found and found.outcome == "opposite":
+            yield _piece(scene, [(position, found)])
+
+
 def _piece(scene: Scene, run: list[tuple[int, _Found]]) -> Comparison:
     start, end = scene.claim.words[run[0][0]].start, scene.claim.words[run[-1][0]].end
     piece = Part("predicate", start, end, start, end, None, tuple(position for position, _ in run))
@@ -96,6 +105,9 @@ def _compare_word(scene: Scene, position: int) -> _Found:
         return _Found("absent")
     word = scene.claim.words[position]
     denied = is_negated(word.start, scene.claim.negations)
+    opposed = _opposed_in_its_slot(scene, position, lookup)
+    if opposed is not None:
+        return opposed
     for sentence in scene.focus.sentences:
         if not lookup.found_in([sentence]):
             continue
@@ -118,6 +130,20 @@ def _compare_word(scene: Scene, position: int) -> _Found:
         hedge = _hedge_before(scene, place, reading)
         return _Found("equal", sentence, (start, end)) if hedge is None else _Found("unhedged", sentence, (hedge, end))
     return _missing_word(scene, position, lookup)
+
+
+def _opposed_in_its_slot(scene: Scene, position: int, lookup: Lookup) -> _Found | None:
+    """An opposite that stands in the home sentence where the claim has this word, whatever other sentences say."""
+    if scene.home is None or max(scene.topic, scene.home_coverage) < SAME_TOPIC:
+        return None
+    reading = scene.index.read(scene.home)
+    rival = None if lookup.stem in reading.positions else _slot(scene, position, reading)
+    place = None if rival is None else reading.word_at(rival[0])
+    if place is None or reading.words[place].stem not in antonyms().get(lookup.stem, frozenset()):
+        return None
+    denied = is_negated(scene.claim.words[position].start, scene.claim.negations)
+    same = denied == is_negated(reading.words[place].start, reading.negations)
+    return _Found("opposite" if same else "equal", scene.home, rival)
 
 
 def _hedge_before(scene: Scene, place: int, reading: Reading) -> int | None:

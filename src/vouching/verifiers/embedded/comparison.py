@@ -15,7 +15,7 @@ from vouching.text.qualifiers import Qualifier
 from vouching.text.quantities import Quantity
 from vouching.verifiers.embedded.compare_names import compare_name
 from vouching.verifiers.embedded.compare_values import compare_date, compare_quantity
-from vouching.verifiers.embedded.compare_words import compare_predicate, compare_qualifier
+from vouching.verifiers.embedded.compare_words import compare_counted, compare_predicate, compare_qualifier
 from vouching.verifiers.embedded.parts import Part
 from vouching.verifiers.embedded.scene import Comparison, Outcome, Scene, opposition
 
@@ -55,7 +55,9 @@ def _compare(scene: Scene) -> Iterator[Comparison]:
             heads = [c for c in compare_predicate(scene, _head(scene, part)) if c.outcome != "equal"]
             yield from heads
             part = replace(part, start=part.value_start) if heads else part
-        yield _compare_value(scene, part)
+        counted = list(compare_counted(scene, part)) if part.kind == "quantity" else []
+        yield _compare_value(scene, replace(part, end=part.value_end) if counted else part)
+        yield from counted
 
 
 def _head(scene: Scene, part: Part) -> Part:

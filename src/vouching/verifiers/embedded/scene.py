@@ -36,6 +36,8 @@ SOME_TOPIC = 0.25
 """Share it must cover before an opposite in it counts; the word that has the opposite is itself not covered."""
 SAME_STATEMENT = 0.6
 """Share it must cover before another word in the same slot counts as a replacement."""
+SAYS_THE_REST = 0.8
+"""Share it must cover before the name in it is taken to stand in place of one that other sentences have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,18 @@ def opposition(claim: Reading, here: int, source: Reading, there: int) -> Litera
 def word_before(reading: Reading, offset: int, skipped: Collection[str]) -> Word | None:
     """The last word that ends before ``offset`` and is not one of ``skipped``."""
     return next((w for w in reversed(reading.words) if w.end <= offset and w.lower not in skipped), None)
+
+
+def nearest_before(reading: Reading, offset: int) -> list[int]:
+    """The nearest content word among the three words before ``offset``, as a list."""
+    earlier = [i for i, w in enumerate(reading.words) if w.end <= offset][-3:]
+    return [i for i in earlier if reading.words[i].is_content][-1:]
+
+
+def nearest_after(reading: Reading, offset: int) -> list[int]:
+    """The nearest content word among the two words after ``offset``, as a list."""
+    later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
+    return [i for i in later if reading.words[i].is_content][:1]
 
 
 def _lower(word: Word | None) -> str:
