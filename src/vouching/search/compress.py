@@ -1,0 +1,214 @@
+"""A trajectory made short for one answer: what bears on it, and no verdict (DiVA, step 2).
+
+Two ways with one seam. A language model writes facts and reasoning; its own verdict is taken out wherever it stands and
+kept apart, so that nobody who scores the answer can read it off. Without a model, the sentences of the passages that
+have most of what question and answer speak of are taken as they are. Neither stands in for the other: if a model fails,
+that is an error, and the caller decides. Departures from the paper: the prompt is Vouch's own, and texts of others
+stand in fences. Left out: checking a model's facts against the passages; the aligner of a verifier does that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vouching.errors import ConfigError, ModelAnswerError
+from vouching.models.base import Message, Model, Sampling
+from vouching.prompts import boundary, fence_prompt, load_prompt
+from vouching.search.compress_reply import read_reply
+from vouching.search.history import history_text, one_line, screened
+from vouching.search.leads import stems
+from vouching.text.injection import addresses_verdict
+from vouching.text.sentences import sentence_spans
+from vouching.types import Compression, Passage, Trajectory
+
+Measure: TypeAlias = Callable[[str], int]
+"""How long a text is: ``len`` for characters, a tokenizer's count for tokens."""
+Similarity: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
+"""How close each of some sentences is in meaning to a text, in [-1, 1]; an encoder's, passed in."""
+
+SEEN = 0.5
+"""What a word counts for that a sentence taken before has."""
+OPENING = 1.35
+"""Factor for the first sentence of a passage, which says what it is about."""
+LINKED = 1.0
+"""What a sentence gains whose document is named by a sentence taken before; as much as one rare word."""
+SIMILAR = 1.0
+"""Weight of the similarity beside the words, which are scaled to 1 for a sentence that has all of them."""
+
+
+class ModelCompressor:
+    r"""Compresses with a language model.
+
+    Args:
+        model: what reads and writes, at temperature 0.
+        max_tokens: length of its reply, in tokens.
+        most: characters of the search that it is shown; what comes after them is left out.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> said = "Useful Facts: It opened in 1973; It is in Lyon\nReasoning: The year agrees.\nFinal Verdict: Correct"
+    >>> compressor = ModelCompressor(ScriptedModel([said]))
+    >>> found = Trajectory("When did it open?", ("In 1973.",), (), "ready", "m")
+    >>> short = asyncio.run(compressor.compress(found, "In 1973."))
+    >>> short.facts, short.reasoning, short.verdict
+    (('It opened in 1973', 'It is in Lyon'), 'The year agrees.', 'Correct')
+    """
+
+    def __init__(self, model: Model, max_tokens: int = 1024, most: int = 24_000) -> None:
+        self.model = model
+        """What compresses."""
+        self._sampling = Sampling(max_tokens=max_tokens)
+        self._most = most
+
+    async def compress(self, trajectory: Trajectory, answer: str) -> Compression:
+        """The trajectory, short, for one of its answers.
+
+        Raises:
+            ModelError: the model failed, or its reply holds neither facts nor reasoning or was cut off.
+            ConfigError: the model cannot be used at all.
+        """
+        named = {
+            "record of the search": history_text(trajectory, self._most) or "Nothing was found.",
+            "question": trajectory.question,
+            "answer": answer,
+        }
+        fence = boundary([*named.values(), "", ""])
+        asked = "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in named.items())
+        system = load_prompt("vouching.search", "compress_system").text.strip()
+        [said] = await self.model.generate([Message("system", system), Message("user", asked)], self._sampling)
+        if said.finish_reason != "stop":
+            raise ModelAnswerError(
+                f"{self.model.name} did not end its compression ({said.finish_reason}): raise max_tokens, now "
+                f"{self._sampling.max_tokens}"
+            )
+        reply = read_reply(said.text)
+        if reply is None:
+            raise ModelAnswerError(f"{self.model.name} wrote neither facts nor reasoning: {said.text[:200]!r}")
+        return Compression(reply.facts, reply.reasoning, "model", reply.verdict, said.usage)
+
+    async def aclose(self) -> None:
+        """Let go of the model."""
+        await self.model.aclose()
+
+
+class SentenceCompressor:
+    """Compresses by taking sentences as they are: the same for the same trajectory, and nothing to run.
+
+    A sentence counts for the words of question and answer that it or its title has, rare ones for more and those that
+    are covered already for half. The best one is taken, and so on until nothing more fits.
+
+    Args:
+        budget: how long the facts may be together, at least 1.
+        measure: how length is measured.
+        similarity: an encoder's, added to the words; None goes by words alone.
+
+    Raises:
+        ConfigError: a budget below 1.
+
+    >>> from vouching.types import SearchResult, SearchTurn, Span
+    >>> text = "The bridge is green. It opened in 1973. Its architect liked tea."
+    >>> found = SearchResult("", (Passage(Span(text, 0, len(text), "b"), 1.0, "Bridge of Lyon"),), ())
+    >>> turn = SearchTurn("", "all", "", found)
+    >>> trajectory = Trajectory("When did the bridge open?", ("In 1973.",), (turn,), "turns", "deterministic")
+    >>> SentenceCompressor(budget=40).take(trajectory, "In 1973.").facts
+    ('Bridge of Lyon: It opened in 1973.',)
+    """
+
+    def __init__(self, budget: int = 1_200, measure: Measure = len, similarity: Similarity | None = None) -> None:
+        if budget < 1:
+            raise ConfigError(f"budget must be at least 1, got {budget}")
+        self._budget, self._measure, self._similarity = budget, measure, similarity
+
+    async def compress(self, trajectory: Trajectory, answer: str) -> Compression:
+        """See :meth:`take`; the seam is that of ``ModelCompressor``."""
+        return self.take(trajectory, answer)
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+    def take(self, trajectory: Trajectory, answer: str) -> Compression:
+        """The sentences that bear on one answer, best first, each after the title of its document."""
+        asked = f"{trajectory.question} {answer}"
+        sentences = _sentences(trajectory.passages)
+        if not sentences:
+            return Compression((), "", "deterministic")
+        near = self._similarity(asked, [sentence.text for sentence in sentences]) if self._similarity else None
+        order = _Order(sentences, stems(asked), near)
+        facts: list[str] = []
+        left = self._budget
+        while (sentence := order.best()) is not None:
+            needed = self._measure(sentence.text)
+            if needed <= left:
+                left -= needed
+                facts.append(sentence.text)
+                order.take(sentence)
+        return Compression(tuple(facts), "", "deterministic")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sentence:
+    text: str
+    """With the title before it."""
+    title: frozenset[str]
+    words: frozenset[str]
+    """Of the sentence alone."""
+    opening: bool
+
+    @property
+    def all_words(self) -> frozenset[str]:
+        return self.title | self.words
+
+
+class _Order:
+    """Which sentence comes next, given those that were taken."""
+
+    def __init__(self, sentences: Sequence[_Sentence], wanted: frozenset[str], near: Sequence[float] | None) -> None:
+        self._left = dict.fromkeys(sentences, 0.0)
+        if near is not None:
+            self._left = dict(zip(sentences, near, strict=True))
+        occurs = Counter(word for sentence in sentences for word in sentence.all_words)
+        self._worth = {word: math.log(1 + len(sentences) / occurs[word]) for word in wanted if occurs[word]}
+        self._most = sum(self._worth.values()) or 1.0
+        self._covered: set[str] = set()
+        self._said: set[str] = set()
+        self._titles: set[frozenset[str]] = set()
+
+    def best(self) -> _Sentence | None:
+        """The best that is left and has anything to say, taken out; None if there is none."""
+        gained = {sentence: self._gain(sentence) for sentence in self._left}
+        found = max(gained, key=gained.__getitem__, default=None)
+        if found is None or gained[found] <= 0:
+            return None
+        del self._left[found]
+        return found
+
+    def take(self, sentence: _Sentence) -> None:
+        """Count its words as covered, and what it names as named."""
+        self._covered |= sentence.all_words
+        self._said |= sentence.words
+        self._titles.add(sentence.title)
+
+    def _gain(self, sentence: _Sentence) -> float:
+        has = self._worth.keys() & sentence.all_words
+        words = sum(self._worth[word] * (SEEN if word in self._covered else 1.0) for word in has)
+        linked = sentence.title and sentence.title <= self._said and sentence.title not in self._titles
+        near = SIMILAR * self._most * max(0.0, self._left[sentence])
+        return (words + (LINKED if linked else 0.0) + near) * (OPENING if sentence.opening else 1.0)
+
+
+def _sentences(passages: Sequence[Passage]) -> list[_Sentence]:
+    """Every sentence once; those that address the verdict are left out."""
+    found: dict[str, _Sentence] = {}
+    for passage in passages:
+        title = "" if addresses_verdict(passage.title) else one_line(passage.title)
+        text = screened(passage.span.text)
+        for number, (start, end) in enumerate(sentence_spans(text)):
+            words = stems(text[start:end])
+            said = ": ".join(filter(None, (title, one_line(text[start:end]))))
+            if words:
+                found.setdefault(said, _Sentence(said, stems(title), words, number == 0))
+    return [*found.values()]
