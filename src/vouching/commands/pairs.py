@@ -27,6 +27,7 @@ from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.train.rank_pairs import PairMaker
+    from vouching.verifiers.discriminative_evidence import Compress, Find
 
 app = typer.Typer()
 
@@ -41,6 +42,9 @@ _Judge = Annotated[str | None, typer.Option(metavar="NAME", help="The language m
 _PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
 _Wrong = Annotated[int, typer.Option(metavar="N", min=1, help="Wrong short answers, where no model answers.")]
 _Pairs = Annotated[int, typer.Option("--pairs", metavar="N", min=1, help="Pairs of a question, at most.")]
+_SearchModel = Annotated[
+    str | None, typer.Option("--search-model", metavar="NAME", help="The language model that searches and compresses.")
+]
 _Dpo = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write preferences for TRL's DPO: .jsonl.")]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Of all chance.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with a run that was cut short.")]
@@ -78,6 +82,8 @@ class PairOptions:
     """Pairs of a question, at most."""
     search: SearchOptions = field(default_factory=SearchOptions)
     """Where evidence is searched for."""
+    search_model: str | None = None
+    """Who searches and compresses; None does both without a language model."""
     dpo: Path | None = None
     """Path of the preferences; None for none."""
     seed: int = 0
@@ -100,6 +106,7 @@ def pairs_command(
     per_model: _PerModel = 2,
     wrong: _Wrong = 4,
     pairs: _Pairs = 6,
+    search_model: _SearchModel = None,
     index: Indexes = None,
     web: WebEngines = None,
     pages: Pages = False,
@@ -120,7 +127,7 @@ def pairs_command(
         if complaint := next(search.complaints(), None):
             raise InputError(complaint)
         options = PairOptions(
-            input, output, tuple(model or ()), judge, per_model, wrong, pairs, search, dpo, seed, resume
+            input, output, tuple(model or ()), judge, per_model, wrong, pairs, search, search_model, dpo, seed, resume
         )
         raise typer.Exit(make_pairs(options))
 
@@ -143,7 +150,8 @@ def make_pairs(options: PairOptions) -> Exit:
     settings = {
         "command": "data pairs", "models": ",".join(options.models), "judge": options.judge or "",
         "per_model": options.per_model, "wrong": options.wrong, "pairs": options.pairs, "seed": options.seed,
-        "engines": ",".join((*options.search.index, *options.search.web)), "vouching": __version__,
+        "engines": ",".join((*options.search.index, *options.search.web)),
+        "search_model": options.search_model or "", "vouching": __version__,
     }  # fmt: skip
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input))
@@ -170,22 +178,34 @@ def _work(options: PairOptions) -> Waiting:
             return await answers_of(models, asked.question, options.per_model, options.seed)
         return made_candidates(asked, options.wrong, rng)
 
-    finder, compress = _evidence(options.search)
+    find, compress, opened = _evidence(options)
     maker = PairMaker(
-        propose, Judge(judge, options.seed) if judge else None, finder.search if finder else None, compress,
-        options.pairs, options.seed,
-    )  # fmt: skip
+        propose, Judge(judge, options.seed) if judge else None, find, compress, options.pairs, options.seed
+    )
 
     async def close() -> None:
-        for one in (*models, *([judge] if judge else []), *([finder] if finder else [])):
+        for one in (*models, *([judge] if judge else []), *opened):
             await one.aclose()
 
     return Waiting(lambda: _Make(maker, Path(options.input).name.partition(".")[0]), close)
 
 
-def _evidence(search: SearchOptions) -> tuple[Any, Any]:
-    """What searches, None without an engine, and what makes its result short."""
-    return None, None
+def _evidence(options: PairOptions) -> tuple[Find | None, Compress, list[Any]]:
+    """What searches, None without an engine; what makes its result short; and what is to be closed."""
+    from vouching.models.open import open_model
+    from vouching.search.compress import ModelCompressor, SentenceCompressor
+
+    engines = options.search.engines()
+    if options.search_model is None:
+        from vouching.search.steps import StepSearch
+
+        steps = StepSearch(engines) if engines else None
+        return steps.search if steps else None, SentenceCompressor().compress, [steps] if steps else []
+    from vouching.search.agent import SearchAgent
+
+    model = open_model(options.search_model)
+    agent = SearchAgent(model, engines) if engines else None
+    return agent.search if agent else None, ModelCompressor(model).compress, [agent or model]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,11 @@ from typing import cast, get_args
 
 from vouching.errors import ModelError
 from vouching.models.base import Message, Model, Sampling
-from vouching.prompts import Prompt, load_prompt
+from vouching.prompts import Prompt, boundary, fence_prompt, load_prompt
 from vouching.train.rank_questions import Candidate, RankQuestion
 from vouching.train.rank_rows import AnswerLabel
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.discriminative_reply import ReplyError, read_places, verdict_of
-from vouching.verifiers.structured_prompt import boundary
 
 _PACKAGE = "vouching.train"
 _ANSWER_TOKENS, _REPLY_TOKENS = 128, 512
@@ -166,7 +165,6 @@ async def _said(model: Model, messages: Sequence[Message], sampling: Sampling) -
 
 def _messages(prompt: Prompt, texts: Mapping[str, str]) -> tuple[Message, Message]:
     """A prompt, then the texts between fence lines."""
-    block = load_prompt("vouching.verifiers", "structured_block")
     fence = boundary([*texts.values(), "", ""])
-    blocks = "\n".join(block.fill(fence=fence, name=name, text=text).strip() for name, text in texts.items())
+    blocks = "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
     return Message("system", prompt.text.strip()), Message("user", blocks)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, TypeAlias
 
-from vouching.errors import InputError, SearchError
+from vouching.errors import InputError, ModelError, SearchError
 from vouching.search.history import history_text
 from vouching.train.rank_judge import Judge
 from vouching.train.rank_questions import Candidate, RankQuestion
@@ -75,10 +75,18 @@ class PairMaker:
         against = await all_of(self._against(asked, marked[i].answer, marked[j].answer) for i, j in drawn)
         kept = sorted({i for pair, fault in zip(drawn, against, strict=True) if fault is None for i in pair})
         evidence, history = await self._evidence(asked, {i: marked[i].answer for i in kept})
+        lacking = {i: f"its evidence was not compressed: {why}" for i, why in evidence.items() if isinstance(why, str)}
+        against = [
+            fault or next((lacking[i] for i in pair if i in lacking), None)
+            for pair, fault in zip(drawn, against, strict=True)
+        ]
         return {
             "id": asked.id, "set": asked.set, "question": asked.question, "reference": asked.references[0],
             "answers": [
-                {"answer": one.answer, "by": one.by, "label": one.label, "fault": faults.get(i), **evidence.get(i, {})}
+                {
+                    "answer": one.answer, "by": one.by, "label": one.label, "fault": faults.get(i, lacking.get(i)),
+                    **(found if isinstance(found := evidence.get(i), dict) else {}),
+                }
                 for i, one in enumerate(marked)
             ],
             "judged": sum(one.label is None for one in candidates),
@@ -104,8 +112,10 @@ class PairMaker:
     async def _against(self, asked: RankQuestion, better: str, worse: str) -> str | None:
         return None if self.judge is None else await self.judge.confirm(asked, better, worse)
 
-    async def _evidence(self, asked: RankQuestion, answers: Mapping[int, str]) -> tuple[dict[int, dict[str, Any]], str]:
-        """Facts and reasoning for each answer, and the whole search."""
+    async def _evidence(
+        self, asked: RankQuestion, answers: Mapping[int, str]
+    ) -> tuple[dict[int, dict[str, Any] | str], str]:
+        """Facts and reasoning for each answer, or why there are none; and the whole search."""
         if not answers:
             return {}, ""
         shown = [*answers.values()]
@@ -116,8 +126,13 @@ class PairMaker:
         if compress is None or not searched.passages:
             return {}, history_text(searched)
 
-        async def compressed(answer: str) -> dict[str, Any]:
-            made: Compression = await compress(searched, answer)
+        async def compressed(answer: str) -> dict[str, Any] | str:
+            try:
+                made: Compression = await compress(searched, answer)
+            except ModelError as error:
+                if error.can_retry:
+                    raise
+                return str(error)
             return {"facts": [*made.facts], "reasoning": made.reasoning}
 
         evidence = await all_of(compressed(answer) for answer in shown)

@@ -116,7 +116,7 @@ class Progress:
         left = (now - self._started) / (self._step - self._first) * (self._steps - self._step)
         self._untold.clear()
         self._pairs, self._since = 0, now
-        self._say(f"step {self._step:,} of {self._steps:,}: {parts}; {speed:.0f} pairs/s, {left / 60:.0f} min left")
+        self._say(f"step {self._step:,} of {self._steps:,}: {parts}; {speed:.3g} pairs/s, {left / 60:.0f} min left")
 
     def log_scores(self, step: int, scores: Mapping[str, Mapping[str, float]], shown: str) -> None:
         """Log an evaluation, and tell what is ``shown`` of it."""
