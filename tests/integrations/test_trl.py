@@ -15,9 +15,9 @@ from vouching.integrations.trl import trl_ranking_reward, trl_reward
 from vouching.models import ScriptedModel
 from vouching.rewards.structured import PARTS, structured_reward
 from vouching.types import Claim, Reward, Source, Trajectory, Unverified
-from vouching.verifiers.discriminative import open_scorer
 from vouching.verifiers.discriminative_evidence import given
 from vouching.verifiers.discriminative_generative import GenerativeRanker
+from vouching.verifiers.discriminative_open import open_scorer
 from vouching.verifiers.discriminative_rank import ScoringRanker
 
 

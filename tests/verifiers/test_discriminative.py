@@ -13,8 +13,9 @@ from vouching.metrics.calibrators import Calibrator
 from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unverified, Verdict
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.calibration import VARIABLE, Calibration
-from vouching.verifiers.discriminative import SCORERS, DiscriminativeVerifier, open_scorer
+from vouching.verifiers.discriminative import DiscriminativeVerifier
 from vouching.verifiers.discriminative_claims import ClaimScorer
+from vouching.verifiers.discriminative_open import SCORERS, open_scorer
 from vouching.verifiers.discriminative_scorer import Scored
 
 RIGHT, WRONG = "The bridge opened in 1973.", "The bridge opened in 1937."

@@ -76,7 +76,7 @@ def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
     Raises:
         ConfigError: from the function made, no column ``question``.
 
-    >>> from vouching.verifiers.discriminative import open_scorer
+    >>> from vouching.verifiers.discriminative_open import open_scorer
     >>> from vouching.verifiers.discriminative_rank import ScoringRanker
     >>> reward = trl_ranking_reward(ScoringRanker(open_scorer("embedded:rules")))
     >>> reward(completions=["In 1937.", "In 1973."], question=["When?"] * 2, sources=["It opened in 1973."] * 2)

@@ -25,20 +25,10 @@ from vouching.types import (
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.calibration import VARIABLE, Calibration, find_calibration
 from vouching.verifiers.discriminative_claims import ClaimScorer
-from vouching.verifiers.discriminative_evidence import Compress
-from vouching.verifiers.discriminative_input import Shown
-from vouching.verifiers.discriminative_scorer import EmbeddedScorer, Scored, Scorer
-from vouching.verifiers.embedded.soft_reading import load_soft_reader
+from vouching.verifiers.discriminative_scorer import EmbeddedScorer, Scored
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 from vouching.version import __version__
 
-SCORERS = """
-  embedded, embedded:rules        the verifier that ships
-  discriminative:PATH[#ADAPTER]   what vouch train rank saved
-  minicheck:PATH                  weights of MiniCheck (flan-t5, roberta, deberta)
-  hhem:PATH[#TOKENIZER]           weights of HHEM-2.1-Open, with the tokenizer of flan-t5-base
-  factscore:MODEL                 the FActScore protocol on a language model, or on embedded"""
-"""What a scorer's name can look like."""
 UNCALIBRATED = "The score is the model's own, no calibrated probability: see vouch calibrate."
 """The warning of a verdict without a calibration."""
 
@@ -155,103 +145,6 @@ class DiscriminativeVerifier:
             else verdict
             for place, verdict in enumerate(verdicts)
         ]
-
-
-def is_scorer(name: str) -> bool:
-    """Whether a name is that of a scorer which does not ship; see ``SCORERS``.
-
-    >>> is_scorer("minicheck:/weights"), is_scorer("embedded"), is_scorer("http://host/v1#m")
-    (True, False, False)
-    """
-    return name.partition(":")[0] in ("discriminative", "minicheck", "hhem", "factscore")
-
-
-def open_scorer(name: str) -> Scorer:
-    """A scorer by its name.
-
-    Args:
-        name: see ``SCORERS``.
-
-    Raises:
-        ConfigError: a name of no known form, or a folder without such weights.
-        MissingExtraError: what it runs on is not installed.
-
-    >>> open_scorer("embedded:rules").name
-    'embedded:rules'
-    """
-    kind, _, rest = name.partition(":")
-    path, _, second = rest.partition("#")
-    if name in ("embedded", "embedded:rules"):
-        return EmbeddedScorer(embedded_verifier(name))
-    if not path or not is_scorer(name):
-        raise ConfigError(f"no scorer is called {name!r}; a scorer is named like this:{SCORERS}")
-    if kind == "discriminative":
-        from vouching.verifiers.discriminative_model import TrainedScorer
-
-        return TrainedScorer(path, second or None)
-    if kind == "hhem":
-        from vouching.verifiers.hhem import Hhem
-
-        return Hhem(path, second or None)
-    if kind == "minicheck":
-        from vouching.verifiers.minicheck import MiniCheck
-
-        return MiniCheck(path)
-    return _fact_score(rest)
-
-
-def open_discriminative(name: str, threshold: float = 0.5, compress: Compress | None = None) -> DiscriminativeVerifier:
-    """The verifier on a scorer, with the calibration that ``VOUCH_CALIBRATION`` has for it.
-
-    Args:
-        name: see :func:`open_scorer`.
-        threshold: probability from which a claim counts as Attributable.
-        compress: makes the sources short for a scorer that is shown them so.
-
-    Raises:
-        ConfigError: a wrong name, or a scorer that gives no probabilities and has no calibration.
-
-    >>> open_discriminative("embedded:rules").scorer.scorer.name
-    'embedded:rules'
-    """
-    return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=embedded_verifier())
-
-
-def open_claim_scorer(name: str, compress: Compress | None = None) -> ClaimScorer:
-    """A scorer by its name, for claims; it is shown the sources as it was in training. Raises as :func:`open_scorer`.
-
-    >>> open_claim_scorer("embedded:rules").shown
-    'full'
-    """
-    scorer = open_scorer(name)
-    return ClaimScorer(scorer, shown_by_training(scorer), compress)
-
-
-def shown_by_training(scorer: Scorer) -> Shown:
-    """What a scorer was trained to be shown of a search; "full" for one that reads passages."""
-    note = getattr(scorer, "note", None)
-    return note.shown if note is not None else "full" if scorer.reads == "passages" else "compressed"
-
-
-def embedded_verifier(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
-    """The embedded verifier by its name, "embedded" or "embedded:rules".
-
-    >>> embedded_verifier("embedded:rules").name
-    'embedded:rules'
-    """
-    return EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if name == "embedded" else None)
-
-
-def _fact_score(rest: str) -> Scorer:
-    from vouching.verifiers.factscore import FactScore, split_by_model, split_sentences
-
-    if rest in ("embedded", "embedded:rules"):
-        return FactScore(split_sentences, embedded_verifier(rest), rest)
-    from vouching.models.open import open_model
-    from vouching.verifiers.structured import StructuredConfig, open_verifier
-
-    model = open_model(rest)
-    return FactScore(split_by_model(model), open_verifier(model, StructuredConfig(style="label")), model.name)
 
 
 def _fitting(
