@@ -113,8 +113,8 @@ def open_ranker(
     """A ranker by the names of its parts. Closing it closes the models and the engines.
 
     Args:
-        score_model: a scorer, see ``SCORERS``; or a language model, see :func:`vouching.models.open.open_model`, for the
-            modes "generative", "agentic" and "points".
+        score_model: a scorer, see ``SCORERS``; for the modes "generative", "agentic" and "points" a language model, see
+            :func:`vouching.models.open.open_model`.
         mode: how answers are ranked; None for what suits the scorer.
         search_model: a language model that searches and compresses; None does both by words, without one.
         engines: whom to search; without any, sources must come with the answers.

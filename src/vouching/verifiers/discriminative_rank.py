@@ -133,9 +133,7 @@ class ScoringRanker:
         searched = None if self.shown == "none" else await gather(question, answers, sources, self._find)
         claims = [statement(question, answer, number) for number, answer in enumerate(answers, 1)]
         found = sources_of(searched)
-        made = await all_of(
-            self._compressed(searched, claim, answer) for claim, answer in zip(claims, answers, strict=True)
-        )
+        made = await all_of(self._compressed(searched, *pair) for pair in zip(claims, answers, strict=True))
         candidates: list[Candidate | Unverified] = []
         for claim, answer, part in zip(claims, answers, made, strict=True):
             if isinstance(part, Unverified):
