@@ -24,6 +24,7 @@ from vouching.commands import (
     diagnose,
     diagnose_verifier,
     pairs,
+    rank,
     reward,
     schema,
     train,
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(check.app)
+app.add_typer(rank.app)
 app.add_typer(schema.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")

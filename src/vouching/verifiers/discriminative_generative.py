@@ -103,6 +103,8 @@ class GenerativeRanker:
         self._sampling = Sampling(max_tokens=max_tokens)
         self._most = most
         self._owned = owned
+        self.calibrator: str | None = None
+        """None: places and points are not calibrated."""
 
     @property
     def digest(self) -> str:

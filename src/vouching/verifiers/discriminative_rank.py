@@ -56,6 +56,8 @@ class Ranker(Protocol):
 
     mode: RankMode
     """How it ranks."""
+    calibrator: str | None
+    """Name of the calibration in use; None without one."""
 
     async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
         """The answers, best first, by the given sources and whatever the ranker finds.
@@ -123,6 +125,8 @@ class ScoringRanker:
         own = scorer.verifier if isinstance(scorer, EmbeddedScorer) else None
         self._aligner = aligner or own or EmbeddedVerifier()
         self._probability = Probability.of(scorer, self.shown, calibration)
+        self.calibrator = self._probability.name
+        """Name of the calibration in use; None without one."""
         self._owned = owned
         self._notes = (*self._probability.warnings, *_untrained(scorer, self.shown))
 
