@@ -23,6 +23,7 @@ from vouching.commands import (
     data,
     diagnose,
     diagnose_verifier,
+    index,
     pairs,
     rank,
     reward,
@@ -41,6 +42,7 @@ app = typer.Typer(
 app.add_typer(check.app)
 app.add_typer(rank.app)
 app.add_typer(schema.app)
+app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(reward.app, name="reward")

@@ -20,7 +20,7 @@ LINE_SECONDS = 10.0
 BAR_SECONDS = 0.2
 """Between two changes of the bar."""
 MOST_NAMED = 100
-"""Rows with a problem that are named; further ones are counted, the output has them all."""
+"""Rows with a problem that are named; further ones are counted."""
 
 
 class RowProgress:
@@ -28,10 +28,12 @@ class RowProgress:
 
     Args:
         share: tells how much of the input has been read, from 0 to 1; None if nobody knows.
+        what: what is counted.
     """
 
-    def __init__(self, share: Callable[[], float | None]) -> None:
+    def __init__(self, share: Callable[[], float | None], what: str = "rows") -> None:
         self._share = share
+        self._what = what
         self._terminal = sys.stderr.isatty()
         self._rows = 0
         self._named = 0
@@ -58,7 +60,7 @@ class RowProgress:
             return
         self._next = now + (BAR_SECONDS if self._terminal else LINE_SECONDS)
         share = self._share()
-        words = progress_words(self._rows, now - self._start, share, self._first_share)
+        words = progress_words(self._rows, now - self._start, share, self._first_share, self._what)
         if self._terminal:
             self._draw(words, share)
         else:
@@ -70,7 +72,7 @@ class RowProgress:
         if self._named <= MOST_NAMED:
             write_error(problem)
         if self._named == MOST_NAMED:
-            write_error("further rows with a problem are not named here; the output has them all")
+            write_error(f"further {self._what} with a problem are counted, and no longer named here")
 
     def _draw(self, words: str, share: float | None) -> None:
         if self._bar is None:
@@ -84,7 +86,9 @@ class RowProgress:
         self._bar.update(self._bar.task_ids[0], description=words, completed=share or 0.0)
 
 
-def progress_words(rows: int, seconds: float, share: float | None, first_share: float | None = 0.0) -> str:
+def progress_words(
+    rows: int, seconds: float, share: float | None, first_share: float | None = 0.0, what: str = "rows"
+) -> str:
     """Rows done, rate, and the time left if the share of the input that has been read is known.
 
     Args:
@@ -92,6 +96,7 @@ def progress_words(rows: int, seconds: float, share: float | None, first_share: 
         seconds: how long they took.
         share: how much of the input has been read, from 0 to 1; None if nobody knows.
         first_share: the same at the start of this run.
+        what: what is counted.
 
     >>> progress_words(1200, 10, 0.25, 0.0)
     '1,200 rows, 120 a second, 25 %, 30 s left'
@@ -99,7 +104,7 @@ def progress_words(rows: int, seconds: float, share: float | None, first_share: 
     '1,200 rows, 120 a second'
     """
     rate = rows / max(seconds, 1e-9)
-    words = f"{rows:,} rows, {rate:,.0f} a second" if rate >= 10 else f"{rows:,} rows, {rate:.1f} a second"
+    words = f"{rows:,} {what}, {rate:,.0f} a second" if rate >= 10 else f"{rows:,} {what}, {rate:.1f} a second"
     if share is None or first_share is None or share <= first_share:
         return words
     left = seconds * (1 - share) / (share - first_share)

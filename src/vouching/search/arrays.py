@@ -1,37 +1,68 @@
-"""Arrays and texts in files: written once, flushed to the disk, then read in place by any number of processes.
+"""Arrays in a file: written once and flushed to the disk, then read in place by any number of processes.
 
-Left out: packing them. What is read in place must lie there as it is.
+A file is a line of JSON, which says what lies where, and the arrays' bytes after it, as in the safetensors format. Left
+out: packing. What is read in place must lie there as it is.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
+_ALIGNED = 64
+"""Arrays begin at multiples of so many bytes."""
 
 
-def write_array(path: Path, array: Array) -> None:
-    """Write an array as ``.npy``. Raises OSError."""
-    with path.open("wb") as file:
-        np.save(file, array, allow_pickle=False)
-        flush(file.fileno())
+def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays into a new file. Raises OSError."""
+    entries = [(name, np.ascontiguousarray(array)) for name, array in arrays.items()]
+    sizes = [-(-array.nbytes // _ALIGNED) * _ALIGNED for _, array in entries]
+    notes = {
+        name: (array.dtype.str, array.shape, place)
+        for (name, array), place in zip(entries, accumulate(sizes, initial=0), strict=False)
+    }
+    head = json.dumps({"arrays": notes, "bytes": sum(sizes)}).encode()
+    with path.open("xb") as file:
+        file.write(head.ljust(-(-(len(head) + 1) // _ALIGNED) * _ALIGNED - 1) + b"\n")
+        for (_, array), size in zip(entries, sizes, strict=True):
+            file.write(array.data.cast("B") if array.size else b"")
+            file.write(bytes(size - array.nbytes))
+        flush(file)
 
 
-def map_array(path: Path) -> Array:
-    """An array that stays in its file until it is read. Raises OSError or ValueError (cut off, or no array)."""
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+def map_arrays(path: Path) -> dict[str, Array]:
+    """The arrays of a file, which stay there until they are read.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is cut off, or none of this format.
+    """
+    with path.open("rb") as file:
+        line = file.readline(1_000_000)
+    head: Any = json.loads(line)
+    data = np.memmap(path, np.uint8, mode="r")[len(line) :]
+    if len(data) != head["bytes"]:
+        raise ValueError(f"{path.name} has {len(data):,} bytes of arrays, wanted {head['bytes']:,}")
+    arrays: dict[str, Array] = {}
+    for name, (kind, shape, place) in head["arrays"].items():
+        dtype = np.dtype(kind)
+        arrays[name] = data[place : place + math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+    return arrays
 
 
-def flush(number: int) -> None:
+def flush(file: IO[Any]) -> None:
     """Let the disk have what was written. Raises OSError."""
-    os.fsync(number)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 class Strings:

@@ -8,6 +8,7 @@ quantisation.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,6 @@ from vouching.search.segment import Segment
 
 EXACT_MOST = 200_000
 """Passages of an index up to which every vector is compared."""
-GRAPH = "graph.usearch"
-"""The file of a segment's graph."""
 
 
 class Dense:
@@ -37,7 +36,7 @@ class Dense:
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self._segments = segments
-        self._graphs = [_open(segment.folder / GRAPH) for segment in segments]
+        self._graphs = [_open(graph_path(segment)) for segment in segments]
 
     def search(self, vector: NDArray[np.float32], most: int) -> list[tuple[Place, float]]:
         """The passages with the largest dot products above 0, best first, at most ``most``.
@@ -60,9 +59,15 @@ def write_graph(segment: Segment) -> None:
     vectors = np.asarray(segment.vectors)
     graph = _import().Index(ndim=vectors.shape[1], metric="ip", dtype="f16")
     graph.add(np.arange(len(vectors)), vectors)
-    fresh = segment.folder / f"{GRAPH}.new"
+    path = graph_path(segment)
+    fresh = path.with_name(f"{path.name}.new")
     graph.save(fresh)
-    fresh.replace(segment.folder / GRAPH)
+    fresh.replace(path)
+
+
+def graph_path(segment: Segment) -> Path:
+    """The file of a segment's graph, whether it is there or not."""
+    return segment.path.with_name(segment.path.name.replace("segment", "graph"))
 
 
 def _scores(segment: Segment, graph: Any, vector: NDArray[np.float32], most: int) -> NDArray[np.float32]:
@@ -88,6 +93,9 @@ def _open(path: Path) -> Any:
 
 
 def _import() -> Any:
+    # With usearch 2.26 loaded first, onnxruntime 1.31 crashes when it is loaded.
+    with suppress(ImportError):
+        import_module("onnxruntime")
     try:
         return import_module("usearch.index")
     except ImportError as error:

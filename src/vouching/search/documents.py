@@ -111,9 +111,9 @@ class DocumentReader:
         self._current = 0
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The files that are read, as documents are called after them."""
-        return tuple(file.as_posix() for file in self._files)
+    def row_files(self) -> tuple[str, ...]:
+        """The files of rows among them, as their documents' ids name them."""
+        return tuple(file.as_posix() for file in self._fields)
 
     def share(self) -> float:
         """How much has been read, from 0 to 1."""
@@ -180,11 +180,11 @@ def _document(file: Path, size: int) -> Source | Skipped:
     try:
         if kind == PDF:
             with file.open("rb") as opened:
-                title, text = pdf_text(opened, name)
+                title, text = pdf_text(opened, "it")
         elif kind == "web page":
-            title, text = html_text(file.read_bytes(), name)
+            title, text = html_text(file.read_bytes(), "it")
         else:
-            text, _ = decode_text(file.read_bytes(), name)
+            text, _ = decode_text(file.read_bytes(), "it")
             title = _heading(text)
     except OSError as error:
         return Skipped(name, f"it cannot be read: {error.strerror or error}")

@@ -10,11 +10,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vouching.errors import ConfigError, InputError, SearchError, VouchError
-from vouching.search.arrays import map_array
+from vouching.search.arrays import map_arrays
 from vouching.search.bm25 import Bm25, Place
 from vouching.search.dense import Dense
 from vouching.search.fuse import fuse
@@ -61,11 +62,6 @@ class Index:
         """How many passages it has."""
         return sum(int(segment.left.sum()) for segment in self._segments)
 
-    @property
-    def documents(self) -> int:
-        """How many documents it has."""
-        return sum(len(np.unique(segment.places[segment.left, 0])) for segment in self._segments)
-
     def by_words(self, query: str, most: int) -> list[Passage]:
         """At most ``most`` passages that share words with a query, best first, with their BM25 scores."""
         return self._passages(self._words.search(query_terms(query), most))
@@ -111,6 +107,8 @@ class Index:
         words = query_terms(query)
         if not words:
             return "the query has no word"
+        if not len(self):
+            return "the index is empty"
         if any(segment.terms.place(word) is not None for segment in self._segments for word in words):
             return None
         own: Counter[str] = Counter()
@@ -167,6 +165,41 @@ def open_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Inde
     return Index(folder, manifest, segments, query_encoder(folder, manifest, encoder))
 
 
+def index_facts(path: str | Path) -> dict[str, Any]:
+    """What an index holds and how it was made, for people and for JSON.
+
+    Args:
+        path: its folder.
+
+    Raises:
+        InputError: there is no index, or it is damaged.
+        ConfigError: it has another format.
+
+    >>> import tempfile
+    >>> from vouching.search.index_writer import create_index
+    >>> from vouching.types import Source
+    >>> folder = Path(tempfile.mkdtemp()) / "towns"
+    >>> with create_index(folder) as writer:
+    ...     _ = writer.add(Source("Ada built the mill.", id="mill.txt"))
+    >>> facts = index_facts(folder)
+    >>> facts["documents"], facts["passages"], facts["encoder"], facts["format"]
+    (1, 1, None, 1)
+    """
+    folder = Path(path)
+    manifest, segments = open_segments(folder)
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return {
+        "documents": sum(len(np.unique(segment.places[segment.left, 0])) for segment in segments),
+        "passages": sum(int(segment.left.sum()) for segment in segments),
+        "words_per_passage": manifest.most_words,
+        "encoder": manifest.encoder,
+        "segments": len(segments),
+        "megabytes": round(size / 1e6, 1),
+        "format": manifest.format,
+        "written_by": manifest.written_by,
+    }
+
+
 def query_encoder(folder: Path, manifest: Manifest, encoder: SentenceEncoder | None) -> SentenceEncoder | None:
     """The encoder whose vectors are in an index: the one that is given, or the one that its manifest names.
 
@@ -202,13 +235,13 @@ def open_segments(folder: Path) -> tuple[Manifest, list[Segment]]:
             # A writer may have merged segments after the manifest was read.
             if attempt == _ATTEMPTS - 1:
                 raise InputError(f"the index in {folder} lacks {error.filename}: build it again") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise InputError(f"the index in {folder} cannot be read ({error}): build it again") from None
     raise AssertionError("the last attempt returns or raises")
 
 
 def _segment(folder: Path, note: SegmentNote) -> Segment:
-    removed = None if note.removed is None else np.asarray(map_array(folder / note.removed))
+    removed = None if note.removed is None else map_arrays(folder / note.removed)["removed"]
     segment = Segment(folder / note.name, removed)
     if len(segment) != note.passages:
         raise ValueError(f"{note.name} has {len(segment)} passages, wanted {note.passages}")

@@ -7,7 +7,6 @@ were taken. One process writes at a time. Left out: several writers, and going o
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.errors import ConfigError, InputError
-from vouching.search.arrays import write_array
-from vouching.search.dense import EXACT_MOST, GRAPH, write_graph
+from vouching.search.arrays import write_arrays
+from vouching.search.dense import EXACT_MOST, graph_path, write_graph
 from vouching.search.index import open_segments, query_encoder
 from vouching.search.manifest import MANIFEST, Manifest, SegmentNote, read_manifest, write_manifest
 from vouching.search.passages import LEAST_WORDS, PASSAGE_WORDS
@@ -29,7 +28,7 @@ from vouching.types import Source
 
 LOCK = "lock"
 """A file that the process which writes has locked."""
-_OWN = ("segment-*", "removed-*", "*.new")
+_OWN = ("segment-*", "graph-*", "removed-*", "*.new")
 
 
 @dataclass(slots=True)
@@ -87,7 +86,7 @@ class IndexWriter:
         passages = self._builder.add(source)
         self._added.add(name)
         if self._builder.full:
-            self._flush()
+            self.flush()
         return passages
 
     def remove(self, names: Iterable[str]) -> int:
@@ -99,31 +98,35 @@ class IndexWriter:
         wanted = np.array([*map(name_hash, names)], np.uint64)
         return sum(_mark(part, np.asarray(np.isin(part.segment.names, wanted).any(axis=1))) for part in self._old)
 
+    def flush(self) -> None:
+        """Write what was added so far as a segment, which frees its memory; it counts at the end, with all the rest.
+
+        Raises:
+            OSError: the disk takes no more.
+        """
+        if len(self._builder):
+            builder, self._builder = self._builder, SegmentBuilder(self._manifest.most_words, self._encoder)
+            self._parts.append(self._written(builder))
+
     def commit(self) -> None:
         """Let the changes count. Raises OSError if the disk takes no more; the index then is as it was."""
-        if len(self._builder):
-            self._flush()
+        self.flush()
         added = np.array([*self._added], np.uint64)
         for part in self._old:
             _mark(part, np.isin(part.segment.names[:, 0], added))
         self._parts = self._compacted([part for part in self._parts if len(part)])
         if self._encoder is not None and sum(map(len, self._parts)) > EXACT_MOST:
             for part in self._parts:
-                if not (part.segment.folder / GRAPH).exists():
+                if not graph_path(part.segment).exists():
                     write_graph(part.segment)
         notes = tuple(self._noted(part) for part in self._parts)
         write_manifest(self._folder, replace(self._manifest, segments=notes, number=self._number))
 
-    def _flush(self) -> None:
-        """Write what was collected as a segment, and begin another."""
-        builder, self._builder = self._builder, SegmentBuilder(self._manifest.most_words, self._encoder)
-        self._parts.append(self._written(builder))
-
     def _written(self, builder: SegmentBuilder) -> _Part:
-        folder = self._folder / self._fresh_name("segment")
-        found = builder.write(folder)
-        segment = Segment(folder)
-        note = SegmentNote(folder.name, len(segment), len(segment.names), found)
+        path = self._folder / self._fresh_name("segment")
+        found = builder.write(path)
+        segment = Segment(path)
+        note = SegmentNote(path.name, len(segment), len(segment.names), found)
         return _Part(segment, note, segment.left)
 
     def _compacted(self, parts: list[_Part]) -> list[_Part]:
@@ -152,8 +155,8 @@ class IndexWriter:
         """The segment's entry in the manifest; what was removed of it is written if that is new."""
         if np.array_equal(part.left, part.segment.left):
             return part.note
-        name = self._fresh_name("removed") + ".npy"
-        write_array(self._folder / name, ~part.left)
+        name = self._fresh_name("removed")
+        write_arrays(self._folder / name, {"removed": ~part.left})
         return replace(part.note, removed=name)
 
     def _fresh_name(self, kind: str) -> str:
@@ -274,10 +277,10 @@ def _sweep(folder: Path) -> None:
         named = {LOCK}
         if (folder / MANIFEST).exists():
             for note in read_manifest(folder).segments:
-                named |= {note.name, note.removed or note.name}
+                named |= {note.name, note.name.replace("segment", "graph"), note.removed or note.name}
         for path in (path for pattern in _OWN for path in folder.glob(pattern)):
             if path.name not in named:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                path.unlink()
 
 
 def _refuse_full(folder: Path) -> None:

@@ -1,8 +1,9 @@
 """What an index consists of: one small file that names its segments. Whoever replaces it changes the index at once.
 
-    index.json             format, settings, segments
-    segment-000001/        see segment.py
-    removed-000004.npy     (P,) which passages of a segment were removed
+    index.json          format, settings, segments
+    segment-000001      documents with their passages, see segment.py
+    graph-000001        a graph over the segment's vectors, where the index is large
+    removed-000004      which passages of a segment were removed since
 
 A file that index.json does not name does not belong to the index: it is left from a writer that was stopped.
 """
@@ -29,7 +30,7 @@ class SegmentNote:
     """A segment of an index."""
 
     name: str
-    """Its folder."""
+    """Its file."""
     passages: int
     """How many it was written with."""
     documents: int
@@ -101,6 +102,5 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     fresh = folder / f"{MANIFEST}.new"
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(asdict(manifest), file, ensure_ascii=False, indent=1)
-        file.flush()
-        flush(file.fileno())
+        flush(file)
     fresh.replace(folder / MANIFEST)

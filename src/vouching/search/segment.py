@@ -1,15 +1,14 @@
 """A part of an index: documents, their passages and the postings of their terms, written once and then only read.
 
-    texts.npy, text_ends.npy      the documents' texts
-    records.npy, record_ends.npy  id, title and address of each, as JSON
-    names.npy                     (D, 2) hashes of each one's id, and of the file that it is a row of
-    passages.npy                  (P, 6) document, first and after last character in it, the same in bytes, page or 0
-    lengths.npy                   (P,) terms of each passage
-    terms.npy, term_ends.npy      all terms, sorted
-    starts.npy                    (T + 1,) where the postings of each term begin and the last end
-    posted.npy, counts.npy        the passages that have it, and how often
-    vectors.npy                   (P, W) sentence vectors, where the index has them
-    graph.usearch                 a graph over these, where the index is large
+    texts, text_ends      the documents' texts
+    records, record_ends  id, title and address of each, as JSON
+    names                 (D, 2) hashes of each one's id, and of the file that it is a row of
+    passages              (P, 6) document, first and after last character in it, the same in bytes, page or 0
+    lengths               (P,) terms of each passage
+    terms, term_ends      all terms, sorted
+    starts                (T + 1,) where the postings of each term begin and the last end
+    posted, counts        the passages that have it, and how often
+    vectors               (P, W) sentence vectors, where the index has them
 
 Left out: positions of terms, so that there is no search for phrases.
 """
@@ -24,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.search.arrays import Strings, map_array
+from vouching.search.arrays import Strings, map_arrays
 from vouching.types import Passage, Source, Span
 
 
@@ -39,34 +38,34 @@ class Postings:
 
 
 class Segment:
-    """An open segment. Arrays stay in their files; nothing is ever written.
+    """An open segment. Arrays stay in their file; nothing is ever written.
 
     Args:
-        folder: its folder.
+        path: its file.
         removed: (P,) which passages were removed since; None if none was.
 
     Raises:
-        OSError: a file is missing or cannot be read.
-        ValueError: a file is cut off or is none of this format.
+        OSError: the file is missing or cannot be read.
+        ValueError: it is cut off, or none of this format.
+        KeyError: it lacks an array.
     """
 
-    def __init__(self, folder: Path, removed: NDArray[np.bool_] | None = None) -> None:
-        self.folder = folder
+    def __init__(self, path: Path, removed: NDArray[np.bool_] | None = None) -> None:
+        self.path = path
         self.removed = removed
-        self.names: NDArray[np.uint64] = map_array(folder / "names.npy")
-        self.lengths: NDArray[np.int32] = map_array(folder / "lengths.npy")
-        self.terms = Strings(map_array(folder / "terms.npy"), map_array(folder / "term_ends.npy"))
-        self.places: NDArray[np.int64] = map_array(folder / "passages.npy")
-        self._texts = Strings(map_array(folder / "texts.npy"), map_array(folder / "text_ends.npy"))
-        self._records = Strings(map_array(folder / "records.npy"), map_array(folder / "record_ends.npy"))
-        self._starts: NDArray[np.int64] = map_array(folder / "starts.npy")
-        self._posted: NDArray[np.int32] = map_array(folder / "posted.npy")
-        self._counts: NDArray[np.uint16] = map_array(folder / "counts.npy")
-        vectors = folder / "vectors.npy"
-        self.vectors: NDArray[np.float32] | None = map_array(vectors) if vectors.exists() else None
-        sizes = {len(self.lengths), len(self.places), len(removed) if removed is not None else len(self.lengths)}
-        if len(sizes) > 1 or not len(self.names) == len(self._records) == len(self._texts):
-            raise ValueError("its files do not fit each other")
+        arrays = map_arrays(path)
+        self.names: NDArray[np.uint64] = arrays["names"]
+        self.places: NDArray[np.int64] = arrays["passages"]
+        self.lengths: NDArray[np.int32] = arrays["lengths"]
+        self.vectors: NDArray[np.float32] | None = arrays.get("vectors")
+        self.terms = Strings(arrays["terms"], arrays["term_ends"])
+        self._texts = Strings(arrays["texts"], arrays["text_ends"])
+        self._records = Strings(arrays["records"], arrays["record_ends"])
+        self._starts: NDArray[np.int64] = arrays["starts"]
+        self._posted: NDArray[np.int32] = arrays["posted"]
+        self._counts: NDArray[np.uint16] = arrays["counts"]
+        if removed is not None and len(removed) != len(self):
+            raise ValueError(f"{len(removed)} marks of removal do not fit {path.name} with {len(self)} passages")
 
     def __len__(self) -> int:
         """How many passages it has, with those that were removed."""
@@ -112,7 +111,7 @@ def name_hash(name: str) -> int:
     >>> name_hash("mill.txt") == name_hash("mill.txt") != name_hash("oslo.txt")
     True
     """
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest())
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def file_of(name: str) -> str:

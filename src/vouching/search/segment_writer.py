@@ -1,4 +1,4 @@
-"""Documents become a segment: cut into passages, their terms counted, all of it written to a folder.
+"""Documents become a segment: cut into passages, their terms counted, all of it written to a file.
 
 Left out: streaming. A segment is built in memory; whoever adds documents begins another one when this is full.
 """
@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from vouching.errors import InputError
-from vouching.search.arrays import Array, packed, write_array
+from vouching.search.arrays import Array, packed, write_arrays
 from vouching.search.passages import cut_passages, page_of
 from vouching.search.segment import file_of, name_hash
 from vouching.search.terms import scripts, terms
@@ -97,12 +97,10 @@ class SegmentBuilder:
         self._encode(source, places, vectors)
         return len(places)
 
-    def write(self, folder: Path) -> dict[str, int]:
-        """Write the segment into a new folder. Returns its terms per script. Raises OSError."""
-        folder.mkdir()
+    def write(self, path: Path) -> dict[str, int]:
+        """Write the segment into a new file. Returns its terms per script. Raises OSError."""
         words = sorted(self._numbers)
-        for name, array_of in self._arrays(words):
-            write_array(folder / f"{name}.npy", array_of)
+        write_arrays(path, self._arrays(words))
         return dict(scripts(words))
 
     def _number(self, term: str) -> int:
@@ -121,27 +119,26 @@ class SegmentBuilder:
         if vectors is not None:
             self._vectors.append(vectors)
 
-    def _arrays(self, words: Sequence[str]) -> list[tuple[str, Array]]:
-        """The segment's arrays by the names of their files."""
+    def _arrays(self, words: Sequence[str]) -> dict[str, Array]:
+        """The segment's arrays by their names, see ``segment.py``."""
         records = (json.dumps([s.id, s.title, s.url], ensure_ascii=False) for s in self._documents)
         names = [[name_hash(s.id), name_hash(file_of(s.id))] for s in self._documents]
-        arrays: list[tuple[str, Array]] = []
+        arrays: dict[str, Array] = {}
         for name, texts in (("text", (s.text for s in self._documents)), ("record", records), ("term", words)):
-            data, ends = packed(texts)
-            arrays += [(f"{name}s", data), (f"{name}_ends", ends)]
-        arrays += [
-            ("names", np.array(names, np.uint64)),
-            ("passages", np.array(self._places, np.int64)),
-            ("lengths", np.array(self._lengths, np.int32)),
-            *self._postings(words),
-        ]
+            arrays[f"{name}s"], arrays[f"{name}_ends"] = packed(texts)
+        arrays |= {
+            "names": np.array(names, np.uint64),
+            "passages": np.array(self._places, np.int64),
+            "lengths": np.array(self._lengths, np.int32),
+            **self._postings(words),
+        }
         if self._encoder is not None:
             if self._waiting:
                 self._vectors.append(self._encoder.vectors(self._waiting))
-            arrays.append(("vectors", np.concatenate(self._vectors)))
+            arrays["vectors"] = np.concatenate(self._vectors)
         return arrays
 
-    def _postings(self, words: Sequence[str]) -> list[tuple[str, Array]]:
+    def _postings(self, words: Sequence[str]) -> dict[str, Array]:
         """Passages and counts of each term, terms in the order of ``words``."""
         ranks = np.empty(len(words), np.int64)
         ranks[[self._numbers[word] for word in words]] = np.arange(len(words))
@@ -153,7 +150,7 @@ class SegmentBuilder:
         starts = np.searchsorted(pairs >> 32, np.arange(len(words) + 1))
         posted = (pairs & 0xFFFFFFFF).astype(np.int32)
         most = np.iinfo(np.uint16).max
-        return [("starts", starts), ("posted", posted), ("counts", counts.clip(max=most).astype(np.uint16))]
+        return {"starts": starts, "posted": posted, "counts": counts.clip(max=most).astype(np.uint16)}
 
 
 def _byte_offsets(text: str, places: Sequence[Cut]) -> dict[int, int]:

@@ -1,0 +1,261 @@
+"""A local index: what it finds, and that it is the same index in whatever steps it came to be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.search.corpora import TOWNS, LetterEncoder, built, ids
+from vouching.errors import ConfigError, InputError
+from vouching.search.base import search_engines
+from vouching.search.bm25 import K1, B
+from vouching.search.dense import write_graph
+from vouching.search.index import Index, index_facts, open_index, open_segments
+from vouching.search.index_writer import change_index
+from vouching.search.manifest import FORMAT
+from vouching.search.segment_writer import TITLE_WEIGHT
+from vouching.search.terms import query_terms, terms
+from vouching.types import Source
+
+WORDS = ("mill", "oslo", "ada", "coast", "tower", "1873")
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
+
+
+def test_passages_come_best_first_with_their_place_and_origin(tmp_path: Path) -> None:
+    found = built(tmp_path / "towns").find("Who built mills in Oslo?")
+    assert ids(found) == ["mill.txt", "oslo.txt"]
+    passage = found[0]
+    assert (passage.title, passage.origin, passage.span.start) == ("The mill", "index:towns", 0)
+    assert passage.span.text == TOWNS[0].text
+    assert found[0].score > found[1].score > 0
+
+
+def test_offsets_lead_back_into_the_document_whatever_its_letters(tmp_path: Path) -> None:
+    text = "Ærø ligger i havet. 東京は大きい。 😀 " * 60
+    index = built(tmp_path / "i", [Source(text, "a"), Source("rest", "b")])
+    found = index.find("Ærø 東", 50)
+    assert len(found) > 3
+    assert all(text[p.span.start : p.span.end] == p.span.text for p in found)
+
+
+def test_a_word_of_the_title_finds_every_passage_of_a_document(tmp_path: Path) -> None:
+    text = "It is a long story that goes on. " * 60
+    index = built(tmp_path / "i", [Source(text, "a", title="Bergen"), Source("Oslo.", "b")])
+    assert len(index.find("bergen", 10)) == len(index) - 1 > 2
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=12), TEXTS)
+@settings(max_examples=15)
+def test_scores_are_those_of_bm25s(texts: list[str], query: str) -> None:
+    with TemporaryDirectory() as folder:
+        index = built(Path(folder) / "i", [Source(text, str(number)) for number, text in enumerate(texts)])
+        found = {passage.span.source_id: passage.score for passage in index.find(query, len(texts))}
+    other = bm25s.BM25(k1=K1, b=B, method="lucene")
+    other.index([terms(text) for text in texts], show_progress=False)
+    wanted = other.get_scores(query_terms(query)) if set(query_terms(query)) & {*terms(" ".join(texts))} else []
+    assert found == {str(n): pytest.approx(score, rel=1e-4) for n, score in enumerate(wanted) if score > 0}
+
+
+STEPS = st.lists(
+    st.tuples(st.lists(st.tuples(st.integers(0, 30), TEXTS), max_size=12), st.lists(st.integers(0, 30), max_size=6)),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(STEPS, TEXTS)
+@settings(max_examples=15)
+def test_an_index_answers_as_one_built_at_once_whatever_came_and_went(
+    steps: list[tuple[list[tuple[int, str]], list[int]]], query: str
+) -> None:
+    with TemporaryDirectory() as place:
+        folder, other = Path(place) / "i", Path(place) / "other"
+        left = {"first": "mill tower"}
+        built(folder, [Source("mill tower", "first")], LetterEncoder())
+        for added, removed in steps:
+            fresh = {str(number): text for number, text in added}
+            with change_index(folder, LetterEncoder()) as writer:
+                gone = writer.remove(map(str, removed))
+                for number, text in fresh.items():
+                    writer.add(Source(text, number))
+            assert gone == len({*map(str, removed)} & left.keys())
+            left = {k: v for k, v in left.items() if k not in {*map(str, removed)}} | fresh
+        index = open_index(folder, LetterEncoder())
+        same = built(other, [Source(text, name) for name, text in left.items()], LetterEncoder())
+        assert len(index) == len(same) == len(left)
+        for way in (Index.by_words, Index.by_meaning):
+            found, wanted = ({p.span.source_id: p.score for p in way(one, query, len(left))} for one in (index, same))
+            assert found == {name: pytest.approx(score, rel=1e-4) for name, score in wanted.items()}
+
+
+def test_few_segments_are_left_however_many_steps_were_taken(tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    built(folder, [Source("mill", "first")])
+    for number in range(40):
+        with change_index(folder) as writer:
+            writer.add(Source(f"mill {number}", str(number)))
+    facts = index_facts(folder)
+    # A segment that stays has more than twice as many as those after it: 41 documents make at most 27, 9, 3, 1.
+    assert facts["documents"] == 41
+    assert facts["segments"] <= 4
+    assert {path.name for path in folder.iterdir()} == {
+        "index.json", "lock", *(note.name for note in open_index(folder).manifest.segments),
+    }  # fmt: skip
+
+
+def test_an_open_index_stays_as_it_was_while_another_process_could_change_it(tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    before = built(folder)
+    with change_index(folder) as writer:
+        assert writer.remove(["mill.txt", "oslo.txt", "nowhere.txt"]) == 2
+        writer.add(Source("A new mill.", "new.txt"))
+    assert ids(before.find("mill")) == ["mill.txt", "oslo.txt"]
+    assert ids(open_index(folder).find("mill")) == ["new.txt"]
+
+
+def test_all_documents_may_go(tmp_path: Path) -> None:
+    built(tmp_path / "i")
+    with change_index(tmp_path / "i") as writer:
+        writer.remove(source.id for source in TOWNS)
+    empty = open_index(tmp_path / "i")
+    assert (len(empty), empty.find("mill")) == (0, [])
+    assert empty.foreign("mill") == "the index is empty"
+
+
+def test_rows_go_with_the_file_they_came_from(tmp_path: Path) -> None:
+    built(tmp_path / "i", [Source("mill", "a.jsonl#1"), Source("mill", "a.jsonl#2#x"), Source("mill", "a.jsonl")])
+    with change_index(tmp_path / "i") as writer:
+        assert writer.remove(["a.jsonl#2"]) == 1
+        assert writer.remove(["a.jsonl"]) == 2
+
+
+def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) -> None:
+    index = built(tmp_path / "i", encoder=LetterEncoder())
+    assert index.find("столица Норвегии") == []
+    assert index.foreign("столица 東京") == (
+        "the query is written in cjk and cyrillic letters, the index in latin ones"
+    )
+    assert index.foreign("zebras") == "none of the query's words occurs in the index: zebra"
+    assert index.foreign("?!") == "the query has no word"
+    assert index.foreign("zebras of Oslo") is None
+
+
+def test_words_and_meaning_are_fused(tmp_path: Path) -> None:
+    index = built(tmp_path / "i", encoder=LetterEncoder())
+    assert len(index.by_meaning("mill", 3)) == 3
+    [first, *_] = index.find("mill", 3)
+    # First in both rankings: 2 / 61.
+    assert first.score == pytest.approx(2 / 61)
+    assert first.origin == "index:i"
+
+
+def test_a_graph_finds_what_comparing_all_vectors_finds(tmp_path: Path) -> None:
+    sources = [Source(" ".join(WORDS[number % 6 : number % 6 + number % 4 + 1]), str(number)) for number in range(60)]
+    exact = built(tmp_path / "i", sources, LetterEncoder())
+    with change_index(tmp_path / "i", LetterEncoder()) as writer:
+        writer.remove(map(str, range(0, 20)))
+    exact = open_index(tmp_path / "i", LetterEncoder())
+    wanted = exact.by_meaning("oslo ada", 60)
+    [segment] = open_segments(tmp_path / "i")[1]
+    write_graph(segment)
+    found = open_index(tmp_path / "i", LetterEncoder()).by_meaning("oslo ada", 60)
+    assert len(found) == len(wanted) == 40
+    # Half precision keeps three digits.
+    assert [p.score for p in found] == pytest.approx([p.score for p in wanted], abs=2e-3)
+
+
+def test_an_index_is_asked_beside_other_engines(tmp_path: Path) -> None:
+    towns, coast = built(tmp_path / "towns"), built(tmp_path / "coast", TOWNS[1:])
+    result = asyncio.run(search_engines([towns, coast], "rainy Bergen", 3))
+    assert [(asked.engine, asked.found) for asked in result.asked] == [("index:towns", 1), ("index:coast", 1)]
+    assert [passage.origin for passage in result.passages] == ["index:towns+index:coast"]
+    asyncio.run(towns.aclose())
+
+
+def test_what_is_asked_wrongly_is_told(tmp_path: Path) -> None:
+    index = built(tmp_path / "i")
+    with pytest.raises(InputError, match="got most=0, wanted at least 1 passage"):
+        index.find("mill", 0)
+    with pytest.raises(ConfigError, match="index:i has no vectors"):
+        index.by_meaning("mill", 1)
+    with pytest.raises(ConfigError, match="has no vectors, got the encoder letters"):
+        open_index(tmp_path / "i", LetterEncoder())
+
+
+def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
+    built(tmp_path / "i", encoder=LetterEncoder())
+    other = LetterEncoder()
+    other.digest = "other"
+    with pytest.raises(ConfigError, match=r"made by letters \(0123456789ab\), got letters \(other\)"):
+        open_index(tmp_path / "i", other)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": FORMAT + 1}, f"has format {FORMAT + 1} .written by vouching .*, this version reads {FORMAT}"),
+        ({"format": "x"}, r"index.json is damaged .*: build the index again"),
+        ({"segments": [{}]}, r"index.json is damaged .*: build the index again"),
+        ({"colour": "red"}, r"index.json is damaged .*: build the index again"),
+    ],
+)
+def test_an_index_of_another_format_or_with_a_damaged_manifest_is_refused(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    built(tmp_path / "i")
+    path = tmp_path / "i" / "index.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    with pytest.raises((ConfigError, InputError), match=said):
+        open_index(tmp_path / "i")
+
+
+@pytest.mark.parametrize("left", [0, 30, 1000, -64])
+def test_a_file_that_was_cut_off_is_refused_when_the_index_is_opened(tmp_path: Path, left: int) -> None:
+    built(tmp_path / "i", encoder=LetterEncoder())
+    [path] = (tmp_path / "i").glob("segment-*")
+    path.write_bytes(path.read_bytes()[:left])
+    with pytest.raises(InputError, match=r"cannot be read .*: build it again"):
+        open_index(tmp_path / "i", LetterEncoder())
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    built(tmp_path / "i")
+    [path] = (tmp_path / "i").glob("segment-*")
+    path.unlink()
+    with pytest.raises(InputError, match=r"lacks .*segment-000001: build it again"):
+        open_index(tmp_path / "i")
+
+
+def test_a_folder_without_an_index_is_told_apart_from_an_unfinished_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no index in"):
+        open_index(tmp_path)
+    (tmp_path / "segment-000001").touch()
+    with pytest.raises(InputError, match="was never finished"):
+        open_index(tmp_path)
+
+
+def test_many_equal_passages_are_found_in_order(tmp_path: Path) -> None:
+    index = built(tmp_path / "i", [Source("mill", str(number)) for number in range(300)])
+    assert ids(index.find("mill", 4)) == ["0", "1", "2", "3"]
+
+
+def test_the_weight_of_titles_is_that_of_words_repeated(tmp_path: Path) -> None:
+    titled = built(tmp_path / "a", [Source("mill", "1", "tower"), Source("coast", "2")])
+    plain = built(tmp_path / "b", [Source("tower " * TITLE_WEIGHT + "mill", "1"), Source("coast", "2")])
+    assert titled.find("tower")[0].score == pytest.approx(plain.find("tower")[0].score)
+
+
+def test_an_index_that_vanishes_under_a_reader_does_not_disturb_it(tmp_path: Path) -> None:
+    index = built(tmp_path / "i")
+    shutil.rmtree(tmp_path / "i")
+    assert ids(index.find("rainy")) == ["bergen.txt"]
+    assert np.isfinite(index.find("rainy")[0].score)
