@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.search.shelves import Down, Library
-from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableError
+from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError, ModelUnavailableError
 from vouching.models import Completion, Message, Sampling, ScriptedModel, ToolCall
 from vouching.models.scripted import Answer
 from vouching.search.agent import SearchAgent
 from vouching.search.calls import CallError, is_ready, read_call, thought_of
+from vouching.search.compress import ModelCompressor
 from vouching.types import Trajectory, Usage
 
 QUESTION = "Where was the director of Nosferatu born?"
@@ -325,7 +326,7 @@ def test_closing_it_closes_the_model_and_the_engines() -> None:
 
 
 def test_a_real_model_with_random_weights_goes_through_it(tmp_path: Path) -> None:
-    """It says nothing sensible, so it must end as a search without a call or with one that cannot be read."""
+    """It says nothing sensible: its search ends early, with no call or with one that cannot be read."""
     pytest.importorskip("torch", reason="needs torch")
     pytest.importorskip("transformers", reason="needs transformers")
     from tests.models.tiny_llama import write_tiny_llama
@@ -334,6 +335,8 @@ def test_a_real_model_with_random_weights_goes_through_it(tmp_path: Path) -> Non
     model = LocalModel(write_tiny_llama(tmp_path, context=4096), device="cpu")
     agent = SearchAgent(model, [library()], max_tokens=16)
     found = asyncio.run(agent.search(QUESTION, ANSWERS))
+    with pytest.raises(ModelAnswerError):
+        asyncio.run(ModelCompressor(model, max_tokens=16).compress(found, ANSWERS[0]))
     asyncio.run(agent.aclose())
     assert found.ended in {"no_call", "unparsed"}
     assert found.searcher == model.name

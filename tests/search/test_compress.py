@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.search.shelves import passage
 from vouching.errors import ConfigError, ModelAnswerError, ModelUnavailableError
@@ -179,14 +181,20 @@ def test_every_answer_gets_its_own_sentences() -> None:
     assert compressor.take(found, "The Loire.").facts == ("Rivers: The Loire is in France.",)
 
 
+class Doctors:
+    """An encoder for which a text is about doctors, or against them."""
+
+    name = digest = "doctors"
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        about = [any(word in text for word in ("doctor", "physician")) for text in texts]
+        return np.array([[1, 0] if doctor else [-1, 0] for doctor in about], np.float32)
+
+
 def test_an_encoder_finds_what_words_do_not() -> None:
     found = trajectory(("", "The physician lives in Oslo. The baker lives in Rome."), question="Where is the doctor?")
-
-    def similarity(text: str, sentences: Sequence[str]) -> list[float]:
-        return [0.9 if "physician" in sentence else -0.2 for sentence in sentences]
-
     assert SentenceCompressor().take(found, "Here.").facts == ()
-    assert SentenceCompressor(similarity=similarity).take(found, "Here.").facts == ("The physician lives in Oslo.",)
+    assert SentenceCompressor(encoder=Doctors()).take(found, "Here.").facts == ("The physician lives in Oslo.",)
 
 
 def test_sentences_that_address_the_verdict_are_no_facts() -> None:

@@ -21,14 +21,13 @@ from vouching.prompts import boundary, fence_prompt, load_prompt
 from vouching.search.compress_reply import read_reply
 from vouching.search.history import history_text, one_line, screened
 from vouching.search.leads import stems
+from vouching.search.vectors import SentenceEncoder
 from vouching.text.injection import addresses_verdict
 from vouching.text.sentences import sentence_spans
 from vouching.types import Compression, Passage, Trajectory
 
 Measure: TypeAlias = Callable[[str], int]
 """How long a text is: ``len`` for characters, a tokenizer's count for tokens."""
-Similarity: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
-"""How close each of some sentences is in meaning to a text, in [-1, 1]; an encoder's, passed in."""
 
 SEEN = 0.5
 """What a word counts for that a sentence taken before has."""
@@ -104,7 +103,7 @@ class SentenceCompressor:
     Args:
         budget: how long the facts may be together, at least 1.
         measure: how length is measured.
-        similarity: an encoder's, added to the words; None goes by words alone.
+        encoder: its similarity, where it is above 0, is added to the words; None goes by words alone.
 
     Raises:
         ConfigError: a budget below 1.
@@ -118,10 +117,10 @@ class SentenceCompressor:
     ('Bridge of Lyon: It opened in 1973.',)
     """
 
-    def __init__(self, budget: int = 1_200, measure: Measure = len, similarity: Similarity | None = None) -> None:
+    def __init__(self, budget: int = 1_200, measure: Measure = len, encoder: SentenceEncoder | None = None) -> None:
         if budget < 1:
             raise ConfigError(f"budget must be at least 1, got {budget}")
-        self._budget, self._measure, self._similarity = budget, measure, similarity
+        self._budget, self._measure, self._encoder = budget, measure, encoder
 
     async def compress(self, trajectory: Trajectory, answer: str) -> Compression:
         """See :meth:`take`; the seam is that of ``ModelCompressor``."""
@@ -136,8 +135,7 @@ class SentenceCompressor:
         sentences = _sentences(trajectory.passages)
         if not sentences:
             return Compression((), "", "deterministic")
-        near = self._similarity(asked, [sentence.text for sentence in sentences]) if self._similarity else None
-        order = _Order(sentences, stems(asked), near)
+        order = _Order(sentences, stems(asked), self._similarities(asked, sentences))
         facts: list[str] = []
         left = self._budget
         while (sentence := order.best()) is not None:
@@ -147,6 +145,12 @@ class SentenceCompressor:
                 facts.append(sentence.text)
                 order.take(sentence)
         return Compression(tuple(facts), "", "deterministic")
+
+    def _similarities(self, asked: str, sentences: Sequence[_Sentence]) -> list[float]:
+        if self._encoder is None:
+            return [0.0] * len(sentences)
+        vectors = self._encoder.vectors([asked, *(sentence.text for sentence in sentences)])
+        return [float(value) for value in vectors[1:] @ vectors[0]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,10 +170,8 @@ class _Sentence:
 class _Order:
     """Which sentence comes next, given those that were taken."""
 
-    def __init__(self, sentences: Sequence[_Sentence], wanted: frozenset[str], near: Sequence[float] | None) -> None:
-        self._left = dict.fromkeys(sentences, 0.0)
-        if near is not None:
-            self._left = dict(zip(sentences, near, strict=True))
+    def __init__(self, sentences: Sequence[_Sentence], wanted: frozenset[str], near: Sequence[float]) -> None:
+        self._left = dict(zip(sentences, near, strict=True))
         occurs = Counter(word for sentence in sentences for word in sentence.all_words)
         self._worth = {word: math.log(1 + len(sentences) / occurs[word]) for word in wanted if occurs[word]}
         self._most = sum(self._worth.values()) or 1.0

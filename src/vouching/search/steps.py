@@ -131,21 +131,18 @@ class StepSearch:
         return [way.pages.setdefault(passage.span, read_page(passage)) for passage in result.passages]
 
     async def _unsupported(self, way: _Way) -> list[str] | None:
-        """Pieces of the answers that no passage kept so far supports; None if all answers are supported."""
-        if self._verify is None:
-            return [entity.text for claim in way.claims for entity in find_entities(claim.text)]
-        passages = [way.pages[span].passage for span in way.best(self._most)]
-        sources = [Source(p.span.text, f"passage-{n}", p.title, p.url) for n, p in enumerate(passages, 1)]
-        outcomes = await self._verify(way.claims, sources)
-        verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
-        if verdicts and len(verdicts) == len(outcomes) and all(verdict.attributable for verdict in verdicts):
-            return None
-        return [
-            entry.claim_span.text
-            for verdict in verdicts
-            for entry in verdict.evidence_alignment
-            if entry.status == "not_found"
-        ]
+        """Names in the answers that no passage kept so far supports; None if all answers are supported."""
+        texts = [claim.text for claim in way.claims]
+        if self._verify is not None:
+            passages = [way.pages[span].passage for span in way.best(self._most)]
+            sources = [Source(p.span.text, f"passage-{n}", p.title, p.url) for n, p in enumerate(passages, 1)]
+            outcomes = await self._verify(way.claims, sources)
+            if all(isinstance(outcome, Verdict) and outcome.attributable for outcome in outcomes):
+                return None
+            verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+            entries = [entry for verdict in verdicts for entry in verdict.evidence_alignment]
+            texts = [entry.claim_span.text for entry in entries if entry.status == "not_found"]
+        return [entity.text for text in texts for entity in find_entities(text)]
 
 
 @dataclass(slots=True)
