@@ -84,7 +84,7 @@ def _words(claim: Claim) -> str:
 
 
 def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evidence:
-    warnings = tuple(VerdictWarning("engine", told(turn)) for turn in way.turns)
+    warnings = tuple(VerdictWarning("engine", told(turn)) for turn in way.turns if turn.result or turn.error)
     if sources:
         return Evidence(sources, warnings)
     if way.ended == "failed":

@@ -11,7 +11,7 @@ import pytest
 from vouching import Checker, InputError, Report, Source, Unverified, Verdict
 from vouching.errors import ConfigError, SearchError
 from vouching.search.find import SingleShot
-from vouching.search.open import as_finder, open_engine
+from vouching.search.open import as_finder, open_engine, web_name
 from vouching.types import EngineKind, Passage, Span, Trajectory
 
 BRIDGE = "The Bosphorus Bridge opened to traffic in 1973."
@@ -240,8 +240,10 @@ def test_a_search_that_cannot_be_is_a_wrong_setting(search: Sequence[str]) -> No
 
 def test_engines_are_opened_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAVE_API_KEY", "k")
-    names = ["searxng=http://localhost:8080", "wikipedia", "wikipedia=https://de.wikipedia.org", "brave"]
-    assert [open_engine(name).name for name in names] == ["web:searxng", "web:wikipedia", "web:wikipedia", "web:brave"]
+    specs = ["searxng=http://localhost:8080", "wikipedia", "wikipedia=https://de.wikipedia.org/", "brave"]
+    names = ["web:searxng", "web:wikipedia", "web:wikipedia=https://de.wikipedia.org", "web:brave"]
+    assert [open_engine(spec).name for spec in specs] == names
+    assert [web_name(spec) for spec in specs] == names
     with pytest.raises(ConfigError, match=r"did you mean tavily\? There are:"):
         open_engine("tavilly")
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)

@@ -34,18 +34,18 @@ async def ask(*engines: SearchEngine) -> list[SearchResult]:
 def test_a_replay_gives_the_same_results_with_no_server(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
 
-    async def record() -> list[SearchResult]:
+    async def record() -> tuple[list[SearchResult], str]:
         script = [of_json(ANSWER), of_json(EMPTY), of_json({"detail": "no"}, status=400)]
         async with FaultServer(script) as server, FaultServer([of_json({}, status=500)]) as down:
             up = WebEngine(SEARXNG, f"http://127.0.0.1:{server.port}")
             broken = WebEngine(TAVILY, f"http://127.0.0.1:{down.port}", "secret-key")
-            return await ask(Recording(up, path), Recording(broken, path))
+            return await ask(Recording(up, path), Recording(broken, path)), broken.name
 
-    results = asyncio.run(record())
+    results, name = asyncio.run(record())
     assert [result.asked[0].found for result in results] == [2, 0, 0]
     assert [bool(result.asked[0].error) for result in results] == [False, False, True]
     assert all(result.asked[1].error for result in results)
-    assert asyncio.run(ask(Replay(path, "web:searxng"), Replay(path, "web:tavily"))) == results
+    assert asyncio.run(ask(Replay(path, "web:searxng"), Replay(path, name))) == results
     assert "secret-key" not in path.read_text(encoding="utf-8")
 
 

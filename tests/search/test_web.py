@@ -55,10 +55,11 @@ def params(request: Request) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_every_engine_finds_the_same_in_its_own_format(name: str) -> None:
-    found, _ = ask(APIS[name], [of_json(ANSWERS[name])])
+    found, server = ask(APIS[name], [of_json(ANSWERS[name])])
+    origin = f"web:{name}" if name == "searxng" else f"web:{name}=http://127.0.0.1:{server.port}"
     # Ranks 1 and 2 score 1/1 and 1/2; a snippet's offsets are those in itself.
     assert found == [
-        Passage(Span(text, 0, len(text), url), score, title, url, f"web:{name}")
+        Passage(Span(text, 0, len(text), url), score, title, url, origin)
         for score, (title, url, text) in ((1.0, BRIDGE), (0.5, OTHER))
     ]
 
@@ -230,7 +231,9 @@ def test_a_failing_engine_leaves_the_others_working_and_is_named() -> None:
 
     result = asyncio.run(main())
     assert [passage.title for passage in result.passages] == [BRIDGE[0], OTHER[0]]
-    assert [(asked.engine, asked.found) for asked in result.asked] == [("web:tavily", 0), ("web:searxng", 2)]
+    assert [(asked.engine, asked.found) for asked in result.asked] == [
+        ("web:tavily=http://127.0.0.1:9", 0), ("web:searxng", 2),
+    ]  # fmt: skip
     assert "no answer from tavily at http://127.0.0.1:9: ConnectError" in result.asked[0].error
 
 

@@ -1,6 +1,7 @@
-"""``vouch calibrate``: fit what turns a language model's scores into probabilities, on rows with labels.
+"""``vouch calibrate``: fit what turns scores into probabilities, on rows with labels.
 
-Left out: labelling rows, and the embedded verifier, whose scores are calibrated where they are made.
+A language model's verdicts are calibrated here, a scorer's own numbers in ``calibrate_scorer``. Left out: labelling
+rows, and the embedded verifier, whose scores are calibrated where they are made.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ app = typer.Typer()
 _Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with claim, source and label.")]
 _Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="The calibration: .json.")]
 _Model = Annotated[
-    str | None, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The language model that is asked.")
+    str | None, typer.Option(metavar="NAME", envvar="VOUCH_MODEL", help="The language model or scorer that is asked.")
 ]
 _Verdicts = Annotated[
     str | None, typer.Option(metavar="PATH", help="Verdicts on the rows from vouch check, in place of asking.")
 ]
 _Kind = Annotated[
-    Literal["temperature", "isotonic"], typer.Option(help="One number, or from some hundred rows any rising curve.")
+    Literal["temperature", "platt", "isotonic"] | None,
+    typer.Option(help="One number (for language models), a line (for scorers), or from some hundred rows any curve."),
 ]
 _Method = Annotated[Literal["structured", "label"], typer.Option(help="How the model is asked.")]
 _Votes = Annotated[int, typer.Option(metavar="N", min=1, help="Answers whose majority decides.")]
@@ -41,6 +43,8 @@ _EPILOG = """
 **Examples**
 
 vouch calibrate --input dev.jsonl --model http://localhost:8000/v1#qwen --output calibrations/qwen.json
+
+vouch calibrate --input dev.jsonl --model discriminative:runs/rank/model --output calibrations/rank.json
 
 export VOUCH_CALIBRATION=calibrations    # a file or a folder; applied by the model's name from now on
 
@@ -55,26 +59,31 @@ def calibrate_command(
     output: _Output,
     model: _Model = None,
     verdicts: _Verdicts = None,
-    kind: _Kind = "temperature",
+    kind: _Kind = None,
     method: _Method = "structured",
     votes: _Votes = 1,
     seed: _Seed = None,
 ) -> None:
-    """Fit what turns a language model's scores into probabilities, and measure the gain on held-out rows."""
+    """Fit what turns the scores of a language model or a scorer into probabilities, and measure it on held-out rows."""
+    from vouching.commands.calibrate_scorer import calibrated_scorer
     from vouching.verifiers.calibrating import calibrate
+    from vouching.verifiers.discriminative_open import is_scorer
 
     with usage_errors():
         if output.suffix != ".json":
             raise InputError(f"{output}: wanted an output that ends in .json")
-        if verdicts is None:
-            if model is None:
-                raise InputError("got neither --model nor --verdicts: name a language model, or finished verdicts")
-            verdicts = str(output.with_suffix(".verdicts.jsonl"))
-            options = CheckOptions(
-                input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed
-            )
-            _ask(options)
-        calibration = calibrate([*labelled_verdicts(input, verdicts)], kind)
+        if verdicts is None and model is not None and is_scorer(model):
+            calibration = calibrated_scorer(model, input, output, kind or "platt")
+        else:
+            if verdicts is None:
+                if model is None:
+                    raise InputError("got neither --model nor --verdicts: name a language model, or finished verdicts")
+                verdicts = str(output.with_suffix(".verdicts.jsonl"))
+                options = CheckOptions(
+                    input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed
+                )
+                _ask(options)
+            calibration = calibrate([*labelled_verdicts(input, verdicts)], kind or "temperature")
         try:
             calibration.save(output)
         except OSError as error:
@@ -84,7 +93,8 @@ def calibrate_command(
     for name, title in (("ece", "ECE"), ("brier", "Brier score")):
         after = measured.get(f"{name}_held_out")
         words = "too few rows to measure what it gains" if after is None else f"{after:.3f} on held-out rows"
-        write_error(f"{title}: {measured[name]:.3f} before, {words}")
+        before = f"{measured[name]:.3f} before, " if name in measured else ""
+        write_error(f"{title}: {before}{words}")
 
 
 def _ask(options: CheckOptions) -> None:

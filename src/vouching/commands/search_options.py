@@ -84,12 +84,12 @@ class SearchOptions:
         return [*(open_engine(f"index:{path}") for path in self.index), *map(self._on_the_web, self.web)]
 
     def _on_the_web(self, name: str) -> SearchEngine:
-        from vouching.search.open import open_engine
+        from vouching.search.open import open_engine, web_name
         from vouching.search.pages import Pages
         from vouching.search.record import Recording, Replay
 
         if self.replay is not None:
-            return Replay(self.replay, f"web:{name.partition('=')[0]}")
+            return Replay(self.replay, web_name(name))
         engine = open_engine(name)
         if self.pages:
             engine = Pages(engine)

@@ -57,6 +57,15 @@ def open_engine(spec: str) -> SearchEngine:
     return _WEB[name](address or None)
 
 
+def web_name(spec: str) -> str:
+    """What a web engine that is opened by ``spec`` is called, also where it cannot be opened: in a recording.
+
+    >>> web_name("searxng=http://localhost:8080"), web_name("wikipedia=https://de.wikipedia.org/")
+    ('web:searxng', 'web:wikipedia=https://de.wikipedia.org')
+    """
+    return f"web:{spec.partition('=')[0] if spec.startswith('searxng=') else spec.rstrip('/')}"
+
+
 def as_finder(search: Finder | Sequence[SearchEngine | str]) -> Finder:
     """What finds evidence: a finder as it is, or a single query to engines, which may be named.
 

@@ -54,10 +54,10 @@ class WebEngine:
     def __init__(self, api: WebApi, address: str | None = None, key: str | None = None, seconds: float = 60.0) -> None:
         if not (address or api.address):
             raise ConfigError(f"{api.name} is run by oneself: say where, e.g. {api.name}=http://localhost:8080")
-        self.name = f"web:{api.name}"
-        """What its passages name as their origin."""
         self._api = api
         self._address = checked_address(address or api.address, api.name, "https://host", api.key_variable)
+        self.name = f"web:{api.name}" + (f"={self._address}" if address and api.address else "")
+        """What its passages name as their origin; with its address where that is not the usual one."""
         self._key = _checked_key(api, key)
         self._seconds = seconds
         self._connections = Connections({"user-agent": USER_AGENT, "accept": "application/json"}, TIMEOUT)
