@@ -56,7 +56,7 @@ class Checker:
         model: "embedded" (the default: rules and a shipped encoder, offline, no model needed), "embedded:rules" (the
             rules alone: about five times as fast, blind to paraphrase), or a language model, itself or by its name,
             e.g. "http://host:8000/v1#name" (see :func:`vouching.models.open.open_model`), or a scorer by its name, e.g.
-            "minicheck:/weights" (see :func:`vouching.verifiers.discriminative.open_scorer`).
+            "minicheck:/weights" (see :func:`vouching.verifiers.discriminative_open.open_scorer`).
         threshold: score from which a claim counts as Attributable, in [0, 1].
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
@@ -321,7 +321,7 @@ def _named_verifier(
     model: str | Model, method: Method | None, settings: Mapping[str, Any]
 ) -> StructuredVerifier | DiscriminativeVerifier:
     """The verifier that asks a language model or a scorer; loaded only when there is one."""
-    from vouching.verifiers.discriminative import is_scorer, open_discriminative
+    from vouching.verifiers.discriminative_open import is_scorer, open_discriminative
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
     if isinstance(model, str) and is_scorer(model):

@@ -25,6 +25,7 @@ from vouching.commands import (
     diagnose_verifier,
     index,
     pairs,
+    rank,
     reward,
     schema,
     train,
@@ -39,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(check.app)
+app.add_typer(rank.app)
 app.add_typer(schema.app)
 app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")

@@ -11,8 +11,8 @@ from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
 from vouching.repair import Rest
 from vouching.types import Ranking, Report
 from vouching.verifiers.base import Outcome
-from vouching.verifiers.discriminative import open_scorer
-from vouching.verifiers.discriminative_rank import ScoringRanker
+from vouching.verifiers.discriminative_open import open_ranker
+from vouching.verifiers.discriminative_rank import Ranker
 
 
 @lru_cache(maxsize=8)
@@ -112,8 +112,8 @@ def check_many(
 
 
 @lru_cache(maxsize=8)
-def _ranker(model: str) -> ScoringRanker:
-    return ScoringRanker(open_scorer(model))
+def _ranker(model: str) -> Ranker:
+    return open_ranker(model)
 
 
 def rank(question: str, answers: Sequence[str], sources: SourcesLike, *, model: str = "embedded:rules") -> Ranking:
@@ -123,7 +123,7 @@ def rank(question: str, answers: Sequence[str], sources: SourcesLike, *, model: 
         question: what was asked.
         answers: at least one; they are scored one by one.
         sources: as for :func:`check`.
-        model: what scores; see :func:`vouching.verifiers.discriminative.open_scorer`. The default works offline.
+        model: what scores; see :func:`vouching.verifiers.discriminative_open.open_scorer`. The default works offline.
 
     Returns:
         A Ranking: best first, level answers sharing a place, and those without a score apart.

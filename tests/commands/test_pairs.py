@@ -130,3 +130,22 @@ def test_what_cannot_be_written_or_judged_is_refused(options: PairOptions, tmp_p
     make_pairs(options)
     with pytest.raises(InputError, match="--resume"):
         make_pairs(options)
+
+
+def test_real_models_answer_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
+    pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+    from tests.train.tiny_qwen import write_tiny_qwen
+
+    model = f"local:{write_tiny_qwen(tmp_path / 'qwen', map(json.dumps, ROWS), context=4096)}"
+    row = {**ROWS[0], "answers": ["In 1899.", "In 1821."]}
+    asked = written(tmp_path / "asked.jsonl", [ROWS[1], row])
+    assert (
+        make_pairs(PairOptions(asked, tmp_path / "pairs.jsonl", models=(model,), judge=model, per_model=2)) == Exit.OK
+    )
+    # Random weights write no verdict: every answer is rejected with a reason, and none is a pair.
+    rejected = lines(tmp_path / "pairs.rejected.jsonl")
+    answered = [one for one in rejected if "answer" in one]
+    assert [one["answer"] for one in answered[-2:]] == ["In 1899.", "In 1821."]
+    assert all(one["fault"].startswith("the judge gave no mark: ") for one in answered)
+    assert (tmp_path / "pairs.jsonl").read_text(encoding="utf-8") == ""

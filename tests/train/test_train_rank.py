@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import Callable
@@ -18,10 +19,13 @@ from vouching.metrics import kendall_tau_b, precision_at_1
 from vouching.train.rank import read_material, train_rank
 from vouching.train.rank_config import RankConfig, read_config
 from vouching.train.rank_model import load_scorer, lora_of
-from vouching.train.rank_rows import RatedAnswer, RatedQuestion, questions_of
+from vouching.train.rank_rows import RatedAnswer, RatedQuestion, input_of, questions_of
 from vouching.train.rank_scores import encoded, scores_of, values_of
 from vouching.train.rank_trainer import make_trainer, margin_loss, training_arguments
-from vouching.verifiers.discriminative_note import ScorerNote, read_note
+from vouching.types import Claim
+from vouching.verifiers.discriminative_model import TrainedScorer
+from vouching.verifiers.discriminative_note import ScorerNote
+from vouching.verifiers.discriminative_scorer import Candidate, Scored
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -87,20 +91,25 @@ def weights_in(folder: Path) -> dict[str, Any]:
     return load_file(path)
 
 
-def test_a_run_learns_to_rank_and_transformers_opens_what_it_wrote(config: RankConfig, tmp_path: Path) -> None:
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
+def test_a_run_learns_to_rank_and_the_scorer_of_rankings_opens_what_it_wrote(
+    config: RankConfig, tmp_path: Path
+) -> None:
     scores = train_rank(replace(config, epochs=5, evaluate_every=1000), tmp_path / "run", report=quiet)
     assert scores["set/1"]["p_at_1"] > 0.9
     assert scores["all"]["tau"] > 0.8
     folder = tmp_path / "run/model"
-    assert read_note(folder) == ScorerNote("compressed", 64)
-    model, tokenizer = AutoModelForSequenceClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    held = read_material(config).held
-    again = values_of(model, encoded(held, tokenizer, config), tokenizer.pad_token_id, 64)
+    scorer = TrainedScorer(folder)
+    assert scorer.note == ScorerNote("compressed", 64)
+    asked = [(one, answer) for one in read_material(config).held for answer in one.answers]
+    read = [input_of(one.question, answer, one.history, "compressed") for one, answer in asked]
+    candidates = [
+        Candidate(one.question, answer.answer, Claim(answer.answer), shown, ())
+        for (one, answer), shown in zip(asked, read, strict=True)
+    ]
+    again = asyncio.run(scorer.score(candidates))
     written = [json.loads(line) for line in (tmp_path / "run/held.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [line["question"] for line in written] == [one.question for one in held]
-    assert [score for line in written for score in line["scores"]] == pytest.approx(again, abs=1e-5)
+    values = [outcome.value for outcome in again if isinstance(outcome, Scored)]
+    assert [score for line in written for score in line["scores"]] == pytest.approx(values, abs=1e-5)
 
 
 def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(config: RankConfig, tmp_path: Path) -> None:
@@ -133,18 +142,13 @@ def test_a_finished_run_is_only_scored_and_written_again(config: RankConfig, tmp
 
 
 def test_adapters_and_head_are_trained_and_the_base_is_not(config: RankConfig, tmp_path: Path) -> None:
-    from peft import PeftModel
-    from transformers import AutoModelForSequenceClassification
-
     adapted = replace(config, lora_rank=4, most_steps=6, shown="full")
     train_rank(adapted, tmp_path / "run", report=quiet)
     names = weights_in(tmp_path / "run/model").keys()
     assert {name.rpartition("lora_")[2].partition(".")[0] for name in names if "lora_" in name} == {"A", "B"}
     assert any("score" in name for name in names)
     assert not any("embed" in name for name in names)
-    base = AutoModelForSequenceClassification.from_pretrained(config.model, num_labels=1)
-    PeftModel.from_pretrained(base, tmp_path / "run/model")  # what was saved fits the base
-    assert read_note(tmp_path / "run/model") == ScorerNote("full", 64)
+    assert TrainedScorer(tmp_path / "run/model").note == ScorerNote("full", 64)  # opened with its base
 
 
 def test_an_encoder_is_trained_like_a_causal_model(config: RankConfig, tmp_path: Path) -> None:

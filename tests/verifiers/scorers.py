@@ -34,6 +34,7 @@ class TableScorer:
 
     def __init__(self, table: dict[str, float], scale: Scale = "logit", reads: Reads = "text") -> None:
         self.table, self.scale, self.reads = table, scale, reads
+        self.shown: Shown | None = None
         self.read: list[Candidate] = []
         """Every candidate so far."""
         self.closed = False

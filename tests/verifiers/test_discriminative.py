@@ -13,7 +13,9 @@ from vouching.metrics.calibrators import Calibrator
 from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unverified, Verdict
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.calibration import VARIABLE, Calibration
-from vouching.verifiers.discriminative import SCORERS, DiscriminativeVerifier, open_scorer
+from vouching.verifiers.discriminative import DiscriminativeVerifier
+from vouching.verifiers.discriminative_claims import ClaimScorer
+from vouching.verifiers.discriminative_open import SCORERS, open_scorer
 from vouching.verifiers.discriminative_scorer import Scored
 
 RIGHT, WRONG = "The bridge opened in 1973.", "The bridge opened in 1937."
@@ -24,9 +26,13 @@ def calibrated(scorer: TableScorer, slope: float = 1.0) -> Calibration:
     return Calibration(scorer.name, digest, 1, Calibrator("platt", (slope, 0.0)))
 
 
+def claims_of(scorer: TableScorer) -> ClaimScorer:
+    return ClaimScorer(scorer, compress=first_sentence)
+
+
 def verifier(table: dict[str, float], threshold: float = 0.5) -> DiscriminativeVerifier:
     scorer = TableScorer(table)
-    return DiscriminativeVerifier(scorer, threshold, compress=first_sentence, calibration=calibrated(scorer))
+    return DiscriminativeVerifier(claims_of(scorer), threshold, calibration=calibrated(scorer))
 
 
 def judged(judge: DiscriminativeVerifier, *claims: str) -> list[Outcome]:
@@ -35,17 +41,17 @@ def judged(judge: DiscriminativeVerifier, *claims: str) -> list[Outcome]:
 
 def test_a_raw_number_becomes_a_verdict_only_through_a_calibration() -> None:
     with pytest.raises(ConfigError, match=f"vouch calibrate --model table .*{VARIABLE}.*vouch rank"):
-        DiscriminativeVerifier(TableScorer({}), compress=first_sentence)
+        DiscriminativeVerifier(claims_of(TableScorer({})))
     other = Calibration("table", "0" * 64, 1, Calibrator("platt", (1.0, 0.0)))
     with pytest.raises(ConfigError, match="was made with prompt"):
-        DiscriminativeVerifier(TableScorer({}), compress=first_sentence, calibration=other)
+        DiscriminativeVerifier(claims_of(TableScorer({})), calibration=other)
 
 
 def test_a_calibration_made_with_questions_is_not_one_for_claims_alone() -> None:
     scorer = TableScorer({})
     asked = Calibration("table", scorer.digest("compressed", question=True), 1, Calibrator("platt", (1.0, 0.0)))
     with pytest.raises(ConfigError, match="was made with prompt"):
-        DiscriminativeVerifier(scorer, compress=first_sentence, calibration=asked)
+        DiscriminativeVerifier(claims_of(scorer), calibration=asked)
 
 
 def test_score_label_and_confidence_follow_from_the_calibrated_number() -> None:
@@ -101,18 +107,20 @@ def test_a_model_that_fails_to_compress_leaves_the_claim_unverified() -> None:
         raise ModelError("no facts in the reply")
 
     scorer = TableScorer({RIGHT: 2.0})
-    [outcome] = judged(DiscriminativeVerifier(scorer, compress=failing, calibration=calibrated(scorer)), RIGHT)
+    [outcome] = judged(
+        DiscriminativeVerifier(ClaimScorer(scorer, compress=failing), calibration=calibrated(scorer)), RIGHT
+    )
     assert isinstance(outcome, Unverified)
     assert (outcome.reason, outcome.message) == ("backend", "no facts in the reply")
 
 
 def test_a_models_own_probability_makes_a_verdict_that_says_it_is_not_calibrated() -> None:
     scorer = TableScorer({RIGHT: 0.9}, scale="unit", reads="passages")
-    [verdict] = judged(DiscriminativeVerifier(scorer), RIGHT)
+    [verdict] = judged(DiscriminativeVerifier(ClaimScorer(scorer)), RIGHT)
     assert isinstance(verdict, Verdict)
     assert (verdict.score, verdict.provenance.calibrator) == (0.9, None)
     assert "vouch calibrate" in warned(verdict, "uncalibrated")[0]
-    [verdict] = judged(DiscriminativeVerifier(scorer, calibration=calibrated(scorer)), RIGHT)
+    [verdict] = judged(DiscriminativeVerifier(ClaimScorer(scorer), calibration=calibrated(scorer)), RIGHT)
     assert isinstance(verdict, Verdict)
     assert verdict.score == pytest.approx(0.7109, abs=1e-4)  # 1 / (1 + exp(-.9))
     assert warned(verdict, "uncalibrated") == []
@@ -121,21 +129,22 @@ def test_a_models_own_probability_makes_a_verdict_that_says_it_is_not_calibrated
 @pytest.mark.parametrize("scale", ["share"])
 def test_a_share_of_facts_judges_no_claim(scale: Scale) -> None:
     with pytest.raises(ConfigError, match="use vouch rank"):
-        DiscriminativeVerifier(TableScorer({}, scale=scale, reads="passages"))
+        DiscriminativeVerifier(ClaimScorer(TableScorer({}, scale=scale, reads="passages")))
 
 
 def test_the_scorer_is_shown_the_claim_and_the_compressed_sources_without_a_question() -> None:
     scorer = TableScorer({RIGHT: 2.0})
-    judged(DiscriminativeVerifier(scorer, compress=first_sentence, calibration=calibrated(scorer)), RIGHT)
+    judged(DiscriminativeVerifier(claims_of(scorer), calibration=calibrated(scorer)), RIGHT)
     first = "Useful facts: The bridge opened to traffic in 1973"
     assert scorer.read[0].read.text == f"Answer: {RIGHT}\n{first}\nReasoning: About {RIGHT}"
 
 
-def test_the_raw_number_of_a_claim_may_have_a_question() -> None:
-    judge = verifier({RIGHT: 2.0})
-    outcome = asyncio.run(judge.raw(Claim(RIGHT), "When did it open?", [Source(BRIDGE)]))
+def test_a_claim_may_have_a_question_where_only_numbers_are_wanted() -> None:
+    scorer = TableScorer({RIGHT: 2.0})
+    [outcome] = asyncio.run(claims_of(scorer).score([Claim(RIGHT)], [Source(BRIDGE)], "When did it open?"))
     assert isinstance(outcome, Scored)
     assert outcome.value == 2.0
+    assert scorer.read[0].read.asked == f"Question: When did it open?\nAnswer: {RIGHT}\n"
 
 
 @pytest.mark.parametrize("name", ["bogus", "bogus:/x", "discriminative:", "minicheck", "http://host/v1#m"])

@@ -20,10 +20,10 @@ from tests.verifiers.scorers import BRIDGE, QUESTION, first_sentence, ranked  # 
 from tests.verifiers.tiny_scorers import TEXTS, write_tiny_adapter, write_tiny_scorer  # noqa: E402
 from vouching.errors import ConfigError  # noqa: E402
 from vouching.types import Claim  # noqa: E402
-from vouching.verifiers.discriminative import open_scorer  # noqa: E402
 from vouching.verifiers.discriminative_input import encode, scorer_input  # noqa: E402
 from vouching.verifiers.discriminative_model import TrainedScorer  # noqa: E402
 from vouching.verifiers.discriminative_note import ScorerNote  # noqa: E402
+from vouching.verifiers.discriminative_open import open_scorer  # noqa: E402
 from vouching.verifiers.discriminative_rank import ScoringRanker  # noqa: E402
 from vouching.verifiers.discriminative_scorer import Candidate, Scored, Scorer  # noqa: E402
 

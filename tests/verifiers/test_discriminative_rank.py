@@ -146,6 +146,14 @@ def test_a_score_is_a_probability_only_by_a_calibration_made_for_this_scorer_and
     assert ranked(ScoringRanker(scorer, "no-search"), ["a"]).answers[0].probability is None
 
 
+def test_a_scorer_that_is_shown_something_else_than_in_training_says_so() -> None:
+    scorer = TableScorer({"1973": 1.0})
+    scorer.shown = "facts"
+    assert ranked(ScoringRanker(scorer, compress=first_sentence), ["1973"], BRIDGE).mode == "facts"
+    [warning] = ranked(ScoringRanker(scorer, "full"), ["1973"], BRIDGE).warnings
+    assert "was trained on the mode facts" in warning.message
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(ConfigError, match="reads the passages themselves"):
         ScoringRanker(EMBEDDED.scorer, "facts")

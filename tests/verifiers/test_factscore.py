@@ -14,8 +14,8 @@ from tests.verifiers.scorers import BRIDGE, QUESTION, ranked
 from vouching.errors import ModelRefusedError, ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.types import Claim, Source, Unverified
-from vouching.verifiers.discriminative import open_scorer
 from vouching.verifiers.discriminative_input import scorer_input
+from vouching.verifiers.discriminative_open import open_scorer
 from vouching.verifiers.discriminative_rank import ScoringRanker
 from vouching.verifiers.discriminative_scorer import Candidate, Scored, ScoreOutcome
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier

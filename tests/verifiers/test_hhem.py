@@ -17,8 +17,8 @@ from tests.verifiers.scorers import BRIDGE, ranked  # noqa: E402
 from tests.verifiers.tiny_scorers import t5_config, write_t5_tokenizer, write_tiny_hhem, write_tiny_scorer  # noqa: E402
 from vouching.errors import ConfigError  # noqa: E402
 from vouching.types import Claim, Source  # noqa: E402
-from vouching.verifiers.discriminative import open_scorer  # noqa: E402
 from vouching.verifiers.discriminative_input import scorer_input  # noqa: E402
+from vouching.verifiers.discriminative_open import open_scorer  # noqa: E402
 from vouching.verifiers.discriminative_rank import ScoringRanker  # noqa: E402
 from vouching.verifiers.discriminative_scorer import Candidate, Scored  # noqa: E402
 from vouching.verifiers.hhem import Hhem  # noqa: E402

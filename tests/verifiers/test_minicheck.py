@@ -18,8 +18,8 @@ from tests.verifiers.tiny_scorers import write_tiny_minicheck, write_tiny_scorer
 from vouching.checker import Checker  # noqa: E402
 from vouching.errors import ConfigError  # noqa: E402
 from vouching.types import Claim, Source, Verdict  # noqa: E402
-from vouching.verifiers.discriminative import open_scorer  # noqa: E402
 from vouching.verifiers.discriminative_input import scorer_input  # noqa: E402
+from vouching.verifiers.discriminative_open import open_scorer  # noqa: E402
 from vouching.verifiers.discriminative_rank import ScoringRanker  # noqa: E402
 from vouching.verifiers.discriminative_scorer import Candidate, Scored  # noqa: E402
 from vouching.verifiers.minicheck import MiniCheck  # noqa: E402

@@ -82,8 +82,11 @@ def train_rank(
     checkpoint = last_checkpoint(out) if resume else None
     done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     trainer = make_trainer(config, arguments, model, tokenizer, material.train)
-    watch = _Watch(config, Held(material.held, trainer.model, tokenizer, config), out if first else None, done, say)
-    tell_steps(trainer, watch)
+    held = Held(material.held, trainer.model, tokenizer, config)
+    pairs = config.batch_pairs * config.accumulate * arguments.world_size
+    tell_steps(
+        trainer, _Watch(held, config.evaluate_every, pairs, lambda steps: Progress(out, done, steps, say), first)
+    )
     say(
         f"{sum(material.counts.values()):,} pairs, {len(material.train):,} to train on; {len(material.held):,} "
         f"questions held out; on {arguments.device.type}, from step {done:,}"
@@ -138,25 +141,27 @@ class Held:
 
 
 class _Watch:
-    """Told about every step: scores what is held out when it is time, and keeps the log if there is a folder for it."""
+    """Told about every step: scores what is held out when it is time, and keeps the log in the first process."""
 
-    def __init__(self, config: RankConfig, held: Held, out: Path | None, done: int, say: Callable[[str], None]) -> None:
-        self._held = held
-        self._config, self._out, self._done, self._say = config, out, done, say
-        self._progress: Progress | None = None
+    def __init__(
+        self, held: Held, evaluate_every: int, pairs: int, open_log: Callable[[int], Progress], keeps_log: bool
+    ) -> None:
+        self._held, self._evaluate_every, self._pairs = held, evaluate_every, pairs
+        self._open_log, self._keeps_log = open_log, keeps_log
+        self._log: Progress | None = None
 
     def __call__(self, step: Step) -> None:
         last = step.number == step.steps
-        scores = self._held.score()[0] if last or step.number % self._config.evaluate_every == 0 else None
-        if self._out is None:
+        scores = self._held.score()[0] if last or step.number % self._evaluate_every == 0 else None
+        if not self._keeps_log:
             return
-        progress = self._progress = self._progress or Progress(self._out, self._done, step.steps, self._say)
-        progress.count(step.number, self._config.batch_pairs * self._config.accumulate, step.losses)
+        log = self._log = self._log or self._open_log(step.steps)
+        log.count(step.number, self._pairs, step.losses)
         if step.number % TELL_EVERY == 0 or last:
-            progress.tell_losses()
+            log.tell_losses()
         if scores is not None:
-            progress.log_scores(step.number, scores, told(scores))
-        progress.flush()
+            log.log_scores(step.number, scores, told(scores))
+        log.flush()
 
 
 def _write_held(path: Path, held: Sequence[RatedQuestion], values: Sequence[float]) -> None:

@@ -36,6 +36,7 @@ from vouching.verifiers.at_once import all_of
 from vouching.verifiers.discriminative_evidence import Find, gather, search_warnings, sources_of, statement
 from vouching.verifiers.discriminative_rank import check_asked, failed, placed, total
 from vouching.verifiers.discriminative_reply import ReplyError, explanation_of, read_places, read_points
+from vouching.verifiers.discriminative_scorer import Closable
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 from vouching.version import __version__
 
@@ -66,6 +67,7 @@ class GenerativeRanker:
         aligner: writes down where the parts of an answer stand in the evidence; None takes the rules.
         max_tokens: length of a reply, in tokens.
         most: characters of the record of the search that a prompt shows; the rest is left out, with a warning.
+        owned: what is closed with it.
 
     Raises:
         ConfigError: a mode that asks a scorer.
@@ -87,6 +89,7 @@ class GenerativeRanker:
         aligner: EmbeddedVerifier | None = None,
         max_tokens: int = 1024,
         most: int = 24_000,
+        owned: Sequence[Closable] = (),
     ) -> None:
         if mode not in PROMPTS:
             raise ConfigError(f"mode {mode} asks a scorer, got the language model {model.name}")
@@ -100,6 +103,9 @@ class GenerativeRanker:
         self._prompt = load_prompt(_PACKAGE, f"discriminative_{PROMPTS[mode]}")
         self._sampling = Sampling(max_tokens=max_tokens)
         self._most = most
+        self._owned = owned
+        self.calibrator: str | None = None
+        """None: places and points are not calibrated."""
 
     @property
     def digest(self) -> str:
@@ -135,8 +141,8 @@ class GenerativeRanker:
         )
 
     async def aclose(self) -> None:
-        """Let go of the model."""
-        await self.model.aclose()
+        """Let go of the model, and of what is owned."""
+        await all_of(one.aclose() for one in (self.model, *self._owned))
 
     def _history(self, searched: Trajectory | None) -> tuple[str, list[VerdictWarning]]:
         """The record of the search as a prompt shows it, whole lines up to the limit."""

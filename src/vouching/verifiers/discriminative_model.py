@@ -51,8 +51,10 @@ class TrainedScorer:
         base, self._adapter = _base(Path(path)) if adapter is None else (Path(path), Path(adapter))
         folder = self._adapter or base
         self.name = PREFIX + (f"{path}" if adapter is None else f"{path}#{adapter}")
-        """Its folders, as :func:`~vouching.verifiers.discriminative.open_scorer` takes them."""
+        """Its folders, as :func:`~vouching.verifiers.discriminative_open.open_scorer` takes them."""
         self.note = read_note(folder) or ScorerNote()
+        """How much it reads, and what of a search."""
+        self.shown: Shown | None = self.note.shown
         """What it was trained to be shown."""
         place = device_of(device)
         model = _load(base, self._adapter, dtype).to(place)

@@ -27,6 +27,7 @@ from vouching.types import (
     Verdict,
     VerdictWarning,
 )
+from vouching.verifiers.at_once import all_of
 from vouching.verifiers.calibration import Calibration
 from vouching.verifiers.discriminative_evidence import (
     Compress,
@@ -38,16 +39,23 @@ from vouching.verifiers.discriminative_evidence import (
     statement,
 )
 from vouching.verifiers.discriminative_input import Shown, scorer_input
-from vouching.verifiers.discriminative_scorer import Candidate, EmbeddedScorer, Scored, ScoreOutcome, Scorer
+from vouching.verifiers.discriminative_scorer import Candidate, Closable, EmbeddedScorer, Scored, ScoreOutcome, Scorer
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 from vouching.version import __version__
 
 SHOWN: dict[RankMode, Shown] = {"compressed": "compressed", "facts": "facts", "full": "full", "no-search": "none"}
 """What a scorer is shown in each mode that has one; the other modes ask a language model."""
+MODE_OF: dict[Shown, RankMode] = {shown: mode for mode, shown in SHOWN.items()}
+"""The reverse."""
 
 
 class Ranker(Protocol):
     """Ranks the answers to a question."""
+
+    mode: RankMode
+    """How it ranks."""
+    calibrator: str | None
+    """Name of the calibration in use; None without one."""
 
     async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
         """The answers, best first, by the given sources and whatever the ranker finds.
@@ -68,12 +76,13 @@ class ScoringRanker:
 
     Args:
         scorer: what scores.
-        mode: what the scorer is shown of the search; None for the whole of it where it reads passages, else
-            "compressed".
+        mode: what the scorer is shown of the search; None for what it was trained on, or all for one that reads
+            passages.
         find: searches; None where sources come with every call, or nothing is searched.
         compress: makes the search short for an answer; needed where the scorer reads text in a compressed form.
         calibration: turns scores to probabilities, if it was made for this scorer and form.
-        aligner: writes down where the parts of an answer stand in the evidence.
+        aligner: writes down where the parts of an answer stand in the evidence; None takes the rules.
+        owned: what is closed with it.
 
     Raises:
         ConfigError: a mode that the scorer does not have, or none to compress with.
@@ -95,9 +104,10 @@ class ScoringRanker:
         compress: Compress | None = None,
         calibration: Calibration | None = None,
         aligner: EmbeddedVerifier | None = None,
+        owned: Sequence[Closable] = (),
     ) -> None:
         self.scorer = scorer
-        self.mode: RankMode = mode or ("full" if scorer.reads == "passages" else "compressed")
+        self.mode: RankMode = mode or MODE_OF[scorer.shown or ("compressed" if scorer.reads == "text" else "full")]
         """How it ranks."""
         if self.mode not in SHOWN:
             raise ConfigError(f"mode {self.mode} asks a language model, got the scorer {scorer.name}")
@@ -113,6 +123,10 @@ class ScoringRanker:
         own = scorer.verifier if isinstance(scorer, EmbeddedScorer) else None
         self._aligner = aligner or own or EmbeddedVerifier()
         self._probability = Probability.of(scorer, self.shown, calibration)
+        self.calibrator = self._probability.name
+        """Name of the calibration in use; None without one."""
+        self._owned = owned
+        self._notes = (*self._probability.warnings, *_untrained(scorer, self.shown))
 
     async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
         """The answers, best first; see :meth:`Ranker.rank`."""
@@ -121,7 +135,7 @@ class ScoringRanker:
         searched = None if self.shown == "none" else await gather(question, answers, sources, self._find)
         claims = [statement(question, answer, number) for number, answer in enumerate(answers, 1)]
         found = sources_of(searched)
-        made = [await self._compressed(searched, claim, answer) for claim, answer in zip(claims, answers, strict=True)]
+        made = await all_of(self._compressed(searched, *pair) for pair in zip(claims, answers, strict=True))
         candidates: list[Candidate | Unverified] = []
         for claim, answer, part in zip(claims, answers, made, strict=True):
             if isinstance(part, Unverified):
@@ -144,7 +158,7 @@ class ScoringRanker:
             mode=self.mode,
             scale=self.scorer.scale,
             trajectory=searched,
-            warnings=(*(search_warnings(searched) if searched else ()), *self._probability.warnings),
+            warnings=(*(search_warnings(searched) if searched else ()), *self._notes),
             provenance=Provenance(
                 self.scorer.name, __version__, self._probability.name, self.scorer.digest(self.shown)
             ),
@@ -152,8 +166,8 @@ class ScoringRanker:
         )
 
     async def aclose(self) -> None:
-        """Let go of the scorer."""
-        await self.scorer.aclose()
+        """Let go of the scorer, and of what is owned."""
+        await all_of(one.aclose() for one in (self.scorer, *self._owned))
 
     async def _compressed(
         self, searched: Trajectory | None, claim: Claim, answer: str
@@ -227,6 +241,14 @@ class Probability:
     def __call__(self, score: float) -> float | None:
         """The probability for a number."""
         return self._calibration.calibrator(score) if self._calibration else None
+
+
+def _untrained(scorer: Scorer, shown: Shown) -> tuple[VerdictWarning, ...]:
+    """The warning where a scorer is shown something else than in training."""
+    if scorer.shown in (None, shown):
+        return ()
+    message = f"The scorer was trained on the mode {MODE_OF[scorer.shown]}, its scores are by another form of input."
+    return (VerdictWarning("inconsistency", message),)
 
 
 def placed(answers: Sequence[RankedAnswer]) -> tuple[RankedAnswer, ...]:

@@ -54,6 +54,14 @@ ScoreOutcome: TypeAlias = Scored | Unverified
 """A score, or Unverified where there is none."""
 
 
+class Closable(Protocol):
+    """Something to be let go of."""
+
+    async def aclose(self) -> None:
+        """Let go of it; closing twice is fine."""
+        ...
+
+
 class Scorer(Protocol):
     """Scores answers by the evidence."""
 
@@ -70,6 +78,11 @@ class Scorer(Protocol):
     @property
     def reads(self) -> Reads:
         """Whether it takes the text or the passages of a candidate."""
+        ...
+
+    @property
+    def shown(self) -> Shown | None:
+        """What of a search it was trained to be shown; None for one that reads passages."""
         ...
 
     def digest(self, shown: Shown, question: bool = True) -> str:
@@ -110,6 +123,7 @@ class EmbeddedScorer:
 
     scale: Scale = "unit"
     reads: Reads = "passages"
+    shown: Shown | None = None
 
     def __init__(self, verifier: EmbeddedVerifier) -> None:
         self.verifier = verifier

@@ -62,10 +62,11 @@ class FactScore:
 
     scale: Scale = "share"
     reads: Reads = "passages"
+    shown: Shown | None = None
 
     def __init__(self, split: Split, judge: ClaimVerifier, name: str) -> None:
         self.name = f"{PREFIX}{name}"
-        """As :func:`~vouching.verifiers.discriminative.open_scorer` takes it."""
+        """As :func:`~vouching.verifiers.discriminative_open.open_scorer` takes it."""
         self._split, self._judge = split, judge
 
     def digest(self, shown: Shown, question: bool = True) -> str:

@@ -52,12 +52,13 @@ class Hhem:
 
     scale: Scale = "unit"
     reads: Reads = "passages"
+    shown: Shown | None = None
 
     def __init__(
         self, path: str | Path, tokenizer: str | Path | None = None, *, device: str = "auto", most: int = MOST_TOKENS
     ) -> None:
         self.name = f"{PREFIX}{path}" + (f"#{tokenizer}" if tokenizer else "")
-        """Its folders, as :func:`~vouching.verifiers.discriminative.open_scorer` takes them."""
+        """Its folders, as :func:`~vouching.verifiers.discriminative_open.open_scorer` takes them."""
         self._most = most
         place = device_of(device)
         model = _model(Path(path)).to(place)

@@ -45,10 +45,11 @@ class MiniCheck:
 
     scale: Scale = "unit"
     reads: Reads = "passages"
+    shown: Shown | None = None
 
     def __init__(self, path: str | Path, *, device: str = "auto") -> None:
         self.name = f"{PREFIX}{path}"
-        """Its folder, as :func:`~vouching.verifiers.discriminative.open_scorer` takes it."""
+        """Its folder, as :func:`~vouching.verifiers.discriminative_open.open_scorer` takes it."""
         kind = config_of(path).get("model_type")
         if kind not in _LONGEST:
             raise ConfigError(f"{path} is a model of type {kind!r}, MiniCheck is one of {', '.join(_LONGEST)}")
