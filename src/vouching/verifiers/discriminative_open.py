@@ -158,7 +158,8 @@ def _finder(searcher: Model | None, engines: Sequence[SearchEngine]) -> tuple[Fi
     if searcher is not None:
         agent = SearchAgent(searcher, engines)
         return agent.search, [agent]
-    steps = StepSearch(engines, embedded_verifier("embedded:rules").verify)
+    # Without a verifier: a short answer stands in some passage soon, which would end the search before its evidence.
+    steps = StepSearch(engines)
     return steps.search, [steps]
 
 
