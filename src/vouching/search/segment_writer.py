@@ -18,8 +18,9 @@ from vouching.errors import InputError
 from vouching.search.arrays import Array, packed, write_arrays
 from vouching.search.passages import cut_passages, page_of
 from vouching.search.segment import file_of, name_hash
-from vouching.search.terms import scripts, terms
+from vouching.search.terms import scripts
 from vouching.search.vectors import SentenceEncoder, Vectors
+from vouching.text.words import lower_words, stem
 from vouching.types import Source
 
 TITLE_WEIGHT = 2
@@ -46,6 +47,7 @@ class SegmentBuilder:
         self._encoder = encoder
         self._documents: list[Source] = []
         self._places: list[tuple[int, ...]] = []
+        self._known: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
         self._terms = array("i")
         self._lengths = array("i")
@@ -85,11 +87,11 @@ class SegmentBuilder:
         except UnicodeEncodeError as error:
             raise InputError(f"document {source.id!r} has a lone surrogate, which is no character ({error})") from None
         paged = source.url.lower().endswith(".pdf")
-        title = [self._number(term) for term in terms(source.title)] * TITLE_WEIGHT
+        title = self._numbered(source.title) * TITLE_WEIGHT
         for start, end in places:
             page = page_of(source.text, start) if paged else 0
             self._places.append((len(self._documents), start, end, ends[start], ends[end], page))
-            numbers = [self._number(term) for term in terms(source.text[start:end])]
+            numbers = self._numbered(source.text[start:end])
             self._terms.extend(title + numbers)
             self._lengths.append(len(title) + len(numbers))
         self._documents.append(source)
@@ -103,8 +105,12 @@ class SegmentBuilder:
         write_arrays(path, self._arrays(words))
         return dict(scripts(words))
 
-    def _number(self, term: str) -> int:
-        return self._numbers.setdefault(term, len(self._numbers))
+    def _numbered(self, text: str) -> list[int]:
+        """Numbers of the terms of a text; a word is taken apart once in a segment."""
+        words = lower_words(text)
+        for word in {*words}.difference(self._known):
+            self._known[word] = self._numbers.setdefault(stem(word), len(self._numbers))
+        return [self._known[word] for word in words]
 
     def _encode(self, source: Source, places: Sequence[Cut], vectors: Vectors | None) -> None:
         """Take a document's vectors, or let its passages wait until there are enough to encode at once."""
