@@ -15,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 from vouching.errors import PromptError
+from vouching.text.disguise import readings
 
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 
@@ -87,15 +88,17 @@ def boundary(texts: Sequence[str], seed: int | None = None) -> str:
     """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
 
     The last two texts (claim and context) do not go into it unless they must, so that claims about the same sources
-    share their prefix.
+    share their prefix. Who writes these and knows the sources can work it out, so in these it may not occur in any
+    disguise either.
 
     >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
     True
     """
     attempt = 0
+    forms = [*texts, *(form.casefold() for text in texts[-2:] for form in readings(text))]
     while True:
         stuff = repr((seed, attempt, texts[:-2] if not attempt else texts))
         found = hashlib.sha256(stuff.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        if not any(found in text for text in texts):
+        if not any(found in form for form in forms):
             return found
         attempt += 1
