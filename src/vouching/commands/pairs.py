@@ -27,7 +27,6 @@ from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.train.rank_pairs import PairMaker
-    from vouching.verifiers.discriminative_evidence import Compress, Find
 
 app = typer.Typer()
 
@@ -169,6 +168,7 @@ def _work(options: PairOptions) -> Waiting:
     from vouching.train.rank_candidates import made_candidates
     from vouching.train.rank_judge import Judge, answers_of
     from vouching.train.rank_pairs import PairMaker
+    from vouching.verifiers.discriminative_open import open_search
 
     models = [open_model(name) for name in options.models]
     judge = open_model(options.judge) if options.judge else None
@@ -178,7 +178,8 @@ def _work(options: PairOptions) -> Waiting:
             return await answers_of(models, asked.question, options.per_model, options.seed)
         return made_candidates(asked, options.wrong, rng)
 
-    find, compress, opened = _evidence(options)
+    searcher = open_model(options.search_model) if options.search_model else None
+    find, compress, opened = open_search(searcher, options.search.engines())
     maker = PairMaker(
         propose, Judge(judge, options.seed) if judge else None, find, compress, options.pairs, options.seed
     )
@@ -188,24 +189,6 @@ def _work(options: PairOptions) -> Waiting:
             await one.aclose()
 
     return Waiting(lambda: _Make(maker, Path(options.input).name.partition(".")[0]), close)
-
-
-def _evidence(options: PairOptions) -> tuple[Find | None, Compress, list[Any]]:
-    """What searches, None without an engine; what makes its result short; and what is to be closed."""
-    from vouching.models.open import open_model
-    from vouching.search.compress import ModelCompressor, SentenceCompressor
-
-    engines = options.search.engines()
-    if options.search_model is None:
-        from vouching.search.steps import StepSearch
-
-        steps = StepSearch(engines) if engines else None
-        return steps.search if steps else None, SentenceCompressor().compress, [steps] if steps else []
-    from vouching.search.agent import SearchAgent
-
-    model = open_model(options.search_model)
-    agent = SearchAgent(model, engines) if engines else None
-    return agent.search if agent else None, ModelCompressor(model).compress, [agent or model]
 
 
 @dataclass(frozen=True, slots=True)

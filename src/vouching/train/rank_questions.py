@@ -51,8 +51,9 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
     """A row as a question: ``question`` and ``reference``, or a row of HotpotQA, MuSiQue or 2WikiMultiHopQA.
 
     Args:
-        record: its fields; ``answer`` does for ``reference``. ``answers`` may hold texts, or objects with ``answer`` and ``label``; ``aliases`` other ways
-            to put the reference; ``sources`` texts, or objects with ``text`` and ``title``.
+        record: its fields; ``answer`` does for ``reference``. ``answers`` may hold texts, or objects with ``answer``
+            and ``label``; ``aliases`` other ways to put the reference; ``sources`` texts, or objects with ``text`` and
+            ``title``.
         name: its id.
         place: the set it is from.
 

@@ -129,14 +129,13 @@ def open_ranker(
     from vouching.models.open import open_model
 
     searcher = open_model(search_model) if isinstance(search_model, str) else search_model
-    find, owned = _finder(searcher, engines)
+    find, compress, owned = open_search(searcher, engines)
     if mode in PROMPTS:
         if score_model in ("embedded", "embedded:rules") or is_scorer(score_model):
             raise ConfigError(f"mode {mode} asks a language model, got the scorer {score_model}: name a language model")
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
         return GenerativeRanker(model, mode, find=find, owned=owned)
-    compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
     scorer = open_scorer(score_model)
     calibration = find_calibration(scorer.name)
     return ScoringRanker(scorer, mode, find=find, compress=compress, calibration=calibration, owned=owned)
@@ -151,16 +150,28 @@ def embedded_verifier(name: str = "embedded", threshold: float = 0.5) -> Embedde
     return EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if name == "embedded" else None)
 
 
-def _finder(searcher: Model | None, engines: Sequence[SearchEngine]) -> tuple[Find | None, list[Closable]]:
-    """What searches the engines, and what is to be closed with it."""
+def open_search(
+    searcher: Model | None, engines: Sequence[SearchEngine]
+) -> tuple[Find | None, Compress, list[Closable]]:
+    """What searches the engines, None without one; what makes its result short; and what is to be closed with them.
+
+    Args:
+        searcher: a language model that does both; None does them by words.
+        engines: whom to search.
+
+    >>> find, compress, owned = open_search(None, ())
+    >>> find is None, owned
+    (True, [])
+    """
+    compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
     if not engines:
-        return None, [searcher] if searcher else []
+        return None, compress, [searcher] if searcher else []
     if searcher is not None:
         agent = SearchAgent(searcher, engines)
-        return agent.search, [agent]
+        return agent.search, compress, [agent]
     # Without a verifier: a short answer stands in some passage soon, which would end the search before its evidence.
     steps = StepSearch(engines)
-    return steps.search, [steps]
+    return steps.search, compress, [steps]
 
 
 def _fact_score(rest: str) -> Scorer:
