@@ -17,7 +17,7 @@ from vouching.errors import ConfigError, ModelError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.prompts import load_prompt
 from vouching.search.history import history_text
-from vouching.text.fence import boundary, fence_prompt
+from vouching.text.fence import fence_prompt, fenced
 from vouching.types import (
     Claim,
     Provenance,
@@ -197,9 +197,7 @@ class GenerativeRanker:
     async def _ask(self, question: str, answers: dict[str, str], history: str) -> Completion:
         """What the model says about one or several answers."""
         texts = {"question": question, **answers, **({"record of the search": history} if history else {})}
-        fence = boundary([*texts.values(), "", ""])
-        blocks = "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
-        messages = Message("system", self._prompt.text.strip()), Message("user", blocks)
+        messages = Message("system", self._prompt.text.strip()), Message("user", fenced(texts))
         [said] = await self.model.generate(messages, self._sampling)
         return said
 

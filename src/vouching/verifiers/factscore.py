@@ -20,7 +20,7 @@ from typing import TypeAlias
 from vouching.errors import ModelError
 from vouching.models.base import Message, Model, Sampling
 from vouching.prompts import load_prompt
-from vouching.text.fence import boundary, fence_prompt
+from vouching.text.fence import fenced
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Scale, Unverified, Usage, Verdict
 from vouching.verifiers.at_once import all_of
@@ -135,13 +135,10 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
     ['It opened in 1973.', 'It is in Lyon.']
     """
     system = load_prompt(__package__ or "", "factscore_facts").text.strip()
-    block = fence_prompt()
 
     async def split(question: str, answer: str) -> list[str]:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
-        fence = boundary([*texts.values(), "", ""])
-        blocks = "\n".join(block.fill(fence=fence, name=name, text=text) for name, text in texts.items())
-        messages = Message("system", system), Message("user", blocks)
+        messages = Message("system", system), Message("user", fenced(texts))
         [said] = await model.generate(messages, Sampling(max_tokens=max_tokens))
         return read_facts(said.text)
 
