@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from vouching.errors import ConfigError, ModelError, ModelRefusedError
+from vouching.errors import ModelError, ModelRefusedError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.prompts import load_prompt
-from vouching.search.base import SearchEngine, search_engines
+from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.search.calls import Call, CallError, is_ready, read_call, tags, thought_of, tool
 from vouching.search.history import found_line, one_line
 from vouching.text.fence import fenced
@@ -82,11 +82,7 @@ class SearchAgent:
         calls: CallForm | None = None,
         max_tokens: int = 1024,
     ) -> None:
-        if not engines:
-            raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
-        for name, value in (("turns", turns), ("local", local), ("web", web)):
-            if value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
+        check_engines(engines, turns=turns, local=local, web=web)
         self.model = model
         """What searches."""
         self._engines = {kind: [engine for engine in engines if engine.kind == kind] for kind in _KINDS}
@@ -111,7 +107,7 @@ class SearchAgent:
         if talk.said:
             self._form = form
         results = [turn.result for turn in talk.turns if turn.result]
-        if results and all(asked.error is not None for result in results for asked in result.asked):
+        if results and all(result.failed for result in results):
             ended = "failed"
         return Trajectory(question, tuple(answers), tuple(talk.turns), ended, self.model.name, total_usage(talk.said))
 
