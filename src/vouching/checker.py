@@ -40,6 +40,7 @@ from vouching.verifiers.embedded.soft_reading import load_soft_reader
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 if TYPE_CHECKING:
+    from vouching.verifiers.discriminative import DiscriminativeVerifier
     from vouching.verifiers.structured import StructuredVerifier
 
 Method: TypeAlias = Literal["embedded", "structured", "label"]
@@ -54,7 +55,8 @@ class Checker:
     Args:
         model: "embedded" (the default: rules and a shipped encoder, offline, no model needed), "embedded:rules" (the
             rules alone: about five times as fast, blind to paraphrase), or a language model, itself or by its name,
-            e.g. "http://host:8000/v1#name" (see :func:`vouching.models.open.open_model`).
+            e.g. "http://host:8000/v1#name" (see :func:`vouching.models.open.open_model`), or a scorer by its name, e.g.
+            "minicheck:/weights" (see :func:`vouching.verifiers.discriminative_open.open_scorer`).
         threshold: score from which a claim counts as Attributable, in [0, 1].
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
@@ -98,8 +100,8 @@ class Checker:
         else:
             settings: dict[str, Any] = {"threshold": threshold, "votes": votes, "seed": seed}
             settings |= {} if max_tokens is None else {"max_tokens": max_tokens}
-            verifier = _language_verifier(model, method, settings)
-            self.verifier, self.decoding = verifier, verifier.decoding
+            verifier = _named_verifier(model, method, settings)
+            self.verifier, self.decoding = verifier, getattr(verifier, "decoding", None)
         self.finder: Finder | None = None if search is None else as_finder(search)
         """What finds sources; None if they must be given."""
 
@@ -315,12 +317,21 @@ def _refuse_unused(model: str | Model, **settings: object) -> None:
         raise ConfigError(f"got {names} with {model}, which is no language model: name one, or leave out {names}")
 
 
-def _language_verifier(model: str | Model, method: Method | None, settings: Mapping[str, Any]) -> StructuredVerifier:
-    """The verifier that asks a language model; loaded only when there is one."""
+def _named_verifier(
+    model: str | Model, method: Method | None, settings: Mapping[str, Any]
+) -> StructuredVerifier | DiscriminativeVerifier:
+    """The verifier that asks a language model or a scorer; loaded only when there is one."""
+    from vouching.verifiers.discriminative_open import is_scorer, open_discriminative
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
+    if isinstance(model, str) and is_scorer(model):
+        unused = {key: value for key, value in settings.items() if key != "threshold"}
+        _refuse_unused(model, method=method, **unused)
+        return open_discriminative(model, settings["threshold"])
     if isinstance(model, str) and (model.startswith("embedded") or not {":", "/"} & {*model}):
-        known = f"{', '.join(MODELS)}, and language models such as http://host:8000/v1#name"
+        known = (
+            f"{', '.join(MODELS)}, language models such as http://host:8000/v1#name, and scorers such as minicheck:PATH"
+        )
         raise ConfigError(f"unknown model {model!r}; there are: {known}")
     if method not in (None, "structured", "label"):
         raise ConfigError(f"got method {method!r} with a language model, wanted structured or label")

@@ -24,6 +24,8 @@ from vouching.commands import (
     diagnose,
     diagnose_verifier,
     index,
+    pairs,
+    rank,
     reward,
     schema,
     train,
@@ -38,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(check.app)
+app.add_typer(rank.app)
 app.add_typer(schema.app)
 app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")
@@ -47,6 +50,7 @@ app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
+data.app.add_typer(pairs.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 
 

@@ -1,4 +1,4 @@
-"""What most callers need: check a claim, a response, or many rows, with the default checker or a named model."""
+"""What most callers need: check a claim, a response, or many rows, or rank answers, by the default or a named model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, overload
 
-from vouching.checker import Checker
-from vouching.inputs import ClaimLike, SourcesLike
+from vouching.checker import Checker, run
+from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
 from vouching.repair import Rest
-from vouching.types import Report
+from vouching.types import Ranking, Report
 from vouching.verifiers.base import Outcome
+from vouching.verifiers.discriminative_open import open_ranker
+from vouching.verifiers.discriminative_rank import Ranker
 
 
 @lru_cache(maxsize=8)
@@ -107,6 +109,48 @@ def check_many(
     ['verdict', 'unverified']
     """
     return _checker(model, threshold).check_many(rows, repair_rest=repair_rest)
+
+
+@lru_cache(maxsize=8)
+def _ranker(model: str) -> Ranker:
+    return open_ranker(model)
+
+
+def rank(question: str, answers: Sequence[str], sources: SourcesLike, *, model: str = "embedded:rules") -> Ranking:
+    """Rank the answers to a question by how well the sources support them.
+
+    Args:
+        question: what was asked.
+        answers: at least one; they are scored one by one.
+        sources: as for :func:`check`.
+        model: what scores; see :func:`vouching.verifiers.discriminative_open.open_scorer`. The default works offline.
+
+    Returns:
+        A Ranking: best first, level answers sharing a place, and those without a score apart.
+
+    Raises:
+        InputError: an empty question, no answer or an empty one, no source, or something that is no text.
+        ConfigError: an unknown model.
+
+    >>> [answer.text for answer in rank("When did it open?", ["1937", "1973"], "The bridge opened in 1973.").answers]
+    ['1973', '1937']
+    """
+    return run(arank(question, answers, sources, model=model))
+
+
+async def arank(
+    question: str, answers: Sequence[str], sources: SourcesLike, *, model: str = "embedded:rules"
+) -> Ranking:
+    """Async twin of :func:`rank`.
+
+    >>> import asyncio
+    >>> asyncio.run(arank("When did it open?", ["1973"], "The bridge opened in 1973.")).best[0].text
+    '1973'
+    """
+    check_text(question, "the question")
+    for number, answer in enumerate(answers, 1):
+        check_text(answer, f"answer {number}")
+    return await _ranker(model).rank(question, answers, as_sources(sources))
 
 
 async def acheck(

@@ -1,4 +1,4 @@
-"""``vouch train encoder``: what is refused in one line; the run itself is tested in tests/train."""
+"""``vouch train``: what is refused in one line; the run itself is tested in tests/train."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.house.source_tree import ROOT
 
+RANK = str(ROOT / "recipes/rank/cpu.toml")
 NLI = str(ROOT / "recipes/encoder/nli.toml")
 VOUCH = "import sys; sys.argv[0] = 'vouch'; from vouching.cli import main; sys.exit(main())"
 
@@ -46,6 +47,19 @@ def test_a_wrong_setting_is_one_line_and_status_2(tmp_path: Path, arguments: tup
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_training_a_scorer_refuses_in_the_same_way(tmp_path: Path) -> None:
+    for settings, before, message in (
+        (["margn=0.2"], "", "there is no setting 'margn'; did you mean margin?"),
+        (["margin=-1"], "", "margin must be above 0"),
+        ([], "import sys; sys.modules['torch'] = None", "training the scorer needs the module 'torch'"),
+    ):
+        done = vouch("train", "rank", RANK, *settings, "--out", str(tmp_path / "run"), before=before)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="the extra train (torch) is not installed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ import pytest
 
 from tests.rewards.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError
-from vouching.integrations.trl import trl_reward
+from vouching.integrations.trl import trl_ranking_reward, trl_reward
+from vouching.models import ScriptedModel
 from vouching.rewards.structured import PARTS, structured_reward
-from vouching.types import Claim, Reward, Unverified
+from vouching.types import Claim, Reward, Source, Trajectory, Unverified
+from vouching.verifiers.discriminative_evidence import given
+from vouching.verifiers.discriminative_generative import GenerativeRanker
+from vouching.verifiers.discriminative_open import open_scorer
+from vouching.verifiers.discriminative_rank import ScoringRanker
 
 
 def test_columns_become_arguments_and_parts_become_metrics() -> None:
@@ -50,6 +56,34 @@ def test_where_the_judge_failed_there_is_no_reward_and_no_part() -> None:
     assert totals == [1.0, None, 3.0]
     assert logged == {"judged/unverified": pytest.approx(1 / 3), "judged/number": 1.0}
     assert trl_reward(judged)(completions=["a"], number=[1]) == [None]
+
+
+def test_answers_of_a_question_are_ranked_together_with_one_search_for_all() -> None:
+    searched: list[tuple[str, int]] = []
+
+    async def find(question: str, answers: Sequence[str]) -> Trajectory:
+        searched.append((question, len(answers)))
+        return given(question, answers, [Source("The bridge opened in 1973.")])
+
+    logged: dict[str, float] = {}
+    reward = trl_ranking_reward(ScoringRanker(open_scorer("embedded:rules"), find=find))
+    totals = reward(
+        prompts=["..."] * 5,
+        completions=["In 1937.", [{"role": "assistant", "content": "In 1973."}], "In 1973.", "", "In 1937."],
+        question=["When?", "When?", "What year?", "What year?", "What year?"],
+        log_metric=logged.__setitem__,
+    )
+    assert totals == [0.0, 1.0, 1.0, None, 0.0]
+    assert searched == [("When?", 2), ("What year?", 2)]
+    assert logged["ranking/unverified"] == pytest.approx(0.2)
+    assert logged["ranking/place"] == 0.5
+    with pytest.raises(ConfigError, match="needs 'question' of each row"):
+        reward(completions=["In 1973."])
+
+
+def test_a_ranking_that_is_none_gives_no_reward() -> None:
+    ranker = GenerativeRanker(ScriptedModel(["<verdict>Answer 1</verdict>"]), "generative")
+    assert trl_ranking_reward(ranker)(completions=["a", "b"], question=["When?"] * 2) == [None, None]
 
 
 def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:

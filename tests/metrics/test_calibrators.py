@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from vouching.errors import InputError
 from vouching.metrics import brier, ece
@@ -37,6 +38,59 @@ def test_a_model_that_is_sure_and_always_right_keeps_its_scores_short_of_certain
     assert 0 < fitted(0.0) < 0.01 < 0.99 < fitted(1.0) < 1
 
 
+def test_platt_draws_the_line_between_two_raw_scores() -> None:
+    # At -3, 2 of 10 are right; at 9, 18 of 20. Labels are softened to 21/22 and 1/12 (20 right, 10 wrong):
+    # means 2/10 * 21/22 + 8/10 * 1/12 = .2576 and 18/20 * 21/22 + 2/20 * 1/12 = .8674, which two points fit exactly.
+    fitted = fit_calibrator("platt", [True] * 2 + [False] * 8 + [True] * 18 + [False] * 2, [-3.0] * 10 + [9.0] * 20)
+    assert (fitted(-3.0), fitted(9.0)) == (pytest.approx(0.2576, abs=1e-4), pytest.approx(0.8674, abs=1e-4))
+    low, high = (math.log(p / (1 - p)) for p in (fitted(-3.0), fitted(9.0)))
+    assert fitted.at == (pytest.approx((high - low) / 12), pytest.approx(low + 3 * (high - low) / 12))
+
+
+def test_platt_does_not_depend_on_where_raw_scores_lie_or_how_far_apart() -> None:
+    random = np.random.default_rng(1)
+    scores = random.normal(size=200)
+    truth = random.random(200) < 1 / (1 + np.exp(-2 * scores))
+    plain = fit_calibrator("platt", truth, scores).apply(scores)
+    for slope, shift in ((1000.0, 5e6), (1e-4, -3.0)):
+        moved = slope * scores + shift
+        np.testing.assert_allclose(fit_calibrator("platt", truth, moved).apply(moved), plain, atol=1e-6)
+
+
+def test_platt_stays_finite_where_scores_separate_the_labels_or_do_not_differ() -> None:
+    truth = [True] * 15 + [False] * 15
+    fitted = fit_calibrator("platt", truth, [4.0] * 15 + [-4.0] * 15)
+    assert fitted(4.0) == pytest.approx(16 / 17)  # (15 + 1) / (15 + 2)
+    assert fitted(1e9) < 1
+    assert fit_calibrator("platt", truth, [2.0] * 30)(2.0) == pytest.approx(0.5)
+    wrong = fit_calibrator("platt", truth, [-4.0] * 15 + [4.0] * 15)
+    assert wrong.at == (0.0, pytest.approx(0.0))
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_platt_is_logistic_regression_on_softened_labels(found: list[tuple[bool, float]]) -> None:
+    truth, scores = np.array([gold for gold, _ in found]), np.array([score for _, score in found])
+    right, wrong = truth.sum(), (~truth).sum()
+    target = np.where(truth, (right + 1) / (right + 2), 1 / (wrong + 2))
+    spread = scores.std() or 1.0
+    both = np.concatenate([scores, scores])[:, None] / spread
+    theirs = LogisticRegression(C=1e9, tol=1e-9, max_iter=10_000)
+    theirs.fit(both, [True] * len(scores) + [False] * len(scores), np.concatenate([target, 1 - target]))
+    ours = fit_calibrator("platt", truth, scores)
+    if theirs.coef_[0, 0] > 1e-4:
+        np.testing.assert_allclose(ours.apply(scores), theirs.predict_proba(both[: len(scores)])[:, 1], atol=1e-3)
+    else:
+        assert ours.at[0] < 1e-3 / spread
+
+
+def test_isotonic_takes_raw_scores_too() -> None:
+    fitted = fit_calibrator("isotonic", [False] * 10 + [True] * 10, [-7.0] * 10 + [30.0] * 10)
+    assert fitted(-100.0) < 0.2 < 0.8 < fitted(100.0)
+    with pytest.raises(InputError, match="must lie in"):
+        fit_calibrator("temperature", [False] * 10 + [True] * 10, [-7.0] * 10 + [30.0] * 10)
+
+
 def test_isotonic_pools_neighbours_that_are_out_of_order() -> None:
     # By score: .1 (8 of 10 wrong), .4 (7 of 10 right), .6 (3 of 10 right), .9 (9 of 10 right). Made-up rows: one right
     # at .1, one wrong at .9: (2+1)/11, then .4 and .6 pooled to 10/20, then 9/11.
@@ -59,7 +113,7 @@ def test_isotonic_is_what_scikit_learn_fits(found: list[tuple[bool, float]]) -> 
 
 
 @settings(max_examples=40)
-@given(rows, st.sampled_from(["temperature", "isotonic"]))
+@given(rows, st.sampled_from(["temperature", "platt", "isotonic"]))
 def test_no_fit_turns_the_order_of_two_scores_or_leaves_the_open_interval(
     found: list[tuple[bool, float]], kind: str
 ) -> None:
@@ -75,7 +129,7 @@ def test_held_out_scores_of_an_overconfident_model_are_better_than_its_own() -> 
     right = random.random(600)
     truth = random.random(600) < right
     stated = right**3 / (right**3 + (1 - right) ** 3)  # odds to the third power: T = 3
-    for kind in ("temperature", "isotonic"):
+    for kind in ("temperature", "platt", "isotonic"):
         better = held_out_scores(kind, truth, stated, np.arange(600) % 5)
         assert brier(truth, better) < brier(truth, stated)
         assert ece(truth, better) < ece(truth, stated) / 2
@@ -92,6 +146,7 @@ def test_too_few_rows_or_one_label_are_refused(truth: list[bool]) -> None:
     [
         ("temperature", (), ()), ("temperature", (0.0,), ()), ("temperature", (1.0,), (0.5,)), ("isotonic", (), ()),
         ("isotonic", (0.1, 0.1), (0.1, 0.2)), ("isotonic", (0.1, 0.2), (0.2, 0.1)), ("isotonic", (0.1,), (1.5,)),
+        ("platt", (1.0,), ()), ("platt", (-1.0, 0.0), ()), ("platt", (1.0, 0.0), (0.5,)),
         ("other", (1.0,), ()),
     ],
 )  # fmt: skip

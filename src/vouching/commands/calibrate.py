@@ -1,6 +1,7 @@
-"""``vouch calibrate``: fit what turns a language model's scores into probabilities, on rows with labels.
+"""``vouch calibrate``: fit what turns scores into probabilities, on rows with labels.
 
-Left out: labelling rows, and the embedded verifier, whose scores are calibrated where they are made.
+A language model's verdicts are calibrated here, a scorer's own numbers in ``calibrate_scorer``. Left out: labelling
+rows, and the embedded verifier, whose scores are calibrated where they are made.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ _Model = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="The language model that is asked, such as http://host:8000/v1#name or openai/name.",
+        help="The language model (http://host:8000/v1#name, openai/name) or scorer that is asked.",
     ),
 ]
 _Verdicts = Annotated[
     str | None, typer.Option(metavar="PATH", help="Verdicts on the rows from vouch check, in place of asking.")
 ]
 _Kind = Annotated[
-    Literal["temperature", "isotonic"],
-    typer.Option(help="temperature fits one number; isotonic any rising curve, from some hundred rows."),
+    Literal["temperature", "platt", "isotonic"] | None,
+    typer.Option(help="One number (for language models), a line (for scorers), or from some hundred rows any curve."),
 ]
 _Method = Annotated[
     Literal["structured", "label"],
@@ -57,6 +58,8 @@ _EPILOG = """
 
 vouch calibrate --input dev.jsonl --model http://localhost:8000/v1#qwen --output calibrations/qwen.json
 
+vouch calibrate --input dev.jsonl --model discriminative:runs/rank/model --output calibrations/rank.json
+
 export VOUCH_CALIBRATION=calibrations    # a file or a folder; applied by the model's name from now on
 
 **Exit status**: 0 done; 2 the command line or a file cannot be used; 3 the model was not reached: start again, what was
@@ -70,35 +73,40 @@ def calibrate_command(
     output: _Output,
     model: _Model = None,
     verdicts: _Verdicts = None,
-    kind: _Kind = "temperature",
+    kind: _Kind = None,
     method: _Method = "structured",
     votes: _Votes = 1,
     seed: _Seed = None,
     max_tokens: _MaxTokens = None,
 ) -> None:
-    """Fit what turns a language model's scores into probabilities, and measure the gain on held-out rows.
+    """Fit what turns scores of a language model or a scorer into probabilities; measure the gain on held-out rows.
 
     The verdicts are kept beside the output, as NAME.verdicts.jsonl: start again to go on with a run that stopped.
     """
+    from vouching.commands.calibrate_scorer import calibrated_scorer
     from vouching.verifiers.calibrating import calibrate
+    from vouching.verifiers.discriminative_open import is_scorer
 
     with usage_errors():
         if output.suffix != ".json":
             raise InputError(f"{output}: wanted an output that ends in .json")
-        if verdicts is None:
-            if model is None:
-                raise InputError("got neither --model nor --verdicts: name a language model, or finished verdicts")
-            _refuse_too_few_labels(input)
-            verdicts = str(output.with_suffix(".verdicts.jsonl"))
-            options = CheckOptions(
-                input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed,
-                max_tokens=max_tokens,
-            )  # fmt: skip
-            _ask(options)
-        found = [*labelled_verdicts(input, verdicts)]
-        if not found:
-            raise InputError(f"{verdicts} has no verdict on a row with a label: it says why, line by line")
-        calibration = calibrate(found, kind)
+        if verdicts is None and model is not None and is_scorer(model):
+            calibration = calibrated_scorer(model, input, output, kind or "platt")
+        else:
+            if verdicts is None:
+                if model is None:
+                    raise InputError("got neither --model nor --verdicts: name a language model, or finished verdicts")
+                _refuse_too_few_labels(input)
+                verdicts = str(output.with_suffix(".verdicts.jsonl"))
+                options = CheckOptions(
+                    input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed,
+                    max_tokens=max_tokens,
+                )  # fmt: skip
+                _ask(options)
+            found = [*labelled_verdicts(input, verdicts)]
+            if not found:
+                raise InputError(f"{verdicts} has no verdict on a row with a label: it says why, line by line")
+            calibration = calibrate(found, kind or "temperature")
         try:
             calibration.save(output)
         except OSError as error:
@@ -108,8 +116,9 @@ def calibrate_command(
     for name, title in (("ece", "ECE"), ("brier", "Brier score")):
         after = measured.get(f"{name}_held_out")
         words = "too few rows to measure what it gains" if after is None else f"{after:.3f} on held-out rows"
-        write_error(f"{title}: {measured[name]:.3f} before, {words}")
-    if measured.get("brier_held_out", 0.0) >= measured["brier"]:
+        before = f"{measured[name]:.3f} before, " if name in measured else ""
+        write_error(f"{title}: {before}{words}")
+    if "brier" in measured and measured.get("brier_held_out", 0.0) >= measured["brier"]:
         write_error("on held-out rows it gains nothing: label more rows, or leave the scores as they are")
 
 

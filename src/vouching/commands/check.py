@@ -6,8 +6,6 @@ Files of rows are in ``check_rows``. Left out: a question with a single claim.
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vouching.commands.check_options import CheckOptions, refuse_contradictions
-from vouching.commands.files import STDIN, TextFile, argument_text, read_text
+from vouching.commands.files import STDIN, TextFile, argument_text, read_text, source_files
 from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.types import ItemResult, Report, Source, Unverified, Verdict
@@ -196,7 +194,7 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         max_tokens=options.max_tokens,
         search=options.search.engines() if options.search else None,
     )
-    files = _source_files(options.source)
+    files = source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]
     given = [*(Source(file.text, id=file.name) for file in files), *texts]
     subject = _subject(options)
@@ -226,16 +224,6 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
         return Exit.FINDINGS
     missing = any(isinstance(f, Unverified) for f in findings) or (fail and not findings)
     return Exit.INCOMPLETE if missing else Exit.OK
-
-
-def _source_files(paths: Sequence[str]) -> list[TextFile]:
-    """The sources that are files; where two have the same name, each goes by its path as given."""
-    files = [read_text(path, "--source") for path in paths]
-    names = Counter(file.name for file in files)
-    return [
-        replace(file, name=path) if names[file.name] > 1 and path != STDIN else file
-        for path, file in zip(paths, files, strict=True)
-    ]
 
 
 def _subject(options: CheckOptions) -> TextFile:

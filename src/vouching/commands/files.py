@@ -6,8 +6,9 @@ Left out: folders, addresses on the web, and formats other than text.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -50,6 +51,16 @@ def read_text(path: str, option: str) -> TextFile:
         name, raw = Path(path).name, _read_bytes(path, option)
     text, guess = decode_text(raw, f"{option} {path}")
     return TextFile(name, text, tuple(_warnings(name, text, guess)))
+
+
+def source_files(paths: Sequence[str]) -> list[TextFile]:
+    """The sources that are files; where two have the same name, each goes by its path as given. Raises InputError."""
+    files = [read_text(path, "--source") for path in paths]
+    names = Counter(file.name for file in files)
+    return [
+        replace(file, name=path) if names[file.name] > 1 and path != STDIN else file
+        for path, file in zip(paths, files, strict=True)
+    ]
 
 
 def argument_text(value: str, name: str) -> str:

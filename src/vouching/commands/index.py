@@ -105,10 +105,12 @@ def build_command(
     """Make an index of files. It is there when all is read; a build that is stopped leaves none."""
     from vouching.search.documents import RowFields
     from vouching.search.index_writer import create_index
-    from vouching.search.vectors import open_encoder
+    from vouching.search.vectors import SHIPPED, open_encoder
 
     with usage_errors():
         encoder = None if dense is None else open_encoder(dense)
+        if dense == SHIPPED:
+            write_error("the shipped encoder checks claims; for search it is worse than words alone (docs/search.md)")
         _fill(
             create_index(folder, words, encoder), paths, RowFields(text_field, title_field, id_field, url_field), folder
         )
@@ -233,13 +235,15 @@ def _tell_left_out(reader: DocumentReader, skipped: int) -> None:
 
 
 def _paint(console: Console, passages: list[Passage]) -> None:
+    from rich.padding import Padding
+
     for number, passage in enumerate(passages, 1):
         span = passage.span
         page = passage.url.rpartition("#page=")[2] if "#page=" in passage.url else ""
         place = f"{span.source_id}:{span.start}-{span.end}{page and f', page {page}'}"
         head = " · ".join(part for part in (passage.title, place, f"score {passage.score:.3g}") if part)
         console.print(f"{number}  {visible_line(head)}", soft_wrap=True)
-        console.print(*(f"   {line}" for line in visible(span.text).split("\n")), sep="\n")
+        console.print(Padding(visible(span.text), (0, 0, 0, 3)))
 
 
 def _paint_facts(console: Console, facts: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""``vouch schema``: the JSON Schema of what ``vouch check --json`` prints.
+"""``vouch schema``: the JSON Schema of what ``vouch check --json`` and ``vouch rank --json`` print.
 
 Left out: the schemas of training records, which stay inside the library.
 """
@@ -25,9 +25,11 @@ vouch schema report > report.schema.json
 
 @app.command("schema", epilog=_EPILOG)
 def schema_command(
-    record: Annotated[Literal["verdict", "unverified", "report"], typer.Argument(help="Which record.")] = "verdict",
+    record: Annotated[
+        Literal["verdict", "unverified", "report", "ranking"], typer.Argument(help="Which record.")
+    ] = "verdict",
 ) -> None:
-    """Print the JSON Schema of a record: verdict (one claim), unverified (the judge failed) or report (an answer)."""
+    """Print the JSON Schema of a verdict (one claim), unverified (the judge failed), report (an answer) or ranking."""
     from vouching.types.serial import json_schema
 
     with usage_errors():

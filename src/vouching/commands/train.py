@@ -1,6 +1,6 @@
 """``vouch train``: training runs that can be killed and gone on with, each described by one TOML file.
 
-Left out: what is trained on language models; that comes with its methods.
+Left out: the other methods' training of language models; that comes with them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,15 @@ _EPILOG = """
 vouch train encoder recipes/encoder/nli.toml --out runs/nli
 
 vouch train encoder recipes/encoder/attribution.toml encoder=runs/nli/model epochs=3 --out runs/attribution
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+"""
+_RANK_EPILOG = """
+**Examples**
+
+vouch train rank recipes/rank/cpu.toml --out runs/rank
+
+vouch train rank recipes/rank/qwen2.5-7b.toml model=/models/Qwen2.5-7B-Instruct --out runs/rank-7b
 
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
 """
@@ -49,6 +58,24 @@ def encoder_command(config: _Config, out: _Out, settings: _Settings = None, resu
 
         try:
             train_encoder(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+@app.command("rank", epilog=_RANK_EPILOG)
+def rank_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train the scorer of vouch rank: the better of two answers above the worse, by a margin.
+
+    Pairs come from vouch data pairs. Some questions are held out; how well their answers are ranked is told on the way.
+    A run that was killed and resumed ends like one that was not. DIR/model is what vouch rank --score-model opens.
+    """
+    with usage_errors():
+        from vouching.train.rank import train_rank
+        from vouching.train.rank_config import read_config
+
+        try:
+            train_rank(read_config(config, settings or ()), out, resume)
         except KeyboardInterrupt:
             write_error(f"stopped; go on with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None

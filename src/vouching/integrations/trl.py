@@ -5,18 +5,24 @@
     trainer = GRPOTrainer(..., reward_funcs=[trl_reward(structured_reward, variant="grounded")])
 
 The data set has a column for each field that the scoring function takes; here ``gold``, ``claim`` and ``source``. Where
-the judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Tried with TRL
-1.16. Left out: scores that depend on other replies of the group.
+the judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Answers to a
+question are rewarded by ``trl_ranking_reward``, which ranks those of a group together. Tried with TRL 1.16. Left out:
+groups that several processes share; TRL passes each its own replies.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from vouching.errors import InputError
+from vouching.errors import ConfigError, InputError
+from vouching.inputs import as_sources
 from vouching.integrations.scoring import RowScore, Score
-from vouching.types import Reward
+from vouching.models.running import run
+from vouching.rewards.discriminative import By, ranking_rewards
+from vouching.types import Reward, Unverified
+from vouching.verifiers.discriminative_rank import Ranker
 
 TrlReward: TypeAlias = Callable[..., list[float | None]]
 """What ``reward_funcs`` takes."""
@@ -50,15 +56,69 @@ def trl_reward(score: Score, **settings: Any) -> TrlReward:
         # Beside the columns TRL passes things of its own, such as the trainer's state.
         rows = [{key: columns[key][at] for key in row_score.fields if key in columns} for at in range(len(completions))]
         outcomes = [row_score(_text(completion), row) for completion, row in zip(completions, rows, strict=True)]
-        scored = [outcome for outcome in outcomes if isinstance(outcome, Reward)]
-        if log_metric is not None:
-            log_metric(f"{name}/unverified", 1 - len(scored) / len(outcomes))
-            for part in scored[0].parts if scored else ():
-                log_metric(f"{name}/{part}", sum(one.parts[part] for one in scored) / len(scored))
-        return [outcome.total if isinstance(outcome, Reward) else None for outcome in outcomes]
+        return _totals(name, outcomes, log_metric)
 
     reward.__name__ = name
     return reward
+
+
+def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
+    """A function for ``reward_funcs`` that ranks the answers to each question together, with one search for all.
+
+    The data set has the column ``question`` and, if the ranker does not search, ``sources``. An answer that is empty,
+    has no score, or stands in a ranking that is none (``Ranking.invalid``) gets None. Metrics are those of
+    :func:`trl_reward`, named ``ranking``.
+
+    Args:
+        ranker: ranks.
+        by: what of the ranking is the reward; see :mod:`vouching.rewards.discriminative`.
+
+    Raises:
+        ConfigError: from the function made, no column ``question``.
+
+    >>> from vouching.verifiers.discriminative_open import open_scorer
+    >>> from vouching.verifiers.discriminative_rank import ScoringRanker
+    >>> reward = trl_ranking_reward(ScoringRanker(open_scorer("embedded:rules")))
+    >>> reward(completions=["In 1937.", "In 1973."], question=["When?"] * 2, sources=["It opened in 1973."] * 2)
+    [0.0, 1.0]
+    """
+
+    def reward(
+        *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any
+    ) -> list[float | None]:
+        if "question" not in columns:
+            raise ConfigError(f"ranking needs 'question' of each row, got {[*columns]}")
+        answers = [_text(completion) for completion in completions]
+        groups: defaultdict[str, list[int]] = defaultdict(list)
+        given = columns.get("sources") or [None] * len(answers)
+        for place, (question, sources) in enumerate(zip(columns["question"], given, strict=True)):
+            groups[repr((question, sources))].append(place)
+        outcomes: list[Reward | Unverified | None] = [None] * len(answers)
+        for places in groups.values():
+            said = [place for place in places if any(c.isalnum() for c in answers[place])]
+            if not said:
+                continue
+            sources = given[said[0]]
+            evidence = as_sources(sources) if sources else ()
+            ranking = run(ranker.rank(columns["question"][said[0]], [answers[place] for place in said], evidence))
+            for place, outcome in zip(said, ranking_rewards(ranking, by), strict=True):
+                outcomes[place] = outcome
+        return _totals("ranking", outcomes, log_metric)
+
+    reward.__name__ = "ranking"
+    return reward
+
+
+def _totals(
+    name: str, outcomes: Sequence[Reward | Unverified | None], log_metric: Callable[[str, float], None] | None
+) -> list[float | None]:
+    """The rewards as TRL takes them; the parts are logged."""
+    scored = [outcome for outcome in outcomes if isinstance(outcome, Reward)]
+    if log_metric is not None:
+        log_metric(f"{name}/unverified", 1 - len(scored) / len(outcomes))
+        for part in scored[0].parts if scored else ():
+            log_metric(f"{name}/{part}", sum(one.parts[part] for one in scored) / len(scored))
+    return [outcome.total if isinstance(outcome, Reward) else None for outcome in outcomes]
 
 
 def _text(completion: Any) -> str:

@@ -1,6 +1,6 @@
-"""Fitting what maps a score to a probability: by one number (temperature) or by any rising curve (isotonic).
+"""Fitting what maps a score to a probability: by a temperature, by a line (platt), or by any rising curve (isotonic).
 
-Both keep the order of the scores, so no ranking changes. Fit on rows that nothing else was chosen on, and measure on
+All keep the order of the scores, so no ranking changes. Fit on rows that nothing else was chosen on, and measure on
 others: :func:`held_out_scores` does, by folds. Left out: a shift of the base rate; the probability is that of rows like
 those it was fitted on.
 """
@@ -16,34 +16,39 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vouching.errors import InputError
-from vouching.metrics.arrays import FloatArray, bool_array, score_array
+from vouching.metrics.arrays import BoolArray, FloatArray, bool_array, score_array
 
-CalibratorKind: TypeAlias = Literal["temperature", "isotonic"]
+CalibratorKind: TypeAlias = Literal["temperature", "platt", "isotonic"]
+"""A temperature is for scores in [0, 1], the others for any number, such as the logit of a scorer."""
 FEWEST_ROWS = 20
 """Rows of a fit, with both labels among them."""
 _EDGE = 0.01
 """Scores are taken to lie this far from 0 and 1: a stated 1.0 would have infinite odds."""
+_STEEPEST = 30.0
+"""Log-odds beyond which nothing is told apart: 1 - 1e-13."""
 _SLOPES = (1e-4, 4.0)
 """Of a temperature, its inverse: scores that are always right are sharpened no further than to odds^4."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """A rising curve through points of log-odds (temperature) or of scores (isotonic).
+    """A rising curve: log-odds over a temperature, 1 / (1 + exp(-(slope * score + shift))), or points (isotonic).
 
     >>> softer = Calibrator("temperature", (2.0,))
     >>> round(softer(0.9), 2), softer(0.5)  # odds of 9 become odds of 3
     (0.75, 0.5)
     >>> Calibrator("isotonic", (0.2, 0.8), (0.1, 0.6))(0.5)
     0.35
+    >>> round(Calibrator("platt", (2.0, -1.0))(3.0), 4)  # 1 / (1 + exp(-5))
+    0.9933
     """
 
     kind: CalibratorKind
     """How it was fitted."""
     at: tuple[float, ...]
-    """The temperature, at least .01; or the scores of the points, rising."""
+    """The temperature, at least .01; slope, at least 0, and shift; or the scores of the points, rising."""
     values: tuple[float, ...] = ()
-    """Probabilities at the points of an isotonic curve, not falling; empty for a temperature."""
+    """Probabilities at the points of an isotonic curve, not falling; empty for the others."""
 
     def __post_init__(self) -> None:
         rises = all(a < b for a, b in zip(self.at, self.at[1:], strict=False))
@@ -51,20 +56,23 @@ class Calibrator:
         shares = all(0 <= value <= 1 for value in self.values)
         curve = len(self.at) == len(self.values) > 0 and rises and grows and shares
         lone = len(self.at) == 1 and self.at[0] >= 0.01 and not self.values
-        if not (curve if self.kind == "isotonic" else lone and self.kind == "temperature"):
+        line = len(self.at) == 2 and self.at[0] >= 0 and not self.values
+        if not {"isotonic": curve, "temperature": lone, "platt": line}.get(self.kind, False):
             raise InputError(
                 f"got {self.kind} with {self.at} and {self.values}, wanted a temperature or a rising curve"
             )
 
     def __call__(self, score: float) -> float:
-        """The probability for a score in [0, 1]."""
+        """The probability for a score; with a temperature it must lie in [0, 1]."""
         return float(self.apply([score])[0])
 
     def apply(self, scores: ArrayLike) -> FloatArray:
-        """(N,) probabilities for (N,) scores in [0, 1]."""
-        score = score_array(scores, "scores", probability=True)
+        """(N,) probabilities for (N,) scores; with a temperature they must lie in [0, 1]."""
+        score = score_array(scores, "scores", probability=self.kind == "temperature")
         if self.kind == "isotonic":
             return np.interp(score, self.at, self.values)
+        if self.kind == "platt":
+            return 1 / (1 + np.exp(-np.clip(self.at[0] * score + self.at[1], -_STEEPEST, _STEEPEST)))
         return 1 / (1 + np.exp(-_log_odds(score) / self.at[0]))
 
     @property
@@ -82,14 +90,16 @@ def fit_calibrator(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike) ->
     """Fit a calibrator.
 
     Temperature (Guo et al. 2017): the T that makes the labels likeliest under odds^(1/T), found where the derivative
-    of the convex loss is 0; scores that point the wrong way give the largest T, which is always .5. Isotonic (Zadrozny
+    of the convex loss is 0; scores that point the wrong way give the largest T, which is always .5. Platt (Platt 1999):
+    the line with the likeliest labels, where these are (n + 1) / (n + 2) and 1 / (m + 2) for n and m rows of each, so
+    that rows that a score tells apart do not make it infinitely steep; a falling line is made level. Isotonic (Zadrozny
     & Elkan 2002): least squares under the order of the scores, by pooling neighbours, with one made-up Attributable row
     at the lowest score and one Not Attributable row at the highest, so that no probability is 0 or 1.
 
     Args:
-        kind: "temperature" needs few rows, "isotonic" some hundreds.
+        kind: "temperature" and "platt" need few rows, "isotonic" some hundreds.
         truth: (N,) booleans, True = Attributable.
-        scores: (N,) raw scores in [0, 1].
+        scores: (N,) raw scores, in [0, 1] for a temperature.
 
     Raises:
         InputError: fewer than 20 rows, one label only, arrays that do not fit.
@@ -100,7 +110,7 @@ def fit_calibrator(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike) ->
     (0.75, 2.0)
     """
     gold = bool_array(truth, "truth")
-    score = score_array(scores, "scores", len(gold), probability=True)
+    score = score_array(scores, "scores", len(gold), probability=kind == "temperature")
     if len(gold) < FEWEST_ROWS or gold.all() or not gold.any():
         raise InputError(
             f"got {len(gold)} rows, {int(gold.sum())} of them Attributable, wanted at least {FEWEST_ROWS} with both "
@@ -108,6 +118,8 @@ def fit_calibrator(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike) ->
         )
     if kind == "temperature":
         return Calibrator("temperature", (_temperature(gold.astype(np.float64), _log_odds(score)),))
+    if kind == "platt":
+        return Calibrator("platt", _line(gold, score))
     return _isotonic(gold.astype(np.float64), score)
 
 
@@ -124,7 +136,7 @@ def held_out_scores(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike, f
         InputError: what is left of a fold is too little to fit.
     """
     gold = bool_array(truth, "truth")
-    score = score_array(scores, "scores", len(gold), probability=True)
+    score = score_array(scores, "scores", len(gold))
     fold = np.asarray(folds)
     found = np.empty(len(gold))
     for number in np.unique(fold):
@@ -148,6 +160,28 @@ def _temperature(gold: FloatArray, odds: FloatArray) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if pull(middle) > 0 else (low, middle)
     return 2 / (low + high)
+
+
+def _line(gold: BoolArray, score: FloatArray) -> tuple[float, float]:
+    """Slope and shift of the likeliest line, by Newton's method on scores of mean 0 and deviation 1."""
+    right, wrong = int(gold.sum()), int((~gold).sum())
+    target = np.where(gold, (right + 1) / (right + 2), 1 / (wrong + 2))
+    middle, width = float(score.mean()), float(score.std()) or 1.0
+    x = np.stack([(score - middle) / width, np.ones_like(score)])
+    line = np.zeros(2)
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-np.clip(line @ x, -_STEEPEST, _STEEPEST)))
+        # A trace of a pull to 0 keeps the step finite where scores do not differ.
+        bend = (x * (p * (1 - p))) @ x.T + 1e-9 * np.eye(2)
+        step = np.linalg.solve(bend, x @ (target - p) - 1e-9 * line)
+        line += step * min(1.0, 5.0 / float(np.abs(step).max()) if step.any() else 1.0)
+        if float(np.abs(step).max()) < 1e-12:
+            break
+    if line[0] <= 0:
+        mean = float(target.mean())
+        return 0.0, float(np.log(mean / (1 - mean)))
+    slope = float(line[0]) / width
+    return slope, float(line[1]) - slope * middle
 
 
 def _isotonic(gold: FloatArray, score: FloatArray) -> Calibrator:

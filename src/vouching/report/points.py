@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from vouching.types import Alignment, ReasoningStep, Report, Span, Status, Verdict
+from vouching.types import Alignment, RankedAnswer, ReasoningStep, Report, Span, Status, Verdict
 
 NOT_FOUND = "NOT_FOUND"
 """What a reasoning step quotes where nothing in the sources corresponds."""
@@ -36,8 +36,8 @@ class Point:
         return place_of(self.span)
 
 
-def points_of(verdict: Verdict) -> list[Point]:
-    """The alignment of a verdict, each entry with the reasoning step about the same words, then the other steps.
+def points_of(verdict: Verdict | RankedAnswer) -> list[Point]:
+    """The alignment, each entry with the reasoning step about the same words, then the other steps.
 
     >>> from vouching.types import Claim
     >>> claimed, found = Span("1937", 13, 17), Span("1973", 21, 25, "source.txt")

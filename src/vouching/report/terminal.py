@@ -1,4 +1,4 @@
-"""Verdicts and reports for a terminal: signs as well as colours, at any width, with any encoding.
+"""Verdicts, reports and rankings for a terminal: signs as well as colours, at any width, with any encoding.
 
 Foreign text is only ever printed as plain characters: no markup, no control sequence of it takes effect. Left out:
 paging; pipe the output into a pager.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -28,8 +28,8 @@ from vouching.report.points import (
     relation_words,
     totals_words,
 )
-from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
-from vouching.types.display import fix_title, shorten
+from vouching.types import Finding, RankedAnswer, Ranking, Report, Unverified, Verdict, VerdictWarning
+from vouching.types.display import fix_title, percent, score_words, shorten
 from vouching.types.visible import visible, visible_line
 
 if TYPE_CHECKING:
@@ -83,6 +83,40 @@ def print_report(console: Console, report: Report) -> None:
     page.put(page.response(report), 2)
     page.print_findings(report)
     page.print_repair(report)
+
+
+def print_ranking(console: Console, ranking: Ranking) -> None:
+    """Print a ranking: each answer with its place, its score and what the evidence says, then those without a score.
+
+    >>> import sys
+    >>> from rich.console import Console
+    >>> from vouching import rank
+    >>> ranking = rank("When did it open?", ["In 1937.", "In 1973."], "The bridge opened in 1973.")
+    >>> print_ranking(Console(file=sys.stdout, width=60), ranking)
+    When did it open?
+      2 answers by embedded:rules, mode full
+    <BLANKLINE>
+    1  In 1973.  score 0...
+    ...
+    2  In 1937.  score 0...
+    ...
+    """
+    page = _Page.of(console)
+    page.put(page.text(ranking.question, "bold"))
+    count = len(ranking.answers) + len(ranking.unverified)
+    what = f"{count} answer{'s' * (count != 1)} by {ranking.provenance.model}, mode {ranking.mode}"
+    page.put(page.text(what, "dim"), 2)
+    page.print_warnings(ranking.warnings)
+    if ranking.invalid is not None:
+        page.put(Text.assemble(page.sign("unverified"), " ", page.text(f"No ranking: {ranking.invalid}")))
+    if ranking.explanation:
+        page.put(page.text(ranking.explanation), 2)
+    for answer in ranking.answers:
+        page.blank()
+        page.print_answer(answer, ranking)
+    for failed in ranking.unverified:
+        page.blank()
+        page.print_finding(failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +174,22 @@ class _Page:
             self.put(self.text(finding.claim.text), 2)
             self.put(self.text(finding.message), 2)
             self.print_warnings(finding.warnings, known)
+
+    def print_answer(self, answer: RankedAnswer, ranking: Ranking) -> None:
+        """One answer of a ranking; of its alignment what is about the answer itself, as all share the question."""
+        chance = "" if answer.probability is None else f", {percent(answer.probability)} likely supported"
+        level = " level" if sum(other.place == answer.place for other in ranking.answers) > 1 else ""
+        place = Text(f"{answer.place}{level}  ", "bold")
+        words = self.text(answer.text, "bold" if answer.place == 1 else "")
+        self.put(Text.assemble(place, words, "  ", self.text(f"score {score_words(answer.score)}{chance}", "dim")))
+        if answer.reasoning:
+            self.put(self.text(answer.reasoning), 2)
+        own = len(answer.claim.text) - len(answer.text.strip())
+        entries = tuple(entry for entry in answer.evidence_alignment if entry.claim_span.end > own)
+        parts = {entry.claim_span.text for entry in entries}
+        steps = tuple(step for step in answer.reasoning_chain if step.claim_part in parts)
+        self.print_points(points_of(replace(answer, evidence_alignment=entries, reasoning_chain=steps)))
+        self.print_warnings(answer.warnings, ranking.warnings)
 
     def heading(self, finding: Finding, number: int | None) -> Text:
         status = status_of(finding)

@@ -194,7 +194,7 @@ def index_facts(path: str | Path) -> dict[str, Any]:
         "words_per_passage": manifest.most_words,
         "encoder": manifest.encoder,
         "segments": len(segments),
-        "megabytes": round(size / 1e6, 1),
+        "megabytes": round(size / 1e6, 3),
         "format": manifest.format,
         "written_by": manifest.written_by,
     }

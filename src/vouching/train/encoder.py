@@ -34,7 +34,7 @@ from vouching.train.encoder_export import export_encoder
 from vouching.train.encoder_loss import losses_of
 from vouching.train.encoder_model import encoder_folder, import_torch, load_model, read_batch, save_model
 from vouching.train.encoder_rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
-from vouching.train.encoder_scores import answers_of, scores_of
+from vouching.train.encoder_scores import answers_of, scores_of, told
 from vouching.train.run_folder import Progress, open_run
 
 TELL_EVERY = 20
@@ -284,7 +284,7 @@ def train(run: Run, material: Material, out: Path, progress: Progress) -> dict[s
             progress.tell_losses()
         if evaluated := (run.step % run.config.evaluate_every == 0 or last):
             scores = score(run, material)
-            progress.log_scores(run.step, scores)
+            progress.log_scores(run.step, scores, told(scores))
         if evaluated or run.step % run.config.checkpoint_every == 0:
             # The log first: lines beyond the checkpoint are dropped on going on, missing ones would stay missing.
             progress.flush()

@@ -5,16 +5,13 @@ Left out: settings that no two recipes differ in; those are constants beside the
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Literal
 
 from vouching.errors import ConfigError
+from vouching.train.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,61 +101,12 @@ class EncoderConfig:
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> EncoderConfig:
-    """The settings of a TOML file with ``key=value`` over them; ``shares.NAME=0.1`` sets one share.
-
-    Raises:
-        ConfigError: the file cannot be read, a key is unknown (the nearest is told), or a value is of the wrong kind.
+    """The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
     >>> _ = path.write_text("epochs = 3", encoding="utf-8")
     >>> read_config(path, ["learning_rate=2e-5", "shares.snli=0.5"]).shares
     {'snli': 0.5}
-    >>> read_config(path, ["epoch=2"])
-    Traceback (most recent call last):
-        ...
-    vouching.errors.ConfigError: there is no setting 'epoch'; did you mean epochs?
     """
-    try:
-        record: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path} ({error.strerror}): name a TOML file of settings") from None
-    except ValueError as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from None
-    for override in overrides:
-        _set(record, override)
-    known = [f.name for f in fields(EncoderConfig)]
-    for key in record:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            raise ConfigError(
-                f"there is no setting {key!r}; "
-                + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
-            )
-    try:
-        return TypeAdapter(EncoderConfig).validate_python(record)
-    except ValidationError as error:
-        first = error.errors()[0]
-        if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
-            raise cause from None
-        name = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{name} is {first['input']!r}: {first['msg'].lower()}") from None
-
-
-def _set(record: dict[str, Any], override: str) -> None:
-    """Put one ``key=value`` into the settings; a value that is no TOML is a text."""
-    key, equals, text = override.partition("=")
-    if not equals:
-        raise ConfigError(f"{override!r} is no setting: wanted key=value, for instance epochs=2")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
-        value = text
-    table, dot, name = key.partition(".")
-    if not dot:
-        record[key] = value
-        return
-    inner = record.setdefault(table, {})
-    if not isinstance(inner, dict):
-        raise ConfigError(f"{table} is no table of settings: leave out .{name}")
-    cast("dict[str, Any]", inner)[name] = value
+    return read_settings(EncoderConfig, path, overrides)

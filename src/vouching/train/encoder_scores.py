@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -91,6 +91,17 @@ def scores_of(places: Sequence[str], units: Sequence[EncodedUnit], answers: Answ
     if (errors >= 0).any():
         found["all"]["errors"] = round(float((answers.error_type == errors)[errors >= 0].mean()), 4)
     return found
+
+
+def told(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """What is told of figures while a run goes on.
+
+    >>> told({"dev/one": {"rows": 9, "auroc": 0.81}, "all": {"rows": 9, "auroc": 0.81, "pairs": 0.5}})
+    'AUROC dev/one 0.810, all 0.810; pairs 0.500'
+    """
+    areas = ", ".join(f"{place} {found['auroc']:.3f}" for place, found in scores.items() if "auroc" in found)
+    rest = [f"{name} {scores['all'][name]:.3f}" for name in ("tokens", "pairs", "errors") if name in scores["all"]]
+    return "; ".join(filter(None, (f"AUROC {areas}", ", ".join(rest))))
 
 
 def _pairs_in_order(units: Sequence[EncodedUnit], scores: NDArray[np.float64]) -> list[bool]:

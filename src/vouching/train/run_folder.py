@@ -7,37 +7,36 @@ happened since then is told as progress. Left out: comparing and plotting runs.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from vouching.errors import InputError
-from vouching.train.encoder_config import EncoderConfig
 
 RUN, LOG = "run.json", "log.jsonl"
 _WHERE = {"device", "threads"}
 """Settings that say where a run goes on, not what it is."""
-_PACKAGES = ("vouching", "torch", "transformers", "tokenizers", "onnx", "onnxruntime", "numpy")
+_PACKAGES = ("vouching", "torch", "transformers", "tokenizers", "trl", "peft", "accelerate", "onnx", "onnxruntime",
+             "numpy")  # fmt: skip
 
 
-def open_run(
-    out: Path, config: EncoderConfig, units: Mapping[str, int], split: Mapping[str, str], resume: bool
-) -> None:
+def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[str, str], resume: bool) -> None:
     """Make the folder of a run, or see that it is the one to go on with.
 
     Args:
         out: the folder.
-        config: the settings.
-        units: how many units each set has.
+        config: the dataclass of its settings.
+        units: what it learns from, counted by set.
         split: digests of what is trained on and held out. A run of a version that did not record them gets them now.
-        resume: whether a run that is there is to be gone on with.
+        resume: whether to go on with a run that is there.
 
     Raises:
         InputError: it holds a run and ``resume`` is not wanted, or a run with other settings or data, or something
@@ -70,6 +69,15 @@ def open_run(
         if isinstance(error, InputError):
             raise
         raise InputError(f"{out} cannot be used ({error}): name another folder") from error
+
+
+def digest_of_lines(lines: Iterable[str]) -> str:
+    """SHA-256 of what a run learns from, a line for each piece, in whatever order they come.
+
+    >>> digest_of_lines(["a", "b"]) == digest_of_lines(["b", "a"]) != digest_of_lines(["a"])
+    True
+    """
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def surroundings() -> dict[str, Any]:
@@ -108,7 +116,7 @@ class Progress:
         self._path.write_text("".join(kept), encoding="utf-8")
 
     def count(self, step: int, pairs: int, losses: Mapping[str, float]) -> None:
-        """Log one step, over so many pairs of claim and window."""
+        """Log one step, over so many pairs: of claim and window, or of answers."""
         self._step, self._pairs = step, self._pairs + pairs
         self._lines.append(json.dumps({"step": step, **{name: round(x, 6) for name, x in losses.items()}}) + "\n")
         self._untold.append(losses)
@@ -122,16 +130,12 @@ class Progress:
         left = (now - self._started) / (self._step - self._first) * (self._steps - self._step)
         self._untold.clear()
         self._pairs, self._since = 0, now
-        self._say(f"step {self._step:,} of {self._steps:,}: {parts}; {speed:.0f} pairs/s, {left / 60:.0f} min left")
+        self._say(f"step {self._step:,} of {self._steps:,}: {parts}; {speed:.3g} pairs/s, {left / 60:.0f} min left")
 
-    def log_scores(self, step: int, scores: Mapping[str, Mapping[str, float]]) -> None:
-        """Log and tell an evaluation."""
+    def log_scores(self, step: int, scores: Mapping[str, Mapping[str, float]], shown: str) -> None:
+        """Log an evaluation, and tell what is ``shown`` of it."""
         self._lines.append(json.dumps({"step": step, "scores": scores}) + "\n")
-        shown = ", ".join(f"{place} {found['auroc']:.3f}" for place, found in scores.items() if "auroc" in found)
-        rest = ", ".join(
-            f"{name} {scores['all'][name]:.3f}" for name in ("tokens", "pairs", "errors") if name in scores["all"]
-        )
-        self._say(f"step {step:,}: AUROC {shown}" + (f"; {rest}" if rest else ""))
+        self._say(f"step {step:,}: {shown}")
         self._since = time.monotonic()
 
     def flush(self) -> None:

@@ -3,6 +3,7 @@
 from vouching.types.assurance import UnitResult
 from vouching.types.checklist import ItemResult
 from vouching.types.labels import ERROR_TYPES, ErrorType, Judgment, Label, Relation, Status
+from vouching.types.ranking import RankedAnswer, Ranking, RankMode, Scale
 from vouching.types.report import Finding, NonClaim, Report, Totals
 from vouching.types.search import Asked, Compression, EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory
 from vouching.types.spans import Claim, Example, Passage, Source, Span
@@ -21,8 +22,9 @@ from vouching.types.verdict import (
 
 __all__ = [
     "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Claim", "Compression", "EngineKind", "ErrorType",
-    "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Passage", "Provenance",
-    "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "SearchEnd", "SearchResult", "SearchTurn", "Source",
-    "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",
+    "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Passage", "Provenance", "RankMode",
+    "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "Scale", "SearchEnd",
+    "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified",
+    "Usage", "Verdict", "VerdictWarning",
     "total_usage",
 ]  # fmt: skip

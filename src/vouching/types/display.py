@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from vouching.types.visible import visible, visible_line
 
 if TYPE_CHECKING:
+    from vouching.types.ranking import Ranking
     from vouching.types.report import Finding, Report
     from vouching.types.spans import Span
     from vouching.types.verdict import Alignment, ReasoningStep, Unverified, Verdict
@@ -206,6 +207,31 @@ def report_html(report: Report) -> str:
     return _framed(f"<div class='head'>{escape(totals_line(report))}</div>{notes}{''.join(bodies)}{repaired}")
 
 
+def score_words(score: float) -> str:
+    """A score that is no probability, as people read it.
+
+    >>> score_words(0.91444), score_words(-3.0)
+    ('0.914', '-3')
+    """
+    return f"{score:.3f}".rstrip("0").rstrip(".")
+
+
+def ranking_text(ranking: Ranking) -> str:
+    """A ranking in plain text: a line for each answer, then those without a score."""
+    lines = [f"  {a.place}  {score_words(a.score):>8}  {visible_line(a.text)}" for a in ranking.answers]
+    lines += [visible(str(failed)) for failed in ranking.unverified]
+    if ranking.invalid is not None:
+        lines.insert(0, f"? No ranking: {visible_line(ranking.invalid)}")
+    return "\n".join([visible_line(ranking.question), *lines])
+
+
+def ranking_html(ranking: Ranking) -> str:
+    """A ranking for a notebook."""
+    first, _, rest = str(ranking).partition("\n")
+    notes = "".join(f"<div class='note'>! {_shown(warning.message)}</div>" for warning in ranking.warnings)
+    return _framed(f"<div class='head'>{_shown(first)}</div>{notes}<pre>{_shown(rest)}</pre>")
+
+
 def shorten(text: str, width: int) -> str:
     """``text`` cut in the middle to ``width`` characters, for one line of a table.
 
@@ -219,6 +245,7 @@ def shorten(text: str, width: int) -> str:
 
 
 __all__: Sequence[str] = [
-    "ELSEWHERE", "SYMBOLS", "fix_title", "headline", "marked", "percent", "report_html", "report_text", "shorten",
-    "totals_line", "unverified_html", "unverified_text", "verdict_html", "verdict_text",
+    "ELSEWHERE", "SYMBOLS", "fix_title", "headline", "marked", "percent", "ranking_html", "ranking_text",
+    "report_html", "report_text", "score_words", "shorten", "totals_line", "unverified_html", "unverified_text",
+    "verdict_html", "verdict_text",
 ]  # fmt: skip

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vouching import types
 from vouching.errors import InputError
+from vouching.types.ranking import Ranking
 from vouching.types.report import Report
 from vouching.types.verdict import Unverified, Verdict
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-Record = TypeVar("Record", Verdict, Unverified, Report)
-SCHEMAS: dict[str, type[Any]] = {"verdict": Verdict, "unverified": Unverified, "report": Report}
+Record = TypeVar("Record", Verdict, Unverified, Report, Ranking)
+SCHEMAS: dict[str, type[Any]] = {
+    "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking,
+}  # fmt: skip
 """Records that have a published schema, by name."""
 
 
@@ -29,7 +32,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def to_json(record: Verdict | Unverified | Report, indent: int | None = None) -> str:
+def to_json(record: Verdict | Unverified | Report | Ranking, indent: int | None = None) -> str:
     """A record as JSON text, one line unless ``indent`` is given. Raises InputError for a text with a lone surrogate.
 
     >>> from vouching.types import Claim, Verdict
@@ -47,7 +50,7 @@ def to_json(record: Verdict | Unverified | Report, indent: int | None = None) ->
         ) from None
 
 
-def to_python(record: Verdict | Unverified | Report) -> dict[str, Any]:
+def to_python(record: Verdict | Unverified | Report | Ranking) -> dict[str, Any]:
     """A record as plain dicts, lists, strings and numbers."""
     return cast("dict[str, Any]", _adapter(type(record)).dump_python(record, mode="json"))
 
@@ -90,7 +93,7 @@ def _describe(schema: dict[str, Any], record: type[Any]) -> None:
 
 
 def json_schema(name: str = "verdict") -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified" or "report".
+    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified", "report" or "ranking".
 
     >>> json_schema("verdict")["title"]
     'Verdict'

@@ -1,4 +1,4 @@
-"""From labelled rows and finished verdicts to a calibration, with what it gains on rows it was not fitted on.
+"""From labelled rows and finished verdicts or scores to a calibration, and what it gains on rows it was not fitted on.
 
 Left out: choosing between the kinds; compare the figures of both.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,18 @@ class LabelledVerdict:
     """Rows of one group share a document; they are never on both sides of a measurement."""
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledScore:
+    """A scorer's own number and what is right."""
+
+    gold: Label
+    """The label that an annotator gave."""
+    score: float
+    """Higher is better; any number."""
+    group: str
+    """Rows of one group share a document; they are never on both sides of a measurement."""
+
+
 def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperature") -> Calibration:
     """Fit a calibration on labelled verdicts of one model.
 
@@ -52,10 +64,40 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
     done = next((r.verdict.provenance.calibrator for r in rows if r.verdict.provenance.calibrator), None)
     if done is not None or prompt_hash is None:
         raise InputError(f"the verdicts of {model} are calibrated already ({done}): check without VOUCH_CALIBRATION")
-    truth = [row.gold == "Attributable" for row in rows]
-    scores = [row.verdict.score for row in rows]
+    plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
+    fitted = calibrate_scores(model, prompt_hash, plain, kind, votes)
+    truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in plain]
+    before = {"ece": float(ece(truth, scores)), "brier": float(brier(truth, scores))}
+    return replace(fitted, measured={"rows": float(len(rows)), **before, **fitted.measured})
+
+
+def calibrate_scores(
+    model: str, prompt_hash: str, rows: Sequence[LabelledScore], kind: CalibratorKind = "platt", votes: int = 1
+) -> Calibration:
+    """Fit a calibration on the numbers of one scorer.
+
+    Args:
+        model: its name.
+        prompt_hash: of the form of its input.
+        rows: its numbers, with labels.
+        kind: "platt" or "isotonic"; "temperature" where the numbers lie in [0, 1].
+        votes: answers per number.
+
+    Returns:
+        The calibration, fitted on all rows. ``measured`` has rows and, by five folds of whole groups, ece_held_out and
+        brier_held_out; these two are left out where a fold leaves too little to fit.
+
+    Raises:
+        InputError: no rows, too few or with one label only, numbers that are not finite.
+
+    >>> rows = [LabelledScore("Attributable" if n % 4 else "Not Attributable", n % 4, str(n)) for n in range(40)]
+    >>> fitted = calibrate_scores("discriminative:/m", "abc", rows)
+    >>> fitted.calibrator(0.0) < 0.5 < fitted.calibrator(3.0)
+    True
+    """
+    truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in rows]
     calibrator = fit_calibrator(kind, truth, scores)
-    measured = {"rows": float(len(rows)), "ece": float(ece(truth, scores)), "brier": float(brier(truth, scores))}
+    measured = {"rows": float(len(rows))}
     try:
         better = held_out_scores(kind, truth, scores, np.array([_fold(row.group) for row in rows]))
     except InputError:

@@ -69,6 +69,15 @@ class EmbeddedVerifier:
         self._soft = soft_reader
         self._indexes = KeptIndexes()
 
+    @property
+    def name(self) -> str:
+        """What its verdicts call it in ``provenance``, where the encoder was asked.
+
+        >>> EmbeddedVerifier().name
+        'embedded:rules'
+        """
+        return "embedded" if self._soft else "embedded:rules"
+
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One verdict per claim, in order. Long sources are read in a thread, so that the event loop stays free."""
         if sum(len(source.text) for source in sources) < _LONG_SOURCES:

@@ -1,0 +1,169 @@
+"""Language models that answer, mark and compare: steps 1, 2 and 4 of how DiVA builds its pairs (section 3.2).
+
+The judge sees the reference. It compares two answers in both orders and must say the same twice, so that a bias for
+one place decides nothing; the paper asks once. A judge that fails leaves an answer unmarked or a pair unconfirmed,
+with the reason. The prompts are our own words. Left out: several judges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import cast, get_args
+
+from vouching.errors import ModelError
+from vouching.models.base import Message, Model, Sampling
+from vouching.prompts import Prompt, load_prompt
+from vouching.text.fence import fenced
+from vouching.train.rank_questions import Candidate, RankQuestion
+from vouching.train.rank_rows import AnswerLabel
+from vouching.verifiers.at_once import all_of
+from vouching.verifiers.discriminative_reply import ReplyError, read_places, verdict_of
+
+_PACKAGE = "vouching.train"
+_ANSWER_TOKENS, _REPLY_TOKENS = 128, 512
+_ATTEMPTS = 2
+"""Replies of a judge to one question; the first is greedy."""
+_TEMPERATURE = 0.7
+
+
+async def answers_of(models: Sequence[Model], question: str, per_model: int, seed: int = 0) -> list[Candidate]:
+    """Answers of several models, each text once, in the order of the models.
+
+    Args:
+        models: who answers.
+        question: what.
+        per_model: answers of each, drawn at temperature 1.
+        seed: of the sampling.
+
+    Raises:
+        ModelError: a model is out of reach, and the same call may succeed later; where it cannot, a model that gives
+            no answer is passed over.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> models = [ScriptedModel(["In 1973.", "in 1973"], name="a"), ScriptedModel(["In 1937.", ""], name="b")]
+    >>> [(one.answer, one.by) for one in asyncio.run(answers_of(models, "When did it open?", 2))]
+    [('In 1973.', 'a'), ('In 1937.', 'b')]
+    """
+    messages = _messages(load_prompt(_PACKAGE, "rank_answer"), {"question": question})
+    sampling = Sampling(max_tokens=_ANSWER_TOKENS, temperature=1.0, n=per_model, seed=seed)
+    found: dict[str, Candidate] = {}
+    for model, said in zip(models, await all_of(_said(model, messages, sampling) for model in models), strict=True):
+        for text in said:
+            found.setdefault(text.lower().rstrip(". "), Candidate(text, model.name))
+    return [one for key, one in found.items() if key]
+
+
+class Judge:
+    """Marks answers and compares them, by a reference.
+
+    Args:
+        model: what judges.
+        seed: of the second attempts.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> judge = Judge(ScriptedModel({"1937": "Another year. <verdict>incorrect</verdict>"}))
+    >>> asyncio.run(judge.mark(RankQuestion("q", "When did it open?", ("1973",)), "In 1937."))
+    ('incorrect', None)
+    """
+
+    def __init__(self, model: Model, seed: int = 0) -> None:
+        self.model = model
+        """What judges."""
+        self._mark, self._prefer = (load_prompt(_PACKAGE, name) for name in ("rank_label", "rank_prefer"))
+        self._seed = seed
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the prompts."""
+        return hashlib.sha256(f"{self._mark.text}\0{self._prefer.text}".encode()).hexdigest()
+
+    async def mark(self, asked: RankQuestion, answer: str) -> tuple[AnswerLabel, None] | tuple[None, str]:
+        """How an answer stands to the reference, or why that is not known.
+
+        Raises:
+            ModelError: the model is out of reach, and the same call may succeed later.
+        """
+        messages = _messages(self._mark, {**_known(asked), "answer": answer})
+        fault = ""
+        for attempt in range(_ATTEMPTS):
+            said, fault = await self._reply(messages, attempt)
+            if said is None:
+                break
+            try:
+                mark = verdict_of(said).strip(" \t\r\n.*`'\"").lower()
+            except ReplyError as error:
+                fault = str(error)
+                continue
+            if mark in get_args(AnswerLabel):
+                return cast("AnswerLabel", mark), None
+            fault = f"{mark[:40]!r} is no mark"
+        return None, f"the judge gave no mark: {fault}"
+
+    async def confirm(self, asked: RankQuestion, better: str, worse: str) -> str | None:
+        """None if the judge prefers ``better`` in both orders; else what speaks against it.
+
+        Raises:
+            ModelError: the model is out of reach, and the same call may succeed later.
+        """
+        faults = await all_of(
+            self._prefers_first(asked, pair, first)
+            for pair, first in (((better, worse), True), ((worse, better), False))
+        )
+        return next((fault for fault in faults if fault is not None), None)
+
+    async def _prefers_first(self, asked: RankQuestion, pair: tuple[str, str], first: bool) -> str | None:
+        """None if the judge prefers the first of two answers, or the second, as asked for."""
+        messages = _messages(self._prefer, {**_known(asked), "answer 1": pair[0], "answer 2": pair[1]})
+        fault = ""
+        for attempt in range(_ATTEMPTS):
+            said, fault = await self._reply(messages, attempt)
+            if said is None:
+                break
+            try:
+                one, other = read_places(said, 2)
+            except ReplyError as error:
+                fault = str(error)
+                continue
+            if one == other:
+                return "the judge finds neither better"
+            return None if (one < other) == first else "the judge prefers the other"
+        return f"the judge did not compare: {fault}"
+
+    async def _reply(self, messages: Sequence[Message], attempt: int) -> tuple[str, str] | tuple[None, str]:
+        """What the model says; None and why if it says nothing usable and would not later."""
+        sampling = Sampling(
+            max_tokens=_REPLY_TOKENS, temperature=_TEMPERATURE * bool(attempt), seed=self._seed + attempt
+        )
+        try:
+            [said] = await self.model.generate(messages, sampling)
+        except ModelError as error:
+            if error.can_retry:
+                raise
+            return None, str(error)
+        return said.text, "" if said.finish_reason != "length" else "it was cut off"
+
+
+def _known(asked: RankQuestion) -> dict[str, str]:
+    return {
+        "question": asked.question,
+        "reference": " (or: ".join(asked.references) + ")" * (len(asked.references) > 1),
+    }
+
+
+async def _said(model: Model, messages: Sequence[Message], sampling: Sampling) -> list[str]:
+    """The answers of one model; none of those that were cut off, and none where it fails for good."""
+    try:
+        completions = await model.generate(messages, sampling)
+    except ModelError as error:
+        if error.can_retry:
+            raise
+        return []
+    return [" ".join(one.text.split()) for one in completions if one.finish_reason != "length"]
+
+
+def _messages(prompt: Prompt, texts: Mapping[str, str]) -> tuple[Message, Message]:
+    """A prompt, then the texts between fence lines."""
+    return Message("system", prompt.text.strip()), Message("user", fenced(texts))

@@ -1,0 +1,201 @@
+"""What the scorer learns from: pairs of answers to one question, the better and the worse, each with its evidence.
+
+    {"id": "q7/1", "set": "2wiki/train", "group": "q7", "question": "When did it open?",
+     "better": {"answer": "In 1973.", "label": "correct", "facts": ["It opened in 1973."], "reasoning": ""},
+     "worse": {"answer": "In 1937.", "label": "incorrect", "facts": [...], "reasoning": ""}, "history": "..."}
+
+Left out: pairs of answers that are equally good, which a margin cannot rank.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+from vouching.batch.rows import open_rows
+from vouching.errors import InputError
+from vouching.train.run_folder import digest_of_lines
+from vouching.types import Compression
+from vouching.verifiers.discriminative_input import ScorerInput, Shown, compressed_text, scorer_input
+
+AnswerLabel: TypeAlias = Literal["correct", "intermediate", "irrelevant", "incorrect"]
+"""How an answer stands to the reference, in the words of FGVeriBench."""
+WORTH: Mapping[AnswerLabel, int] = {"correct": 2, "intermediate": 1, "irrelevant": 1, "incorrect": 0}
+"""Which label is better; an irrelevant answer counts as intermediate."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedAnswer:
+    """An answer, how good it is, and what a search brought for it."""
+
+    answer: str
+    """Its text."""
+    label: AnswerLabel
+    """How it stands to the reference."""
+    facts: tuple[str, ...] = ()
+    """Facts of its compressed evidence."""
+    reasoning: str = ""
+    """Reasoning of its compressed evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankPair:
+    """Two answers to one question."""
+
+    id: str
+    """Name of the pair."""
+    set: str
+    """Where the question is from; figures are told by set."""
+    group: str
+    """The question; its pairs stay together when some are held out."""
+    question: str
+    """The question itself."""
+    better: RatedAnswer
+    """The one to be scored higher."""
+    worse: RatedAnswer
+    """The other."""
+    history: str = ""
+    """The whole search, as text."""
+
+    def read(self, side: Literal["better", "worse"], shown: Shown) -> ScorerInput:
+        r"""What the scorer reads for one of the two.
+
+        >>> right, wrong = RatedAnswer("1973", "correct", ("It opened in 1973.",)), RatedAnswer("1937", "incorrect")
+        >>> RankPair("1", "", "q", "When?", right, wrong).read("better", "compressed").text
+        'Question: When?\nAnswer: 1973\nUseful facts: It opened in 1973.'
+        """
+        return input_of(self.question, self.better if side == "better" else self.worse, self.history, shown)
+
+
+@dataclass(frozen=True, slots=True)
+class RatedQuestion:
+    """A question with all answers that its pairs name, each once."""
+
+    set: str
+    """Where it is from."""
+    group: str
+    """Its name."""
+    question: str
+    """Its text."""
+    answers: tuple[RatedAnswer, ...]
+    """At least two, not all of one worth."""
+    history: str = ""
+    """The whole search, as text."""
+
+    @property
+    def worth(self) -> list[int]:
+        """What each answer is worth, see ``WORTH``."""
+        return [WORTH[answer.label] for answer in self.answers]
+
+
+def input_of(question: str, rated: RatedAnswer, history: str, shown: Shown) -> ScorerInput:
+    """What the scorer reads for an answer, as much as ``shown`` says."""
+    if shown == "none":
+        return scorer_input(question, rated.answer)
+    if shown == "full":
+        return scorer_input(question, rated.answer, history)
+    evidence = Compression(rated.facts, rated.reasoning, "none")
+    return scorer_input(question, rated.answer, compressed_text(evidence, shown == "compressed"))
+
+
+def read_pairs(paths: Sequence[Path]) -> list[RankPair]:
+    """The pairs of files, in order.
+
+    Raises:
+        InputError: a file or a row cannot be used; the message names it. Rows without a pair are errors too.
+    """
+    pairs: list[RankPair] = []
+    for path in paths:
+        with open_rows(str(path)) as reader:
+            for row in reader:
+                try:
+                    if row.fields is None:
+                        raise InputError(row.problem or "it cannot be read")
+                    pairs.append(pair_of(row.fields, row.name))
+                except InputError as error:
+                    raise InputError(f"{reader.name}, {row.place}: {error}") from None
+    return pairs
+
+
+def pair_of(record: Mapping[str, Any], name: str) -> RankPair:
+    """One record as a pair.
+
+    Raises:
+        InputError: a field is missing or is no text, or the better answer is not better.
+
+    >>> pair_of({"question": "When?", "better": {"answer": "1973"}, "worse": {"answer": "1937"}}, "row-1").worse.label
+    'incorrect'
+    """
+    question = _text(record, "question")
+    better, worse = _rated(record, "better", "correct"), _rated(record, "worse", "incorrect")
+    if WORTH[better.label] <= WORTH[worse.label]:
+        raise InputError(f"the better answer is {better.label} and the worse {worse.label}: wanted one that is better")
+    return RankPair(
+        id=name, set=_text(record, "set", ""), group=_text(record, "group", "") or question, question=question,
+        better=better, worse=worse, history=_text(record, "history", ""),
+    )  # fmt: skip
+
+
+def questions_of(pairs: Iterable[RankPair]) -> list[RatedQuestion]:
+    """The questions of the pairs, each with the answers that they name.
+
+    >>> right, late, wrong = (RatedAnswer(text, "incorrect") for text in ("1973", "1974", "1937"))
+    >>> right = RatedAnswer("1973", "correct")
+    >>> both = [RankPair(str(i), "", "q", "When?", right, other) for i, other in enumerate((late, wrong))]
+    >>> [answer.answer for answer in questions_of(both)[0].answers]
+    ['1973', '1974', '1937']
+    """
+    by_group: dict[str, list[RankPair]] = {}
+    for pair in pairs:
+        by_group.setdefault(f"{pair.set}\0{pair.group}", []).append(pair)
+    return [
+        RatedQuestion(
+            group[0].set, group[0].group, group[0].question,
+            tuple({side.answer: side for pair in group for side in (pair.better, pair.worse)}.values()),
+            group[0].history,
+        )
+        for group in by_group.values()
+    ]  # fmt: skip
+
+
+def hold_out(pairs: Sequence[RankPair], share: float, seed: int) -> tuple[list[RankPair], list[RankPair]]:
+    """Split pairs into those to train on and those held out, by question.
+
+    Whether a question is held out depends on its text and the seed alone: other pairs, sets or evidence do not move it.
+    """
+    train: list[RankPair] = []
+    held: list[RankPair] = []
+    for pair in pairs:
+        digest = hashlib.sha256(f"{seed}\0{pair.question}".encode("utf-8", "surrogatepass")).digest()
+        (held if int.from_bytes(digest[:8], "big") < share * 2**64 else train).append(pair)
+    return train, held
+
+
+def digest_of(pairs: Iterable[RankPair]) -> str:
+    """SHA-256 of pairs as a set, with their evidence."""
+    return digest_of_lines(json.dumps(asdict(pair)) for pair in pairs)
+
+
+def _rated(record: Mapping[str, Any], side: str, label: AnswerLabel) -> RatedAnswer:
+    found = record.get(side)
+    if not isinstance(found, dict):
+        raise InputError(f"{side} is {found!r:.40}, wanted an answer with its label and facts")
+    fields = cast("dict[str, Any]", found)
+    said = fields.get("label", label)
+    if said not in get_args(AnswerLabel):
+        raise InputError(f"the label of {side} is {said!r:.40}, wanted one of {', '.join(get_args(AnswerLabel))}")
+    facts: Any = fields.get("facts") or []
+    if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in cast("list[Any]", facts)):
+        raise InputError(f"the facts of {side} are {facts!r:.40}, wanted a list of texts")
+    return RatedAnswer(_text(fields, "answer"), said, tuple(cast("list[str]", facts)), _text(fields, "reasoning", ""))
+
+
+def _text(record: Mapping[str, Any], key: str, default: str | None = None) -> str:
+    value = record.get(key, default)
+    if not isinstance(value, str) or (default is None and not value.strip()):
+        raise InputError(f"{key} is {value!r:.40}, wanted a text")
+    return value

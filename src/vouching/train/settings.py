@@ -1,0 +1,84 @@
+"""The settings of a run: a dataclass filled from a TOML file, and ``key=value`` over it.
+
+Left out: files that include others; a run is described by one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from vouching.errors import ConfigError
+
+Config = TypeVar("Config")
+
+
+def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ()) -> Config:
+    """The settings of a TOML file with ``key=value`` over them; ``shares.NAME=0.1`` sets one entry of a table.
+
+    Args:
+        kind: the dataclass of the settings.
+        path: the file.
+        overrides: settings over those of the file; a value that is no TOML is a text.
+
+    Raises:
+        ConfigError: the file cannot be read, a key is unknown (the nearest is told), or a value is of the wrong kind.
+
+    >>> import tempfile
+    >>> from vouching.train.encoder_config import EncoderConfig
+    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
+    >>> _ = path.write_text("epochs = 3", encoding="utf-8")
+    >>> read_settings(EncoderConfig, path, ["epoch=2"])
+    Traceback (most recent call last):
+        ...
+    vouching.errors.ConfigError: there is no setting 'epoch'; did you mean epochs?
+    """
+    try:
+        record: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path} ({error.strerror}): name a TOML file of settings") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+    for override in overrides:
+        _set(record, override)
+    known = [f.name for f in fields(cast("Any", kind))]
+    for key in record:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            raise ConfigError(
+                f"there is no setting {key!r}; "
+                + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+            )
+    try:
+        return TypeAdapter(kind).validate_python(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
+            raise cause from None
+        name = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{name} is {first['input']!r}: {first['msg'].lower()}") from None
+
+
+def _set(record: dict[str, Any], override: str) -> None:
+    """Put one ``key=value`` into the settings; a value that is no TOML is a text."""
+    key, equals, text = override.partition("=")
+    if not equals:
+        raise ConfigError(f"{override!r} is no setting: wanted key=value, for instance epochs=2")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
+        value = text
+    table, dot, name = key.partition(".")
+    if not dot:
+        record[key] = value
+        return
+    inner = record.setdefault(table, {})
+    if not isinstance(inner, dict):
+        raise ConfigError(f"{table} is no table of settings: leave out .{name}")
+    cast("dict[str, Any]", inner)[name] = value

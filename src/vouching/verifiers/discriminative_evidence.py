@@ -1,0 +1,90 @@
+"""Evidence for the answers to one question: given sources and a search, joined, and what each reader makes of them.
+
+All answers share one trajectory, as in DiVA; only its compression is an answer's own. Left out: searching for every
+answer apart, which would favour the answers that are easy to search for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from vouching.evidence import told
+from vouching.inputs import as_sources
+from vouching.search.history import history_text
+from vouching.types import (
+    Claim,
+    Compression,
+    Passage,
+    SearchResult,
+    SearchTurn,
+    Source,
+    Span,
+    Trajectory,
+    VerdictWarning,
+)
+from vouching.verifiers.discriminative_input import Shown, compressed_text
+
+Find: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Trajectory]]
+"""Searches for a question and its answers; a failed search is a trajectory that says so."""
+Compress: TypeAlias = Callable[[Trajectory, str], Awaitable[Compression]]
+"""Makes a trajectory short for one answer. Raises ModelError where a model fails."""
+GIVEN = "given"
+"""The searcher of a trajectory, and the origin of its passages, that holds given sources alone."""
+
+
+def given(question: str, answers: Sequence[str], sources: Sequence[Source]) -> Trajectory:
+    """Given sources as a search that found them.
+
+    >>> trajectory = given("When?", ["In 1973."], [Source("It opened in 1973.", title="Bridge")])
+    >>> [(passage.title, passage.span.source_id, passage.origin) for passage in trajectory.passages]
+    [('Bridge', 'source-1', 'given')]
+    """
+    passages = tuple(
+        Passage(Span(s.text, 0, len(s.text), s.id), 1.0, title=s.title, url=s.url, origin=GIVEN) for s in sources
+    )
+    turn = SearchTurn("", "local", "", SearchResult("", passages, ()))
+    return Trajectory(question, tuple(answers), (turn,), "exhausted", GIVEN)
+
+
+async def gather(question: str, answers: Sequence[str], sources: Sequence[Source], find: Find | None) -> Trajectory:
+    """The given sources, if any, and what a search finds beside them."""
+    known = given(question, answers, sources) if sources else None
+    if find is None:
+        return known or Trajectory(question, tuple(answers), (), "exhausted", GIVEN)
+    found = await find(question, answers)
+    return found if known is None else replace(found, turns=(*known.turns, *found.turns))
+
+
+def sources_of(trajectory: Trajectory | None) -> tuple[Source, ...]:
+    """What a search found, as sources; none where nothing was searched."""
+    return as_sources(trajectory.passages) if trajectory and trajectory.passages else ()
+
+
+def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Compression | None) -> str:
+    """What a scorer is shown of a search; see ``Shown``."""
+    if shown == "full" and trajectory is not None:
+        return history_text(trajectory)
+    if shown in ("compressed", "facts") and compression is not None:
+        return compressed_text(compression, reasoning=shown == "compressed")
+    return ""
+
+
+def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
+    """Turns in which something failed, and a search that found nothing."""
+    for turn in trajectory.turns:
+        if turn.error is not None or (turn.result and turn.result.errors):
+            yield VerdictWarning("engine", told(turn))
+    if not trajectory.passages:
+        yield VerdictWarning("engine", "The search found nothing.")
+
+
+def statement(question: str, answer: str, number: int = 1) -> Claim:
+    """Question and answer as one statement to hold against the evidence; its id is "answer-N".
+
+    >>> statement("When did the bridge open?", "In 1973.", 2)
+    Claim(text='When did the bridge open: In 1973.', id='answer-2', span=None, context='')
+    """
+    asked = " ".join(question.split()).rstrip("?？ ")
+    return Claim(f"{asked}: {answer.strip()}" if asked else answer.strip(), id=f"answer-{number}")

@@ -1,0 +1,145 @@
+# pyright: basic
+"""The trained scorer of DiVA (section 3.1): a language model or an encoder with a linear head that gives one number.
+
+It takes what ``vouch train rank`` saves: a folder of transformers with ``num_labels`` 1, or a LoRA adapter with its
+head. The number is a raw logit that ranks; a calibration makes it a probability. A head that was never trained is
+refused, as its numbers would mean nothing. Left out: heads with several outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vouching.errors import ConfigError
+from vouching.models.row_scores import RowScores, Tensor, config_of, device_of, load_tokenizer, load_weights, need
+from vouching.types import Scale, Unverified, Usage, VerdictWarning
+from vouching.verifiers.discriminative_input import Shown, encode, input_digest
+from vouching.verifiers.discriminative_note import ScorerNote, read_note
+from vouching.verifiers.discriminative_scorer import Candidate, Reads, Scored, ScoreOutcome
+
+PREFIX = "discriminative:"
+"""What the name of a trained scorer begins with."""
+_AUTO = "AutoModelForSequenceClassification"
+
+
+class TrainedScorer:
+    """A scorer from a folder of weights.
+
+    Args:
+        path: a folder with a model, its head and its tokenizer; or one with a LoRA adapter, whose base must be a
+            folder of this machine.
+        adapter: folder of a LoRA adapter with a head for the model of ``path``; None uses the weights as they are.
+        device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
+        dtype: "float32", "bfloat16", ...; "auto" takes what the weights are saved in.
+
+    Raises:
+        ConfigError: no model, no tokenizer, another head than one trained output, an adapter without a head.
+        MissingExtraError: torch, transformers or, for an adapter, peft is not installed.
+    """
+
+    scale: Scale = "logit"
+    reads: Reads = "text"
+
+    def __init__(
+        self, path: str | Path, adapter: str | Path | None = None, *, device: str = "auto", dtype: str = "auto"
+    ) -> None:
+        base, self._adapter = _base(Path(path)) if adapter is None else (Path(path), Path(adapter))
+        folder = self._adapter or base
+        self.name = PREFIX + (f"{path}" if adapter is None else f"{path}#{adapter}")
+        """Its folders, as :func:`~vouching.verifiers.discriminative_open.open_scorer` takes them."""
+        self.note = read_note(folder) or ScorerNote()
+        """How much it reads, and what of a search."""
+        self.shown: Shown | None = self.note.shown
+        """What it was trained to be shown."""
+        place = device_of(device)
+        model = _load(base, self._adapter, dtype).to(place)
+        self._tokenizer = load_tokenizer(folder if (folder / "tokenizer.json").is_file() else base)
+        pad = _pad(model, self._tokenizer)
+
+        def forward(ids: Tensor, mask: Tensor) -> Tensor:
+            return model(input_ids=ids, attention_mask=mask).logits[:, 0]
+
+        self._rows = RowScores(forward, place, pad)
+
+    def digest(self, shown: Shown, question: bool = True) -> str:
+        """SHA-256 of the form of its input."""
+        return input_digest(shown, self.note.most_tokens, question)
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
+        """The logit of each; one that is no number is Unverified."""
+        started = time.perf_counter()
+        encoded = [encode(self._tokenizer, candidate.read, self.note.most_tokens) for candidate in candidates]
+        numbers = await self._rows.numbers([one.ids for one in encoded])
+        seconds = (time.perf_counter() - started) / max(1, len(candidates))
+        return [
+            Scored(number, self._cut(one.lost), usage=Usage(seconds, len(one.ids), 0, 1))
+            if math.isfinite(number)
+            else Unverified(candidate.claim, "undecided", f"{self.name} gave {number}, wanted a number: train it anew")
+            for candidate, one, number in zip(candidates, encoded, numbers, strict=True)
+        ]
+
+    async def aclose(self) -> None:
+        """End the thread of the model."""
+        await self._rows.aclose()
+
+    def _cut(self, lost: int) -> tuple[VerdictWarning, ...]:
+        if not lost:
+            return ()
+        most = self.note.most_tokens
+        return (VerdictWarning("truncated", f"The scorer reads {most:,} tokens; the last {lost:,} were cut off."),)
+
+
+def _base(path: Path) -> tuple[Path, Path | None]:
+    """The folder of the model, and that of the adapter if ``path`` is one."""
+    settings = path / "adapter_config.json"
+    if (path / "config.json").is_file() or not settings.is_file():
+        return path, None
+    try:
+        base = json.loads(settings.read_text(encoding="utf-8"))["base_model_name_or_path"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"{settings} cannot be read ({error!r}): name the folder that peft wrote") from error
+    for place in (Path(str(base)), path / str(base)):
+        if (place / "config.json").is_file():
+            return place, path
+    raise ConfigError(
+        f"{path} is an adapter of {base}, which is no folder here: name both, as in {PREFIX}/path/of/base#{path}"
+    )
+
+
+def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
+    """The model with its head."""
+    if adapter is None:
+        outputs = len(config_of(base).get("id2label") or [""])
+        if outputs != 1:
+            raise ConfigError(f"{base} is no scorer: it has {outputs} outputs, wanted one (vouch train rank makes it)")
+    model, missing = load_weights(_AUTO, base, num_labels=1, dtype=dtype)
+    if adapter is None:
+        if missing:
+            raise ConfigError(f"{base} has no trained head: {min(missing)} is missing (vouch train rank makes one)")
+        return model
+    if not (adapter / "adapter_config.json").is_file():
+        raise ConfigError(f"{adapter} holds no adapter: name a folder with adapter_config.json, as peft writes it")
+    peft = need("peft")
+    try:
+        whole = peft.PeftModel.from_pretrained(model, str(adapter)).eval()
+    except Exception as error:  # peft has errors of many kinds for weights that do not fit
+        raise ConfigError(f"{adapter} is no adapter for {base}: {error}") from error
+    if missing and not whole.active_peft_config.modules_to_save:
+        raise ConfigError(f"{adapter} has no head, and neither has {base}: train it with modules_to_save=['score']")
+    return whole
+
+
+def _pad(model: Any, tokenizer: Any) -> int:
+    """Token id that fills up rows; decoders find the end of a row by it."""
+    pad = model.config.pad_token_id
+    if pad is None:
+        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+        if pad is None:
+            raise ConfigError("the scorer has neither a padding nor an end token: set pad_token in its tokenizer")
+        model.config.pad_token_id = pad
+    return int(pad)

@@ -1,0 +1,186 @@
+"""Scorers, verifiers and rankers by their names, as the command line takes them.
+
+Left out: names for web engines and indexes; ``vouching.search.open`` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vouching.errors import ConfigError
+from vouching.models.base import Model
+from vouching.search.agent import SearchAgent
+from vouching.search.base import SearchEngine
+from vouching.search.compress import ModelCompressor, SentenceCompressor
+from vouching.search.steps import StepSearch
+from vouching.types import RankMode
+from vouching.verifiers.calibration import find_calibration
+from vouching.verifiers.discriminative import DiscriminativeVerifier
+from vouching.verifiers.discriminative_claims import ClaimScorer
+from vouching.verifiers.discriminative_evidence import Compress, Find
+from vouching.verifiers.discriminative_generative import PROMPTS, GenerativeRanker
+from vouching.verifiers.discriminative_rank import Ranker, ScoringRanker
+from vouching.verifiers.discriminative_scorer import Closable, EmbeddedScorer, Scorer
+from vouching.verifiers.embedded.soft_reading import load_soft_reader
+from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+
+SCORERS = """
+  embedded, embedded:rules        the verifier that ships
+  discriminative:PATH[#ADAPTER]   what vouch train rank saved
+  minicheck:PATH                  weights of MiniCheck (flan-t5, roberta, deberta)
+  hhem:PATH[#TOKENIZER]           weights of HHEM-2.1-Open, with the tokenizer of flan-t5-base
+  factscore:MODEL                 the FActScore protocol on a language model, or on embedded"""
+"""What a scorer's name can look like."""
+
+
+def is_scorer(name: str) -> bool:
+    """Whether a name is that of a scorer which does not ship; see ``SCORERS``.
+
+    >>> is_scorer("minicheck:/weights"), is_scorer("embedded"), is_scorer("http://host/v1#m")
+    (True, False, False)
+    """
+    return name.partition(":")[0] in ("discriminative", "minicheck", "hhem", "factscore")
+
+
+def open_scorer(name: str) -> Scorer:
+    """A scorer by its name.
+
+    Args:
+        name: see ``SCORERS``.
+
+    Raises:
+        ConfigError: a name of no known form, or a folder without such weights.
+        MissingExtraError: what it runs on is not installed.
+
+    >>> open_scorer("embedded:rules").name
+    'embedded:rules'
+    """
+    kind, _, rest = name.partition(":")
+    path, _, second = rest.partition("#")
+    if name in ("embedded", "embedded:rules"):
+        return EmbeddedScorer(embedded_verifier(name))
+    if not path or not is_scorer(name):
+        raise ConfigError(f"no scorer is called {name!r}; a scorer is named like this:{SCORERS}")
+    if kind == "discriminative":
+        from vouching.verifiers.discriminative_model import TrainedScorer
+
+        return TrainedScorer(path, second or None)
+    if kind == "hhem":
+        from vouching.verifiers.hhem import Hhem
+
+        return Hhem(path, second or None)
+    if kind == "minicheck":
+        from vouching.verifiers.minicheck import MiniCheck
+
+        return MiniCheck(path)
+    return _fact_score(rest)
+
+
+def open_discriminative(name: str, threshold: float = 0.5, compress: Compress | None = None) -> DiscriminativeVerifier:
+    """The verifier on a scorer, with the calibration that ``VOUCH_CALIBRATION`` has for it.
+
+    Args:
+        name: see :func:`open_scorer`.
+        threshold: probability from which a claim counts as Attributable.
+        compress: makes the sources short for a scorer that is shown them so.
+
+    Raises:
+        ConfigError: a wrong name, or a scorer that gives no probabilities and has no calibration.
+
+    >>> open_discriminative("embedded:rules").scorer.scorer.name
+    'embedded:rules'
+    """
+    return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=embedded_verifier())
+
+
+def open_claim_scorer(name: str, compress: Compress | None = None) -> ClaimScorer:
+    """A scorer by its name, for claims; it is shown the sources as it was in training. Raises as :func:`open_scorer`.
+
+    >>> open_claim_scorer("embedded:rules").shown
+    'full'
+    """
+    scorer = open_scorer(name)
+    return ClaimScorer(scorer, scorer.shown or "full", compress or SentenceCompressor().compress)
+
+
+def open_ranker(
+    score_model: str = "embedded:rules",
+    mode: RankMode | None = None,
+    *,
+    search_model: str | Model | None = None,
+    engines: Sequence[SearchEngine] = (),
+) -> Ranker:
+    """A ranker by the names of its parts. Closing it closes the models and the engines.
+
+    Args:
+        score_model: a scorer, see ``SCORERS``; for the modes "generative", "agentic" and "points" a language model, see
+            :func:`vouching.models.open.open_model`.
+        mode: how answers are ranked; None for what suits the scorer.
+        search_model: a language model that searches and compresses; None does both by words, without one.
+        engines: whom to search; without any, sources must come with the answers.
+
+    Raises:
+        ConfigError: a wrong name, or a mode that does not fit.
+        MissingExtraError: what a model runs on is not installed.
+
+    >>> open_ranker("embedded:rules").mode
+    'full'
+    """
+    from vouching.models.open import open_model
+
+    searcher = open_model(search_model) if isinstance(search_model, str) else search_model
+    find, compress, owned = open_search(searcher, engines)
+    if mode in PROMPTS:
+        if score_model in ("embedded", "embedded:rules") or is_scorer(score_model):
+            raise ConfigError(f"mode {mode} asks a language model, got the scorer {score_model}: name a language model")
+        same = searcher is not None and score_model == search_model
+        model = searcher if same and searcher is not None else open_model(score_model)
+        return GenerativeRanker(model, mode, find=find, owned=owned)
+    scorer = open_scorer(score_model)
+    calibration = find_calibration(scorer.name)
+    return ScoringRanker(scorer, mode, find=find, compress=compress, calibration=calibration, owned=owned)
+
+
+def embedded_verifier(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
+    """The embedded verifier by its name, "embedded" or "embedded:rules".
+
+    >>> embedded_verifier("embedded:rules").name
+    'embedded:rules'
+    """
+    return EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if name == "embedded" else None)
+
+
+def open_search(
+    searcher: Model | None, engines: Sequence[SearchEngine]
+) -> tuple[Find | None, Compress, list[Closable]]:
+    """What searches the engines, None without one; what makes its result short; and what is to be closed with them.
+
+    Args:
+        searcher: a language model that does both; None does them by words.
+        engines: whom to search.
+
+    >>> find, compress, owned = open_search(None, ())
+    >>> find is None, owned
+    (True, [])
+    """
+    compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
+    if not engines:
+        return None, compress, [searcher] if searcher else []
+    if searcher is not None:
+        agent = SearchAgent(searcher, engines)
+        return agent.search, compress, [agent]
+    # Without a verifier: a short answer stands in some passage soon, which would end the search before its evidence.
+    steps = StepSearch(engines)
+    return steps.search, compress, [steps]
+
+
+def _fact_score(rest: str) -> Scorer:
+    from vouching.verifiers.factscore import FactScore, split_by_model, split_sentences
+
+    if rest in ("embedded", "embedded:rules"):
+        return FactScore(split_sentences, embedded_verifier(rest), rest)
+    from vouching.models.open import open_model
+    from vouching.verifiers.structured import StructuredConfig, open_verifier
+
+    model = open_model(rest)
+    return FactScore(split_by_model(model), open_verifier(model, StructuredConfig(style="label")), model.name)
