@@ -65,7 +65,7 @@ def asked_of(rows: Sequence[MultihopRow], limit: int) -> Iterator[Asked]:
 
 
 def first(ranking: Ranking) -> float:
-    """1 if the right answer stands first, a share of it if others stand there too; an answer without a score is last."""
+    """1 if the right answer stands first, a share if others stand there too; an answer without a score is last."""
     best = [answer.number for answer in ranking.best]
     return (1 in best) / len(best) if best else 0.0
 
