@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -84,6 +85,26 @@ def output_failed(error: OSError) -> Exit:
     if isinstance(error, BrokenPipeError):
         return Exit.PIPE_CLOSED
     write_error(f"cannot write the result: {error.strerror or error}")
+    return Exit.INCOMPLETE
+
+
+def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit:
+    """Say that an output takes no more, a file or standard output ("-"), and how the command ends.
+
+    Args:
+        error: what happened.
+        output: path of the output.
+        advice: what to do; None is to resume a file.
+    """
+    if output == "-":
+        return output_failed(error)
+    if advice is None:
+        advice = (
+            "the rows finished so far are kept, make room and finish with --resume"
+            if Path(output).is_file()
+            else "it is no regular file, so it cannot be resumed: begin again with a file"
+        )
+    write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
     return Exit.INCOMPLETE
 
 
