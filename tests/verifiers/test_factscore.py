@@ -78,6 +78,7 @@ def test_an_answer_without_facts_or_a_reply_without_a_list_has_no_score(reply: A
     outcome = scored(judged_by_rules(reply), "I do not know.", Source(BRIDGE))
     assert isinstance(outcome, Unverified)
     assert outcome.reason == reason
+    assert outcome.usage.calls == isinstance(reply, str)  # what was said is paid for, also where it is of no use
 
 
 def test_a_busy_model_is_waited_for() -> None:
@@ -107,6 +108,7 @@ def test_one_model_splits_and_judges() -> None:
     outcome = scored(FactScore(split_by_model(model), judge, "scripted"), "It opened in 1973.", Source(BRIDGE))
     assert isinstance(outcome, Scored)
     assert outcome.value == pytest.approx(math.exp(-4))  # both hold: exp(1 - 10 / 2)
+    assert outcome.usage.calls == 3  # one to split, one for each fact
     assert "In 1973" not in model.asked[0].messages[0].content
 
 

@@ -6,9 +6,7 @@ Left out: rows that lean on each other. What makes a run resumable is in ``vouch
 from __future__ import annotations
 
 import json
-import logging
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -163,11 +161,6 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = A
             )  # fmt: skip
     except OSError as error:
         return cannot_write(error, options.output)
-    except KeyboardInterrupt:
-        # What the interrupt leaves half done, such as a coroutine that never ran, is nothing to tell the user.
-        warnings.simplefilter("ignore")
-        logging.disable()
-        raise
     _tell(summary, options.output, again)
     if options.report is not None:
         from vouching.report.page import write_report

@@ -5,9 +5,11 @@ Left out: log files.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -132,6 +134,9 @@ def interruptible(again: str) -> Generator[None]:
     except KeyboardInterrupt:
         if again:
             write_error(f"interrupted; {again}")
+        # What the interrupt leaves half done, such as a coroutine that never ran, is nothing to tell the user.
+        warnings.simplefilter("ignore")
+        logging.disable()
         raise
 
 
