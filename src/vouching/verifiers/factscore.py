@@ -23,6 +23,7 @@ from vouching.models.base import Message, Model, Sampling
 from vouching.prompts import load_prompt
 from vouching.text.fence import fenced
 from vouching.text.sentences import sentence_spans
+from vouching.text.thoughts import spoken
 from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import ClaimVerifier, failed
@@ -179,9 +180,10 @@ def read_facts(reply: str) -> list[str]:
     >>> read_facts("- It opened in 1973.\n* It is in Lyon."), read_facts("NONE")
     (['It opened in 1973.', 'It is in Lyon.'], [])
     """
-    lines = [line.strip() for line in reply.splitlines()]
+    said = spoken(reply)
+    lines = [line.strip() for line in said.splitlines()]
     facts = [line[1:].strip() for line in lines if line[:1] in ("-", "*", "•")]
     facts = [fact for fact in facts if any(c.isalnum() for c in fact)]
-    if not facts and reply.strip().strip(".").upper() != "NONE":
+    if not facts and said.strip().strip(".").upper() != "NONE":
         raise ReplyUnreadable(f"the reply lists no facts, wanted lines that begin with a dash: {reply[:80]!r}")
     return facts
