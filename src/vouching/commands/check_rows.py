@@ -100,7 +100,6 @@ class CheckWork:
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
         """What makes the lines, for the note beside them."""
-        search = {"search": " ".join(self.search.index + self.search.web), "pages": self.search.pages}
         return {
             "command": "check",
             "model": self.model if isinstance(self.model, str) else self.model.name,
@@ -109,7 +108,7 @@ class CheckWork:
             "record": VERDICT_VERSION,
             "vouching": __version__,
             **(checker.decoding or {}),
-            **(search if self.search else {}),
+            **(self.search.settings if self.search else {}),
         }
 
 

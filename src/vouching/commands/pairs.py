@@ -149,8 +149,7 @@ def make_pairs(options: PairOptions) -> Exit:
     settings = {
         "command": "data pairs", "models": ",".join(options.models), "judge": options.judge or "",
         "per_model": options.per_model, "wrong": options.wrong, "pairs": options.pairs, "seed": options.seed,
-        "engines": ",".join((*options.search.index, *options.search.web)),
-        "search_model": options.search_model or "", "vouching": __version__,
+        **options.search.settings, "search_model": options.search_model or "", "vouching": __version__,
     }  # fmt: skip
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input))
