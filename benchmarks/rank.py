@@ -14,10 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import datetime
 import json
-import os
-import platform
 import random
 import tempfile
 import time
@@ -27,12 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import vouching
+from search_steps import about, build_index, read_rows, rounded
+
 from vouching import metrics
 from vouching.bench.catalog import data_folder
-from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_rows
-from vouching.search.index import open_index
-from vouching.search.index_writer import create_index
+from vouching.bench.multihop import MultihopRow
 from vouching.train.rank_candidates import made_candidates
 from vouching.train.rank_questions import RankQuestion
 from vouching.types import Ranking
@@ -77,12 +73,6 @@ async def measured(ranker: Ranker, questions: Sequence[Asked]) -> tuple[list[flo
     return figures, (time.process_time() - start) / sum(len(one.answers) for one in questions)
 
 
-def rounded(interval: metrics.Interval) -> dict[str, Any]:
-    """An interval for the record."""
-    ends = [None if end is None else round(end, 4) for end in (interval.low, interval.high)]
-    return {"estimate": round(interval.estimate, 4), "interval": ends}
-
-
 def record_of(questions: Sequence[Asked], arms: dict[str, tuple[list[float], float]]) -> dict[str, Any]:
     """The arms on the same questions."""
     groups = metrics.document_numbers([one.row.supporting for one in questions])
@@ -109,26 +99,14 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=60)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    folder = data_folder()
-    files = {f"{name} {part}": (part, [*multihop_rows(folder, name, part)]) for name, part in FILES}
-    rows = {name: (part, [r for r in found if isinstance(r, MultihopRow)]) for name, (part, found) in files.items()}
     questions = [
-        one
-        for part, found in rows.values()
-        if (part == "train") == (options.split == "train")
-        for one in asked_of(found, options.limit)
+        one for rows in read_rows(data_folder(), options.split).values() for one in asked_of(rows, options.limit)
     ]
     with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / "multihop"
-        with create_index(path) as writer:
-            for source in corpus(row for _, found in rows.values() for row in found):
-                writer.add(source)
-        arms = {name: asyncio.run(measured(open_ranker(name, engines=[open_index(path)]), questions)) for name in ARMS}
+        index, _ = build_index(data_folder(), Path(place) / "multihop")
+        arms = {name: asyncio.run(measured(open_ranker(name, engines=[index]), questions)) for name in ARMS}
     record = {
-        "command": f"python benchmarks/rank.py --split {options.split} --limit {options.limit}",
-        "version": vouching.__version__,
-        "date": datetime.date.today().isoformat(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        **about(f"rank.py --split {options.split} --limit {options.limit}"),
         **record_of(questions, arms),
     }
     text = json.dumps(record, indent=1)

@@ -18,10 +18,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import datetime
 import json
-import os
-import platform
 import random
 import tempfile
 import time
@@ -31,16 +28,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from search_steps import MOST, Single, read_rows, rounded
+from search_steps import MOST, Single, about, build_index, read_rows, rounded
 
-import vouching
 from vouching import metrics
 from vouching.batch.rows import open_rows
 from vouching.bench.catalog import data_folder
-from vouching.bench.multihop import corpus
 from vouching.search.base import Finder
-from vouching.search.index import Index, open_index
-from vouching.search.index_writer import create_index
 from vouching.search.steps import StepSearch
 from vouching.types import Source
 from vouching.verifiers.embedded.verifier import open_embedded
@@ -81,16 +74,6 @@ def multi_hop(folder: Path) -> dict[str, list[Asked]]:
     }
 
 
-def build_index(folder: Path, place: Path, sources: Sequence[Source]) -> Index:
-    """An index of every paragraph and every source."""
-    with create_index(place) as writer:
-        for source in corpus(row for rows in read_rows(folder, "all").values() for row in rows):
-            writer.add(source)
-        for source in sources:
-            writer.add(source)
-    return open_index(place)
-
-
 async def search_all(finder: Finder, claims: Sequence[Asked]) -> dict[str, Any]:
     """What one arm finds: the share of each claim's texts, and what it cost."""
     start = time.process_time()
@@ -128,7 +111,7 @@ def main() -> None:
         sources += more
     verify = open_embedded("embedded:rules").verify
     with tempfile.TemporaryDirectory() as place:
-        index = build_index(data_folder(), Path(place) / "corpus", sources)
+        index, _ = build_index(data_folder(), Path(place) / "corpus", sources)
         arms: dict[str, Finder] = {
             "single": Single(index),
             "steps": StepSearch([index], most=MOST),
@@ -139,10 +122,7 @@ def main() -> None:
             for name, claims in sets.items()
         }
     record = {
-        "command": "python benchmarks/search_claims.py",
-        "version": vouching.__version__,
-        "date": datetime.date.today().isoformat(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        **about("search_claims.py"),
         "passages": len(index),
         "passages_kept": MOST,
         "sets": found,

@@ -37,7 +37,7 @@ from vouching.search.base import Finder, SearchEngine, search_engines
 from vouching.search.index import Index, open_index
 from vouching.search.index_writer import create_index
 from vouching.search.steps import QUERIES, StepSearch
-from vouching.types import SearchTurn, Trajectory
+from vouching.types import SearchTurn, Source, Trajectory
 
 MOST = 5
 TRIED = (1, 3, 5, 8)
@@ -73,11 +73,13 @@ def read_rows(folder: Path, split: str) -> dict[str, list[MultihopRow]]:
     }
 
 
-def build_index(folder: Path, place: Path) -> tuple[Index, float]:
-    """An index of every paragraph, and the seconds that building it took."""
+def build_index(folder: Path, place: Path, more: Sequence[Source] = ()) -> tuple[Index, float]:
+    """An index of every paragraph, and of more texts, and the seconds that building it took."""
     start = time.process_time()
     with create_index(place) as writer:
         for source in corpus(row for rows in read_rows(folder, "all").values() for row in rows):
+            writer.add(source)
+        for source in more:
             writer.add(source)
     return open_index(place), time.process_time() - start
 
@@ -121,6 +123,16 @@ def compared(rows: Sequence[MultihopRow], arms: dict[str, dict[str, Any]]) -> di
     return record
 
 
+def about(script: str) -> dict[str, str]:
+    """When and where figures were measured, and with what."""
+    return {
+        "command": f"python benchmarks/{script}",
+        "version": vouching.__version__,
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+    }
+
+
 def joined(parts: Sequence[dict[str, Any]], sizes: Sequence[int]) -> dict[str, Any]:
     """One arm over several sets."""
     return {
@@ -150,10 +162,7 @@ def main() -> None:
     sizes = [len(rows) for rows in sets.values()]
     together = {arm: joined([found[name][arm] for name in sets], sizes) for arm in arms}
     record = {
-        "command": f"python benchmarks/search_steps.py --split {options.split}",
-        "version": vouching.__version__,
-        "date": datetime.date.today().isoformat(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        **about(f"search_steps.py --split {options.split}"),
         "passages": len(index),
         "build_seconds": round(seconds, 1),
         "passages_kept": MOST,
