@@ -150,8 +150,8 @@ def effective_items(items: ArrayLike, correlation: ArrayLike = 0.0) -> FloatArra
 
     Args:
         items: K, at least 1.
-        correlation: rho, mean covariance of two judgments over their mean variance; with rho > 0 no number of items is
-            worth more than 1 / rho.
+        correlation: rho, covariance of two judgments over their variance, in the mean; with rho > 0 no number of items
+            is worth more than 1 / rho.
 
     Raises:
         InputError: less than one item, or a correlation that so many items cannot have.
