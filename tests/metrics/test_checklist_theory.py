@@ -222,6 +222,21 @@ def test_the_thresholds_by_hand() -> None:
     assert least_size(0.0, 0.0, 0.0) == 1
 
 
+def test_the_exact_size_is_where_simulated_errors_cross() -> None:
+    # On successes with p' = .8 and p = .9: .04 + .16 / K is .12 with two items, .0933 with three; 1 - p = .1.
+    quality = VerifierQuality(p=0.9, q=0.7, p_item=0.8, q_item=0.8)
+    needed = int(size_needed(quality, True))
+    for items, expected in ((needed - 1, 0.12), (needed, 0.28 / 3)):
+        errors = (judgments(np.full(items, 0.8), seed=5).mean(axis=1) - 1) ** 2
+        assert within_three_errors(errors, expected)
+    # Corollary 3: with 5,000 items nothing but the squared bias .55² = .3025 is left, above 1 - q = .3.
+    means = yes_rate(ROUND.p_item, ROUND.q_item, [1, 0])
+    random = np.random.default_rng(6)
+    shares = random.binomial(2_500, means, (DRAWS, 2)).sum(axis=1) / 5_000
+    assert no_size_helps(ROUND, False, 0.5)
+    assert (shares**2).mean() - 3 * (shares**2).std() / np.sqrt(DRAWS) > 0.3
+
+
 def test_rates_and_labels_out_of_range_are_refused() -> None:
     with pytest.raises(InputError, match="q_item is a rate"):
         VerifierQuality(0.5, 0.5, 0.5, 1.5)
