@@ -123,7 +123,7 @@ def test_every_published_layout_is_read(tmp_path: Path) -> None:
     ]  # fmt: skip
     # Two files without ids: the name of the file tells their first problems apart.
     names = [one.id for one in math_problems(tmp_path, "aime_2025") if isinstance(one, MathProblem)]
-    assert sorted(names) == ["aime2025-I-1", "aime2025-II-1"]
+    assert sorted(names) == ["aime2025-I-row-1", "aime2025-II-row-1"]
 
 
 def test_a_set_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:

@@ -13,9 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from vouching.batch.rows import open_rows
 from vouching.bench.math_answers import AnswerChecker, boxed
-from vouching.bench.rows import Fault, Record, text_of
+from vouching.bench.rows import Fault, Record, converted, text_of
 from vouching.errors import InputError
 from vouching.metrics import Interval, bca, mean, paired_bca
 
@@ -75,14 +74,8 @@ def math_problems(folder: Path, name: MathSet) -> Iterator[MathProblem | Fault]:
     if not paths:
         raise InputError(f"{name} is not here: wanted its files in {folder / name}; to get them: {SOURCES[name]}")
     for path in paths:
-        with open_rows(str(path)) as reader:
-            for row in reader:
-                try:
-                    if row.fields is None:
-                        raise InputError(row.problem or "it cannot be read")
-                    yield math_problem(row.fields, f"{path.name.partition('.')[0]}-{row.number}")
-                except InputError as error:
-                    yield Fault(f"{reader.name}, {row.place}", str(error))
+        file = path.name.partition(".")[0]
+        yield from converted(path, lambda record, row, file=file: [math_problem(record, f"{file}-{row}")])
 
 
 def math_problem(record: Record, name: str) -> MathProblem:
