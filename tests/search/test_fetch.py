@@ -222,6 +222,19 @@ def test_a_page_that_unpacks_to_very_much_is_refused_before_it_takes_memory() ->
     assert peak < 10_000_000
 
 
+def test_what_follows_the_end_of_a_packed_page_is_not_collected() -> None:
+    page, _ = fetch([html(gzip.compress(b"<p>Hello.</p>") + bytes(60_000_000), headers={"content-encoding": "gzip"})])
+    assert isinstance(page, Page)
+    assert page.body == b"<p>Hello.</p>"
+
+
+def test_a_packed_page_that_unpacks_to_nothing_is_refused_by_what_was_sent() -> None:
+    # Blocks of deflate that hold no byte, 5 bytes each (RFC 1951, 3.2.4), after the header of gzip: it has no end.
+    endless = gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * 300_000
+    page, _ = fetch([html(endless, headers={"content-encoding": "gzip"})], most_bytes=1_000_000)
+    assert "larger than 1,000,000 bytes" in str(page)
+
+
 def test_a_packed_page_is_unpacked() -> None:
     page, server = fetch([html(gzip.compress(b"<p>Hello.</p>"), headers={"content-encoding": "gzip"})])
     assert isinstance(page, Page)
