@@ -125,6 +125,13 @@ def test_pdf_and_plain_text_are_read_too() -> None:
     assert FACT in found[0].span.text
 
 
+@pytest.mark.parametrize("charset", ["punycode", "PunyCode", "idna", "unicode_escape", "raw-unicode-escape"])
+def test_a_codec_that_is_no_charset_is_not_run_on_a_strangers_page(charset: str) -> None:
+    # Punycode would read "Hello", an escape "é", and idna would refuse; punycode would take hours for a large page.
+    text = r"Hello \u00e9-"
+    assert page_text(Page("http://a", "text/plain", charset, text.encode())) == text
+
+
 def test_letters_are_read_as_the_server_or_the_page_says() -> None:
     said = "Das Münster in Ulm ist 161,5 Meter hoch und damit der höchste Kirchturm der Welt, wie viele meinen."
     html = f"<html><head><meta charset='iso-8859-1'></head><body><article><p>{said}</p></article></body></html>"

@@ -8,6 +8,7 @@ to the time that taking the text out may take; the size of a page bounds it.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ from vouching.types import EngineKind, Passage, Span
 
 MOST_PDF_PAGES = 200
 """Pages of a PDF that are read; what follows is left out."""
+_NO_CHARSETS = {"punycode", "idna", "unicode-escape", "raw-unicode-escape"}
+"""Codecs of Python that no page is written in; the time of the first grows with the square of a page."""
 
 
 class Pages:
@@ -132,6 +135,7 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], most:
 def _decoded(page: Page) -> str | None:
     """The body in the letters that the server names; None if it names none that are known, or wrong ones."""
     try:
-        return page.body.decode(page.charset) if page.charset else None
+        known = page.charset and codecs.lookup(page.charset).name not in _NO_CHARSETS
+        return page.body.decode(page.charset) if known else None
     except (LookupError, UnicodeError):
         return None
