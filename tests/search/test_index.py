@@ -132,10 +132,20 @@ def test_all_documents_may_go(tmp_path: Path) -> None:
 
 
 def test_rows_go_with_the_file_they_came_from(tmp_path: Path) -> None:
-    built(tmp_path / "i", [Source("mill", "a.jsonl#1"), Source("mill", "a.jsonl#2#x"), Source("mill", "a.jsonl")])
+    names = ("a.jsonl#1", "a.jsonl#C#", "a.jsonl#C", "a.jsonl.gz#1", "a.jsonl", "notes#1.txt")
+    built(tmp_path / "i", [Source("mill", name) for name in names])
     with change_index(tmp_path / "i") as writer:
-        assert writer.remove(["a.jsonl#2"]) == 1
-        assert writer.remove(["a.jsonl"]) == 2
+        assert writer.remove(["a.jsonl#C"]) == 1
+        assert writer.remove(["notes"]) == 0  # no file of rows
+        assert writer.remove(["a.jsonl"]) == 3
+    assert {*ids(open_index(tmp_path / "i").find("mill"))} == {"a.jsonl.gz#1", "notes#1.txt"}
+
+
+def test_only_passages_of_a_pdf_itself_name_a_page(tmp_path: Path) -> None:
+    pdf = Source("mill\fmill two", "a.pdf", "", "/docs/a.pdf")
+    row = Source("mill three", "rows.jsonl#7", "", "https://example.org/b.pdf")  # a row about a PDF elsewhere
+    found = built(tmp_path / "i", [pdf, row]).find("mill")
+    assert {passage.url for passage in found} == {"/docs/a.pdf#page=1", "https://example.org/b.pdf"}
 
 
 def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class SegmentBuilder:
             packed([source.id, source.title, source.url])
         except UnicodeEncodeError as error:
             raise InputError(f"document {source.id!r} has a lone surrogate, which is no character ({error})") from None
-        paged = source.url.lower().endswith(".pdf")
+        paged = file_of(source.id) == source.id and source.url.lower().endswith(".pdf")
         title = self._numbered(source.title) * TITLE_WEIGHT
         for start, end in places:
             page = page_of(source.text, start) if paged else 0
