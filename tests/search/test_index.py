@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.search.corpora import TOWNS, LetterEncoder, built, ids
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, SearchError
 from vouching.search.base import search_engines
 from vouching.search.bm25 import K1, B
 from vouching.search.dense import write_graph
@@ -235,6 +235,23 @@ def test_a_file_that_was_cut_off_is_refused_when_the_index_is_opened(tmp_path: P
     path.write_bytes(path.read_bytes()[:left])
     with pytest.raises(InputError, match=r"cannot be read .*: build it again"):
         open_index(tmp_path / "i", LetterEncoder())
+
+
+def test_a_damaged_place_is_told_and_no_accident(tmp_path: Path) -> None:
+    built(tmp_path / "i")
+    [path] = (tmp_path / "i").glob("segment-*")
+    head = json.loads(path.read_bytes().partition(b"\n")[0])
+    start = len(path.read_bytes()) - head["bytes"]
+    kind, shape, place = head["arrays"]["posted"]
+    assert (kind, shape[0] > 1) == ("<i4", True)
+    damaged = bytearray(path.read_bytes())
+    damaged[start + place : start + place + 4 * shape[0]] = b"\xff\xff\xff\x7f" * shape[0]
+    path.write_bytes(damaged)
+    index = open_index(tmp_path / "i")
+    with pytest.raises(SearchError, match="index:i cannot be read"):
+        index.find("mill")
+    with pytest.raises(SearchError, match="index:i cannot be read"):
+        asyncio.run(index.search("mill", 5))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
