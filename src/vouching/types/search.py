@@ -117,3 +117,5 @@ class Compression:
     """What the model concluded; never part of what is scored."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
+    unread: int = 0
+    """Characters of the search that the model was not shown, since they were too many."""
