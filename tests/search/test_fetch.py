@@ -83,7 +83,8 @@ def test_this_machine_cannot_be_reached_however_its_address_is_written(host: str
     "address",
     ["10.0.0.8", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "224.0.0.1", "240.0.0.1",
      "255.255.255.255", "192.0.2.1", "198.18.0.1", "[fe80::1]", "[fc00::1]", "[fec0::1]", "[ff02::1]", "[2001:db8::1]",
-     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[64:ff9b:1::a00:8]", "[64:ff9b::a9fe:a9fe]", "[fe80::1%25lo]", "168.63.129.16", "[::ffff:168.63.129.16]"],
+     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[64:ff9b:1::a00:8]", "[64:ff9b::a9fe:a9fe]", "[fe80::1%25lo]",
+     "168.63.129.16", "[::ffff:168.63.129.16]"],
 )  # fmt: skip
 def test_private_and_special_addresses_are_refused_without_a_connection(address: str) -> None:
     with pytest.raises(FetchError, match=r"no address of the public internet|no address"):
