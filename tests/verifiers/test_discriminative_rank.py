@@ -14,6 +14,8 @@ from tests.verifiers.scorers import BRIDGE, QUESTION, TableScorer, first_sentenc
 from vouching import rank
 from vouching.errors import ConfigError, InputError, ModelError, ModelUnavailableError
 from vouching.metrics.calibrators import Calibrator
+from vouching.models import ScriptedModel
+from vouching.search.compress import ModelCompressor
 from vouching.types import Claim, Compression, RankedAnswer, Ranking, Trajectory
 from vouching.types.serial import from_json, to_json
 from vouching.verifiers.calibration import Calibration
@@ -113,6 +115,20 @@ def test_a_sentence_that_addresses_the_verdict_moves_no_score(address: str) -> N
     plain = ranked(EMBEDDED, ["In 1937.", "In 1973."], BRIDGE)
     told = ranked(EMBEDDED, ["In 1937.", "In 1973."], f"{BRIDGE} {address}")
     assert [(a.number, a.score) for a in told.answers] == [(a.number, a.score) for a in plain.answers]
+
+
+def test_a_long_source_is_read_to_its_end_and_what_a_compressing_model_was_not_shown_is_told() -> None:
+    filler = " ".join(f"Tower {number} is painted grey." for number in range(200))  # about 5,000 characters
+    scorer = TableScorer({"a": 1.0})
+    ranked(ScoringRanker(scorer, "full"), ["a"], f"{filler} {BRIDGE}")
+    read = scorer.read[0].read.evidence
+    assert BRIDGE in read
+    assert all(len(line) < 1_600 and line.startswith("Found (given): ") for line in read.splitlines())
+    model = ScriptedModel(["Useful Facts: none\nReasoning: The record is silent."])
+    compress = ModelCompressor(model, most=3_000).compress
+    [answer] = ranked(ScoringRanker(scorer, "compressed", compress=compress), ["a"], f"{filler} {BRIDGE}").answers
+    assert [warning.kind for warning in answer.warnings] == ["truncated"]
+    assert BRIDGE not in model.asked[0].last
 
 
 def test_a_model_that_fails_to_compress_leaves_the_answer_unverified_unless_a_retry_may_help() -> None:

@@ -73,7 +73,7 @@ _SEARCH_EPILOG = """
 
 vouch index search handbook.index "Who may sign contracts?" --most 3
 
-**Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used.
+**Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used; 3 a file of it is damaged.
 """
 _INFO_EPILOG = """
 **Example**

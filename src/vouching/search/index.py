@@ -31,6 +31,8 @@ QUICK = 50_000
 """Passages that are searched by words in a few milliseconds, which need no thread of its own."""
 LEAST_SHARE = 0.01
 """A script is one of the index's own if it has this share of the terms of its commonest script."""
+DAMAGE = (OSError, ValueError, LookupError, TypeError)
+"""What reading a damaged file can raise: numbers in it that are places elsewhere, bytes that are no text."""
 _ATTEMPTS = 5
 
 
@@ -87,9 +89,18 @@ class Index:
 
         Raises:
             InputError: ``most`` is less than 1.
+            SearchError: a file of the index cannot be read, or is damaged.
         """
         if most < 1:
             raise InputError(f"got most={most}, wanted at least 1 passage")
+        try:
+            return self._found(query, most)
+        except VouchError:
+            raise
+        except DAMAGE as error:
+            raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
+
+    def _found(self, query: str, most: int) -> list[Passage]:
         if self._dense is None:
             return self.by_words(query, most)
         depth = max(DEPTH, most)
@@ -121,15 +132,10 @@ class Index:
         return f"none of the query's words occurs in the index: {', '.join(words[:5])}"
 
     async def search(self, query: str, most: int) -> list[Passage]:
-        """At most ``most`` passages, best first; see :meth:`find`. Raises SearchError if a file cannot be read."""
-        try:
-            if self._dense is None and len(self) <= QUICK:
-                return self.find(query, most)
-            return await asyncio.to_thread(self.find, query, most)
-        except VouchError:
-            raise
-        except (OSError, ValueError) as error:
-            raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
+        """At most ``most`` passages, best first; see :meth:`find`, whose errors it has."""
+        if self._dense is None and len(self) <= QUICK:
+            return self.find(query, most)
+        return await asyncio.to_thread(self.find, query, most)
 
     async def aclose(self) -> None:
         """Nothing to do: files are let go of with the index itself."""
@@ -235,7 +241,7 @@ def open_segments(folder: Path) -> tuple[Manifest, list[Segment]]:
             # A writer may have merged segments after the manifest was read.
             if attempt == _ATTEMPTS - 1:
                 raise InputError(f"the index in {folder} lacks {error.filename}: build it again") from None
-        except (OSError, ValueError, KeyError) as error:
+        except DAMAGE as error:
             raise InputError(f"the index in {folder} cannot be read ({error}): build it again") from None
     raise AssertionError("the last attempt returns or raises")
 
