@@ -13,7 +13,7 @@ VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
 WarningKind = Literal[
-    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding",
+    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine", "encoding",
     "ungrounded", "uncalibrated",
 ]  # fmt: skip
 UnverifiedReason = Literal[
