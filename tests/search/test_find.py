@@ -55,7 +55,7 @@ def shelf(**texts: str) -> Shelf:
 
 def messages(outcome: Any) -> list[str]:
     """What an outcome says about the engines."""
-    return [warning.message for warning in outcome.warnings if warning.kind == "engine"]
+    return [warning.message for warning in outcome.warnings if warning.kind in ("search", "engine")]
 
 
 def test_a_claim_without_sources_is_judged_by_what_is_found_for_it() -> None:

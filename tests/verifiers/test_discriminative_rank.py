@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,11 +17,20 @@ from vouching.errors import ConfigError, InputError, ModelError, ModelUnavailabl
 from vouching.metrics.calibrators import Calibrator
 from vouching.models import ScriptedModel
 from vouching.search.compress import ModelCompressor
-from vouching.types import Claim, Compression, RankedAnswer, Ranking, Trajectory
+from vouching.types import (
+    Asked,
+    Claim,
+    Compression,
+    RankedAnswer,
+    Ranking,
+    SearchResult,
+    SearchTurn,
+    Trajectory,
+)
 from vouching.types.serial import from_json, to_json
 from vouching.verifiers.calibration import Calibration
 from vouching.verifiers.discriminative_rank import ScoringRanker, placed
-from vouching.verifiers.discriminative_scorer import EmbeddedScorer
+from vouching.verifiers.discriminative_scorer import EmbeddedScorer, Scorer
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 EMBEDDED = ScoringRanker(EmbeddedScorer(EmbeddedVerifier()))
@@ -97,6 +107,28 @@ def test_an_engine_that_fails_and_a_search_that_finds_nothing_are_told() -> None
 def test_the_embedded_scorer_has_no_score_where_nothing_was_found() -> None:
     ranking = ranked(ScoringRanker(EMBEDDED.scorer, find=found()), ["1973", "1937"])
     assert [failed.reason for failed in ranking.unverified] == ["no_evidence", "no_evidence"]
+
+
+@pytest.mark.parametrize("scorer", [EMBEDDED.scorer, TableScorer({"1973": 1.0})], ids=["reads passages", "reads text"])
+def test_where_every_engine_failed_no_answer_has_a_score_and_the_failure_is_the_reason(scorer: Scorer) -> None:
+    async def fail(question: str, answers: Sequence[str]) -> Trajectory:
+        turns = [
+            SearchTurn("", "all", query, SearchResult(query, (), (Asked("web:y", 0, "y is down"),)))
+            for query in ("bridge", "tower")
+        ]
+        return Trajectory(question, (*answers,), (*turns,), "failed", "steps")
+
+    ranking = ranked(ScoringRanker(scorer, "full", find=fail), ["1973"])
+    assert [(one.reason, "y is down" in one.message) for one in ranking.unverified] == [("backend", True)]
+    assert [warning.message for warning in ranking.warnings] == ["web:y failed in 2 of 2 queries (y is down)."]
+
+
+def test_a_model_that_never_searched_found_not_nothing() -> None:
+    async def idle(question: str, answers: Sequence[str]) -> Trajectory:
+        return Trajectory(question, (*answers,), (SearchTurn("READY_FOR_EVALUATION", None),), "ready", "m")
+
+    ranking = ranked(ScoringRanker(TableScorer({"1973": 1.0}), "full", find=idle), ["1973"])
+    assert [warning.message for warning in ranking.warnings] == ["Nothing was searched for."]
 
 
 def test_the_embedded_scorer_puts_the_supported_answer_first_and_shows_where_it_stands() -> None:

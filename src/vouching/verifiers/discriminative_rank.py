@@ -37,6 +37,7 @@ from vouching.verifiers.discriminative_evidence import (
     Find,
     evidence_text,
     gather,
+    search_failed,
     search_warnings,
     sources_of,
     statement,
@@ -173,6 +174,8 @@ class ScoringRanker:
     async def _compressed(
         self, searched: Trajectory | None, claim: Claim, answer: str
     ) -> Compression | Unverified | None:
+        if searched is not None and (failure := search_failed(searched)):
+            return Unverified(claim, "backend", failure)
         if self._compress is None or searched is None or self.shown not in ("compressed", "facts"):
             return None
         try:
