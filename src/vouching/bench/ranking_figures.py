@@ -236,9 +236,10 @@ def _token_f1(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] |
     """
     if not rows:
         return None
-    ours = [_chosen(row["token_f1"], row["scores"]) for row in rows]
-    chance, best = ([pick(row["token_f1"]) for row in rows] for pick in (np.mean, np.max))
-    named = {"chosen": ours, "random": chance, "oracle": best, "difference": np.subtract(ours, chance)}
+    ours = np.array([_chosen(row["token_f1"], row["scores"]) for row in rows])
+    chance = np.array([_chosen(row["token_f1"], None) for row in rows])
+    best = np.array([max(row["token_f1"]) for row in rows])
+    named = {"chosen": ours, "random": chance, "oracle": best, "difference": ours - chance}
     groups = metrics.document_numbers(row["keys"] for row in rows)
     found = intervals({name: partial(metrics.mean, values) for name, values in named.items()}, groups, resamples)
     answers = sorted({len(row["token_f1"]) for row in rows})

@@ -31,9 +31,9 @@ def ranking_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         return
     yield _row("all rows", found)
     yield from (_row(name, part) for name, part in found["parts"].items())
-    for name, mean in (found["means"] or {}).items():
-        dropped = mean["dropped"] or {}
-        yield (f"mean, {name}", "", "", *_figures(mean["metrics"]), *_figures(dropped))
+    means: Mapping[str, Any] = found["means"] or {}
+    for name, mean in means.items():
+        yield (f"mean, {name}", "", "", *_figures(mean["metrics"]), *_figures(mean["dropped"]))
     for name, baseline in found["baselines"].items():
         yield (BASELINE_NAMES[name], "", "", *_figures(baseline), "", "")
 
@@ -102,5 +102,6 @@ def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _figures(metrics: Mapping[str, Any]) -> tuple[str, str]:
-    return interval_words(metrics.get("p_at_1")), interval_words(metrics.get("tau"))
+def _figures(metrics: Mapping[str, Any] | None) -> tuple[str, str]:
+    known = metrics or {}
+    return interval_words(known.get("p_at_1")), interval_words(known.get("tau"))

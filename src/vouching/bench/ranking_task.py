@@ -6,7 +6,7 @@ Left out: several processes; scorers from weights batch rows by themselves, and 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from vouching.bench.ranking_score import ranking_work
 from vouching.bench.rankings import RankingRow
 from vouching.bench.task import Line, Listener, Task
 from vouching.types import RankMode
-from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import ClaimVerifier
 from vouching.verifiers.discriminative_rank import Ranker
 
@@ -75,8 +74,9 @@ def ranking_task(
         ranker, judge = opened.pop() if opened else (open_ranker(), open_judge() if open_judge else None)
 
         async def aclose() -> None:
-            closing: list[Awaitable[None]] = [ranker.aclose(), *([judge.aclose()] if judge else [])]
-            await all_of(closing)
+            await ranker.aclose()
+            if judge is not None:
+                await judge.aclose()
 
         return Waiting(lambda: ranking_work(ranker, judge.verify if judge else None), aclose, RANKINGS_AT_ONCE)
 
