@@ -28,9 +28,9 @@ def index(tmp_path: Path) -> Path:
 
 
 def run(tmp_path: Path, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
-    """How a run on six questions ended, and its figures."""
+    """How a run on two questions of six ended, and its figures."""
     data, out = write_fgveribench(tmp_path / "data", rows=1), tmp_path / "out"
-    result = bench("run", "fgveribench", *arguments, "--out", out, data=data)
+    result = bench("run", "fgveribench", *arguments, "--limit", "2", "--out", out, data=data)
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     return result.exit_code, results["sets"]["fgveribench"]
 
@@ -40,7 +40,7 @@ def test_a_scorer_as_training_leaves_it_ranks_what_it_was_trained_to_read(index:
     ScorerNote("facts", 128).write(scorer)
     code, found = run(tmp_path, "--score-model", f"discriminative:{scorer}", "--index", index)
     assert code == 0
-    assert (found["rows"], found["failed"]) == (6, 0)
+    assert (found["rows"], found["failed"]) == (2, 0)
     assert found["by_relevance"] is None
 
 
@@ -48,7 +48,7 @@ def test_a_model_that_babbles_fails_every_ranking_both_ways_of_counting(tmp_path
     llama = write_tiny_llama(tmp_path / "llama", context=4096)
     code, found = run(tmp_path, "--score-model", f"local:{llama}", "--mode", "generative")
     assert code == 3
-    assert found["failed"] == 6
+    assert found["failed"] == 2
     assert (found["metrics"]["tau"]["estimate"], found["dropped"]["rows"]) == (-1.0, 0)
     assert found["binary"]["accuracy"]["estimate"] == 0.0
 
@@ -59,3 +59,18 @@ def test_relevance_by_a_model_that_babbles_is_not_known(index: Path, tmp_path: P
     assert code == 0
     # Its replies are no verdicts, so no row has a number of supported answers.
     assert found["by_relevance"] is None
+
+
+def test_a_judge_that_babbles_builds_no_row_and_the_journal_says_why(tmp_path: Path) -> None:
+    llama = write_tiny_llama(tmp_path / "llama", context=4096)
+    asked = [{"id": "q", "question": "When did it open?", "reference": "1973", "answers": ["In 1973.", "In 1937."]}]
+    built = tmp_path / "built.jsonl"
+    command = ("build-ranking", "--input", write_rows(tmp_path / "asked.jsonl", asked), "--output", built)
+    result = bench(*command, "--judge", f"local:{llama}")
+    assert result.exit_code == 0, result.stderr
+    assert built.read_text(encoding="utf-8") == ""
+    assert "1 questions: no answer is correct" in result.stderr
+    [line] = (tmp_path / "built.journal.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all("the judge gave no mark" in answer["fault"] for answer in json.loads(line)["pool"])
+    assert "built.jsonl" in bench(*command, "--judge", f"local:{llama}").stderr
+    assert bench(*command, "--judge", f"local:{llama}", "--resume").exit_code == 0

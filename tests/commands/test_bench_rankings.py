@@ -68,12 +68,7 @@ def test_biographies_are_scored_fact_by_fact(data: Path, index: Path, tmp_path: 
 
 
 def test_one_of_ones_own_answers_is_chosen(data: Path, index: Path, tmp_path: Path) -> None:
-    row = {
-        "id": "a",
-        "question": "When did bridge 1 of nq open?",
-        "reference": "in 1901",
-        "answers": ["in 1950", "in 1901"],
-    }
+    asked = {"id": "a", "question": "When did bridge 1 of nq open?", "reference": "in 1901"}
     write_rows(data / "best_of_n" / "mine.jsonl", [{**asked, "answers": ["in 1950", "in 1901"]}])
     run = ("run", "best_of_n", "--model", "embedded:rules", "--index", index, "--out", tmp_path / "out")
     assert bench(*run, data=data).exit_code == 0

@@ -237,6 +237,10 @@ _RANKINGS = (
         published=PUBLISHED["fgveribench_long"],
     ),
     DataSet(
+        "own_rankings", "three answers to each question of yours, ranked by factuality", "your own", "yours",
+        {"test": ("rankings/*.jsonl*",)}, rankings.fgveribench, "make one with vouch bench build-ranking",
+    ),
+    DataSet(
         "best_of_n", "answers of yours to questions with known answers, of which one is chosen", "your own", "yours",
         {"test": ("best_of_n/*.jsonl*",)}, rankings.samples,
         "write rows: question, reference, answers (a list of texts)",

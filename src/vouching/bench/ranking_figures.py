@@ -165,14 +165,15 @@ def _with_verdict(difference: Figure, equal: bool) -> Figure:
 
 
 def _parts(rows: Sequence[ScoredRanking]) -> dict[str, list[ScoredRanking]]:
-    """The rows of each part in the paper's order; none if the set has no parts."""
-    return {name: part for name in PARTS if (part := [row for row in rows if row["part"] == name])}
+    """The rows of each part, those of FGVeriBench in the paper's order; none if the set has no parts."""
+    others = sorted({row["part"] for row in rows if row["part"] is not None and row["part"] not in PARTS})
+    return {name: part for name in (*PARTS, *others) if (part := [row for row in rows if row["part"] == name])}
 
 
 def _means(rows: Sequence[ScoredRanking], resamples: int) -> dict[str, Any] | None:
     """The means over parts, in which each part counts the same; None where a part is missing."""
     parts = _parts(rows)
-    if len(parts) < len(PARTS):
+    if parts.keys() != {*PARTS}:
         return None
     found: dict[str, Any] = {}
     for name, members in MEANS.items():
