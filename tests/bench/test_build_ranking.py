@@ -27,7 +27,7 @@ from vouching.errors import InputError
 ASKED = Asked("q", "When did it open?", ("1973", "in 1973"))
 MARKS = {
     "In 1973.": "correct",
-    "In the seventies.": "intermediate",
+    "In the 1970s.": "intermediate",
     "Who knows?": "irrelevant",
     "In 1937.": "incorrect",
 }
@@ -50,12 +50,12 @@ def builder(*pool: str, order: bool = True, seed: int = 0) -> RankingBuilder:
 
 @given(st.integers(0, 50))
 def test_a_row_is_one_of_fgveribench_whatever_order_its_answers_stand_in(seed: int) -> None:
-    line = asyncio.run(builder("In 1937.", "In the seventies.", "In 1973.", seed=seed).build(ASKED))
+    line = asyncio.run(builder("In 1937.", "In the 1970s.", "In 1973.", seed=seed).build(ASKED))
     row = row_of(line)
     assert row is not None
     [read] = fgveribench_row(row, "q")
     best = [read.answers[place] for place in sorted(range(3), key=lambda place: -(read.worth or ())[place])]
-    assert best == ["In 1973.", "In the seventies.", "In 1937."]
+    assert best == ["In 1973.", "In the 1970s.", "In 1937."]
     assert (row["verified"], row["votes"]) == ("model", {})
     assert read.references == ("1973", "in 1973")
 

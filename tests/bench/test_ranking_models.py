@@ -12,6 +12,7 @@ pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
 
 from tests.bench.ranking_samples import write_fgveribench
+from tests.bench.samples import write_rows
 from tests.commands.test_bench import bench
 from tests.models.tiny_llama import write_tiny_llama
 from tests.verifiers.tiny_scorers import write_tiny_scorer

@@ -101,6 +101,22 @@ def test_a_question_for_which_nothing_is_found_counts_as_wrong_and_the_command_s
     assert found["metrics"]["tau"]["estimate"] == -1.0
 
 
+def test_two_runs_are_compared_on_the_same_rankings(data: Path, index: Path, tmp_path: Path) -> None:
+    with create_index(tmp_path / "empty") as writer:
+        writer.add(Source("Zebras graze.", "zebra", "Zebra"))
+    for name, found in (("worse", tmp_path / "empty"), ("better", index)):
+        bench("run", "fgveribench", "--model", "embedded:rules", "--index", found, "--out", tmp_path / name, data=data)
+    result = bench("compare", tmp_path / "worse", tmp_path / "better", "--json", data=data)
+    both = json.loads(result.stdout)["sets"]["fgveribench"]
+    # Where nothing is found every ranking is wrong, P@1 0 and tau -1; with the index the right answer is first.
+    assert (both["all rows"]["p_at_1"]["first"], both["all rows"]["p_at_1"]["second"]) == (0.0, 1.0)
+    assert both["general"]["tau"]["difference"]["estimate"] == both["general"]["tau"]["second"] + 1
+    assert both["multi-hop"]["p_at_1"]["difference"]["estimate"] == 1.0
+    shown = bench("compare", tmp_path / "worse", tmp_path / "better", data=data, columns=140)
+    assert "fgveribench, multi-hop" in shown.stdout
+    assert bench("compare", tmp_path / "better", data, data=data).exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -76,7 +76,7 @@ def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> N
         (("--judge", "openai/x", "--voter"), "say which step this is"),
         (("--voter", "--model", "openai/x"), "only the first step asks models"),
         (("--votes", "BUILT", "--votes", "BUILT"), "wanted at most 3, each once"),
-        (("--votes", "BUILT"), "wanted accept or reject on a row"),
+        (("--votes", "BUILT"), "wanted accept or reject"),
     ],
 )
 def test_steps_that_do_not_fit_are_refused(

@@ -13,8 +13,8 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, Literal, TypeAlias, cast
+from itertools import combinations, pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -110,8 +110,7 @@ class RankingBuilder:
 
     async def _against(self, asked: Asked, chosen: Sequence[PoolAnswer]) -> str | None:
         """What speaks against an order, best first: the first fault of two neighbours."""
-        pairs = zip(chosen, chosen[1:], strict=False)
-        faults = await all_of(self.confirm(asked, better.text, worse.text) for better, worse in pairs)
+        faults = [await self.confirm(asked, better.text, worse.text) for better, worse in pairwise(chosen)]
         return next((fault for fault in faults if fault is not None), None)
 
 
@@ -176,10 +175,8 @@ def votes_of(records: Iterable[Mapping[str, Any]]) -> dict[str, Vote]:
     for number, record in enumerate(records, 1):
         name, vote = record.get("id"), record.get("vote")
         if not isinstance(name, str) or vote not in ("accept", "reject"):
-            raise InputError(
-                f"vote {number} has id {name!r:.40} and vote {vote!r:.40}, wanted accept or reject on a row"
-            )
-        found[name] = cast("Vote", vote)
+            raise InputError(f"vote {number} has id {name!r:.40} and vote {vote!r:.40}, wanted accept or reject")
+        found[name] = vote
     return found
 
 
@@ -197,7 +194,7 @@ def agreement(votes: Mapping[str, Mapping[str, Vote]]) -> dict[str, float | int 
     {'rows': 2, 'all_agree': 0.5, 'pairwise': 0.5, 'kappa': 0.0}
     """
     people = [*votes.values()]
-    shared = sorted(set.intersection(*(set(one) for one in people))) if people else []
+    shared = [name for name in people[0] if all(name in one for one in people)] if people else []
     if len(people) < 2 or not shared:
         return {"rows": len(shared), "all_agree": None, "pairwise": None, "kappa": None}
     table = [[one[name] for name in shared] for one in people]

@@ -96,6 +96,17 @@ def ranking_table(found: Mapping[str, Any], width: int) -> Table:
     return table
 
 
+def ranking_comparison_table(comparison: Mapping[str, Any]) -> Table:
+    """Differences of the second run against the first."""
+    table = plain_table("set", "rows >", "P@1", "tau")
+    for name, found in comparison["sets"].items():
+        for what, one in ((key, value) for key, value in found.items() if key != "rows"):
+            differences = (one[metric]["difference"] for metric in ("p_at_1", "tau"))
+            words = [f"{interval_words(each, sign=True)} {each['verdict']}" for each in differences]
+            table.add_row(f"{name}, {what}", f"{found['rows']:,}" if what == "all rows" else "", *words)
+    return table
+
+
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         name, f"{found['rows']:,}", f"{found['failed']:,}", *_figures(found["metrics"]), *_figures(found["dropped"])

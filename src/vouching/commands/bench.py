@@ -237,12 +237,20 @@ def _draw_claims(results: dict[str, Any], out: Path) -> None:
 def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
     """Compare two runs on the same rows: what the second gains over the first, and whether that could be luck."""
     from vouching.bench.compare import compare_runs
+    from vouching.bench.compare_rankings import are_rankings, compare_rankings
+    from vouching.bench.ranking_tables import ranking_comparison_table
     from vouching.bench.tables import comparison_table
 
     with usage_errors(), progress("Comparing"):
-        comparison = compare_runs(first, second)
+        kinds = {are_rankings(folder) for folder in (first, second)}
+        if len(kinds) > 1:
+            raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs of the same sets")
+        ranked = kinds == {True}
+        comparison = (compare_rankings if ranked else compare_runs)(first, second)
     if as_json:
         write_result(json.dumps(comparison, indent=2 if sys.stdout.isatty() else None) + "\n")
+    elif ranked:
+        draw(lambda console: console.print(ranking_comparison_table(comparison)))
     else:
 
         def paint(console: Console) -> None:

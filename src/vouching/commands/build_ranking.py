@@ -4,8 +4,8 @@
     rows -> votes         one person accepts or rejects each row, at the terminal (--voter)
     rows, votes -> set    what two of three reject is dropped, and how far they agree is told (--votes)
 
-What became of each question is kept in a journal beside the rows, which a run that was cut short goes on from. Left out:
-a page to vote on.
+What became of each question is kept in a journal beside the rows, which a run that was cut short goes on from. Left
+out: a page to vote on.
 """
 
 from __future__ import annotations
@@ -33,15 +33,13 @@ app = typer.Typer()
 
 _Input = Annotated[
     Path,
-    typer.Option("--input", metavar="ROWS", help="Questions with references; with --voter or --votes, built rows."),
+    typer.Option("--input", metavar="ROWS", help="Questions with references; in later steps, built rows."),
 ]
 _Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="Rows, or votes: .jsonl.")]
 _Models = Annotated[
     list[str] | None, typer.Option("--model", metavar="NAME", help="A language model that answers. Repeatable.")
 ]
-_Judge = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The language model that labels and compares answers.")
-]
+_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="The language model that labels and compares.")]
 _PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
 _Voter = Annotated[bool, typer.Option("--voter", metavar="", help="Ask at the terminal whether each row is right.")]
 _Votes = Annotated[
