@@ -88,16 +88,13 @@ def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evi
     if sources:
         return Evidence(sources, warnings)
     if way.ended == "failed":
-        missing = Unverified(claim, "backend", f"The search for evidence failed. {_advice(way)}", warnings)
+        missing = Unverified(
+            claim, "backend", f"The search for evidence failed. {next(iter(way.errors), 'Try again later.')}", warnings
+        )
     else:
         message = "No evidence was found, which says nothing about the claim: give sources, or search elsewhere."
         missing = Unverified(claim, "no_evidence", message, warnings)
     return Evidence((), warnings, missing)
-
-
-def _advice(way: Trajectory) -> str:
-    errors = [asked.error for turn in way.turns if turn.result for asked in turn.result.asked if asked.error]
-    return errors[0] if errors else next((turn.error for turn in way.turns if turn.error), "Try again later.")
 
 
 def told(turn: SearchTurn) -> str:

@@ -185,7 +185,7 @@ def test_a_setting_that_only_a_language_model_takes_is_not_passed_over(settings:
 
 @pytest.mark.parametrize("name", ["qwen", "embedded:rule", "embeded"])
 def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> None:
-    with pytest.raises(ConfigError, match="there are: embedded, embedded:rules, and language models"):
+    with pytest.raises(ConfigError, match="there are: embedded, embedded:rules, language models such as"):
         Checker(name)
 
 

@@ -353,3 +353,28 @@ def test_an_address_with_a_password_is_refused_since_names_are_shown() -> None:
     with pytest.raises(ConfigError, match="VOUCH_API_KEY") as caught:
         HttpModel("http://ann:secret@host/v1", "m")
     assert "secret" not in str(caught.value)
+
+
+def test_a_model_with_another_name_for_the_length_and_one_temperature_is_asked_as_it_wants_and_remembered() -> None:
+    # what hosted models that think answer, one field at a time
+    def script(request: Request) -> Answer:
+        if "max_tokens" in request.body:
+            told = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+            return of_json({"error": {"message": told}}, status=400)
+        if "temperature" in request.body:
+            told = "Unsupported value: 'temperature' does not support 0. Only the default (1) is supported."
+            return of_json({"error": {"message": told}}, status=400)
+        return says("{}")
+
+    _, server = ask(script, Sampling(max_tokens=9, json_schema=SCHEMA), Sampling(max_tokens=9))
+    assert len(server.requests) == 4
+    for request in server.requests[2:]:
+        assert request.body["max_completion_tokens"] == 9
+        assert not {"max_tokens", "temperature"} & request.body.keys()
+    assert formats(server)[2] == "json_schema"  # what it does take is not given up with the rest
+
+
+def test_a_server_that_refuses_the_newer_name_too_is_not_asked_for_ever() -> None:
+    told = of_json({"error": {"message": "max_completion_tokens is too large"}}, status=400)
+    with pytest.raises(ModelRefusedError, match="too large"):
+        ask([told] * 9, Sampling())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from vouching.models import Message, Sampling
 from vouching.models.open import OPENAI, open_model
 
 ASK = (Message("user", "Is it?"),)
-VARIABLES = ("VOUCH_MODEL", "VOUCH_BASE_URL", "VOUCH_API_KEY", "VOUCH_CACHE", "OPENAI_API_KEY")
+VARIABLES = ("VOUCH_MODEL", "VOUCH_BASE_URL", "VOUCH_API_KEY", "VOUCH_CACHE", "VOUCH_EXTRA", "OPENAI_API_KEY")
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +124,25 @@ def test_vllm_is_missed_by_the_name_of_its_extra() -> None:
 def test_torch_is_missed_by_the_name_of_its_extra() -> None:
     with pytest.raises(MissingExtraError, match=r"vouching\[train\]"):
         open_model("local:/models/none")
+
+
+def test_fields_of_the_environment_go_with_every_request_and_into_the_key_of_the_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def main() -> list[Any]:
+        async with FaultServer([says("Yes.")] * 3) as server:
+            for effort in ("low", "high", "low"):  # the third is known
+                monkeypatch.setenv("VOUCH_EXTRA", json.dumps({"reasoning_effort": effort, "temperature": None}))
+                model = open_model(f"{server.url}#m", cache=tmp_path / "answers.db")
+                await model.generate(ASK, Sampling())
+                await model.aclose()
+            return [(request.body["reasoning_effort"], "temperature" in request.body) for request in server.requests]
+
+    assert asyncio.run(main()) == [("low", False), ("high", False)]
+
+
+@pytest.mark.parametrize("text", ["low", "[1]", '"low"', "{"])
+def test_fields_that_are_no_object_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VOUCH_EXTRA", text)
+    with pytest.raises(ConfigError, match="VOUCH_EXTRA must be a JSON object"):
+        open_model("http://localhost:8000/v1#m")

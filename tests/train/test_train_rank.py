@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -192,7 +193,8 @@ def test_the_hinge_is_that_of_torch() -> None:
     assert float(margin_loss(better, worse, 0.1)) == pytest.approx(float(theirs), abs=1e-7)
 
 
-def test_what_cannot_be_trained_is_said_so(config: RankConfig, tmp_path: Path) -> None:
+def test_what_cannot_be_trained_is_said_so(config: RankConfig, pairs: Path, tmp_path: Path) -> None:
+    config = replace(config, pairs=(str(shutil.copy(pairs, tmp_path)),))
     with pytest.raises(ConfigError, match=f"reads {CONTEXT} tokens at most"):
         train_rank(replace(config, most_tokens=CONTEXT + 1), tmp_path / "run", report=quiet)
     (tmp_path / "none").mkdir()
@@ -205,6 +207,10 @@ def test_what_cannot_be_trained_is_said_so(config: RankConfig, tmp_path: Path) -
     train_rank(replace(config, most_steps=1), tmp_path / "run", report=quiet)
     with pytest.raises(InputError, match=r"other settings \(margin\)"):
         train_rank(replace(config, most_steps=1, margin=0.2), tmp_path / "run", resume=True, report=quiet)
+    other = Path(config.pairs[0])  # as many pairs of the same questions, with other evidence
+    other.write_text(other.read_text(encoding="utf-8").replace("was built", "stood"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"other split \(held_out, train\)"):
+        train_rank(replace(config, most_steps=1), tmp_path / "run", resume=True, report=quiet)
 
 
 def test_the_paper_s_adapters_are_on_every_linear_layer(config: RankConfig) -> None:

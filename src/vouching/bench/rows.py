@@ -76,12 +76,12 @@ class Fault:
         return f"{self.place}: {self.problem}"
 
 
-RowT = TypeVar("RowT")
-Convert: TypeAlias = Callable[[Record, str], Iterable[RowT]]
+Made = TypeVar("Made")
+Convert: TypeAlias = Callable[[Record, str], Iterable[Made]]
 """A record and a name for it -> its rows: none, one or two. Raises InputError for a record it cannot use."""
 
 
-def converted(path: Path, convert: Convert[RowT]) -> Iterator[RowT | Fault]:
+def converted(path: Path, convert: Convert[Made]) -> Iterator[Made | Fault]:
     r"""The rows of a file, each record converted; what cannot be read or used comes as a fault.
 
     Raises:

@@ -1,8 +1,9 @@
 """Any OpenAI-compatible server, over HTTP: vLLM, llama.cpp, Ollama, hosted ones.
 
 What a server cannot do it says by refusing (400 or 422), or does not say at all. A refused request is put again with
-less: a JSON schema as "any JSON", then not at all; several completions one at a time. What was accepted in the end is
-remembered for the server. One that sends fewer completions than asked for is asked for the rest, with other seeds.
+less: a JSON schema as "any JSON", then not at all; several completions one at a time; a bound on the length under its
+newer name, and no temperature where a model has only one. What was accepted in the end is remembered. One that sends
+fewer completions than asked for is asked for the rest, with other seeds.
 
 Left out: streaming, and retries, limits and deadlines, which are wrappers.
 """
@@ -18,7 +19,15 @@ from aiohttp import ClientError
 from vouching.errors import ConfigError, ModelRefusedError
 from vouching.models.base import Completion, Message, Sampling
 from vouching.models.connections import Connections, checked_address
-from vouching.models.http_body import Endpoint, Format, encode_body, read_completions, request_body
+from vouching.models.http_body import (
+    Endpoint,
+    Format,
+    encode_body,
+    read_completions,
+    refused_field,
+    request_body,
+    without_fields,
+)
 from vouching.models.http_errors import error_of_status, error_of_transport, read_object
 
 TIMEOUT = 300.0
@@ -65,6 +74,7 @@ class HttpModel:
         self._connections = Connections(url, {"content-type": "application/json", **headers}, timeout)
         self._many = True
         self._form: Format = _FORMATS[0]
+        self._refused: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -94,7 +104,7 @@ class HttpModel:
         for many, form in self._ways(sampling, n):
             body = request_body(self.model, messages, sampling, self.endpoint, form, n if many else 1, seed)
             try:
-                completions = await self._post(body)
+                completions = await self._put(body)
             except ModelRefusedError as error:
                 if error.status not in _UNABLE:
                     raise
@@ -117,6 +127,18 @@ class HttpModel:
         for many in (True, False) if n > 1 and self._many else (False,):
             for form in forms:
                 yield many, form
+
+    async def _put(self, body: dict[str, object]) -> list[Completion]:
+        """Completions of one body, without the fields that this model has been found to refuse."""
+        while True:
+            refused = self._refused
+            try:
+                return await self._post(without_fields(body, refused))
+            except ModelRefusedError as error:
+                field = refused_field(str(error)) if error.status in _UNABLE else None
+                if field is None or field in refused:
+                    raise
+                self._refused |= {field}
 
     async def _post(self, body: dict[str, object]) -> list[Completion]:
         content = encode_body(body)

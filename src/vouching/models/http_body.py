@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import isfinite
 from typing import Any, Literal, TypeAlias, cast
 
@@ -22,6 +22,7 @@ Endpoint: TypeAlias = Literal["chat", "text"]
 Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 """How a server is told to answer in JSON: by a schema, by the word, or by the prompt alone."""
 
+_UNSUPPORTED = re.compile(r"(?i:unsupported (?:value|parameter)): '(temperature|top_p)'")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -86,6 +87,29 @@ def request_body(
         body["tools"] = [tool.json for tool in sampling.tools]
     body |= sampling.extra
     return {key: value for key, value in body.items() if value is not None}
+
+
+def refused_field(refusal: str) -> str | None:
+    """The field of our requests that a server does not take, by its own words; None if they name none we can spare.
+
+    >>> refused_field("Unsupported parameter: 'max_tokens' ... Use 'max_completion_tokens' instead.")
+    'max_tokens'
+    """
+    if "max_completion_tokens" in refusal:
+        return "max_tokens"
+    return found[1] if (found := _UNSUPPORTED.search(refusal)) else None
+
+
+def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
+    """A body for a server that refuses some fields: a bound on the length under its newer name, the rest left out.
+
+    >>> without_fields({"model": "o", "max_tokens": 9, "temperature": 0.0}, {"max_tokens", "temperature"})
+    {'model': 'o', 'max_completion_tokens': 9}
+    """
+    kept = {key: value for key, value in body.items() if key not in refused}
+    if "max_tokens" in refused and "max_tokens" in body:
+        kept["max_completion_tokens"] = body["max_tokens"]
+    return kept
 
 
 def encode_body(body: dict[str, Any]) -> bytes:

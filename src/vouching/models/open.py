@@ -1,8 +1,8 @@
 """A model by its name: where it runs, and the wrappers that every use of it should have.
 
-From the outside in: cache, limit, spans, deadline, retries, server. So an answer that is known takes no place in line,
-time in line does not count against the deadline, and a span has the time of all attempts. Models in this process batch
-calls themselves and cannot be out of reach: they get no limit and no retries.
+From the outside in: fields of ``VOUCH_EXTRA``, cache, limit, spans, deadline, retries, server. So an answer that is
+known takes no place in line, time in line does not count against the deadline, and a span has the time of all attempts.
+Models in this process batch calls themselves and cannot be out of reach: they get no limit and no retries.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from vouching.errors import ConfigError
 from vouching.models.base import Model
 from vouching.models.cache import Cached
 from vouching.models.deadline import Deadline
+from vouching.models.extra import WithFields, read_fields
 from vouching.models.limit import Limited
 from vouching.models.retry import Retrying
 from vouching.models.trace import Traced
@@ -66,7 +67,9 @@ def open_model(
         server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"))
         traced = Limited(Traced(Deadline(Retrying(server, attempts), deadline), "openai"), at_once)
     path = os.environ.get("VOUCH_CACHE", "") if cache is None else cache
-    return Cached(traced, path) if path else traced
+    cached = Cached(traced, path) if path else traced
+    fields = read_fields(os.environ.get("VOUCH_EXTRA", ""))
+    return WithFields(cached, fields) if fields else cached
 
 
 def _in_process(kind: str, rest: str) -> Model:

@@ -10,17 +10,17 @@ short what was found while the search goes on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from vouching.errors import ConfigError, ModelError, ModelRefusedError
+from vouching.errors import ModelError, ModelRefusedError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.prompts import load_prompt
-from vouching.search.base import SearchEngine, search_engines
+from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.search.calls import Call, CallError, is_ready, read_call, tags, thought_of, tool
 from vouching.search.history import found_line, one_line
-from vouching.text.fence import boundary, fence_prompt
+from vouching.text.fence import fenced
 from vouching.types import EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory, total_usage
 
 CallForm: TypeAlias = Literal["native", "tags"]
@@ -82,11 +82,7 @@ class SearchAgent:
         calls: CallForm | None = None,
         max_tokens: int = 1024,
     ) -> None:
-        if not engines:
-            raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
-        for name, value in (("turns", turns), ("local", local), ("web", web)):
-            if value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
+        check_engines(engines, turns=turns, local=local, web=web)
         self.model = model
         """What searches."""
         self._engines = {kind: [engine for engine in engines if engine.kind == kind] for kind in _KINDS}
@@ -111,7 +107,7 @@ class SearchAgent:
         if talk.said:
             self._form = form
         results = [turn.result for turn in talk.turns if turn.result]
-        if results and all(asked.error is not None for result in results for asked in result.asked):
+        if results and all(result.failed for result in results):
             ended = "failed"
         return Trajectory(question, tuple(answers), tuple(talk.turns), ended, self.model.name, total_usage(talk.said))
 
@@ -135,7 +131,7 @@ class SearchAgent:
         )
         texts = [question, *answers]
         names = ["question" if answers else "question or claim", *(f"answer {n}" for n in range(1, len(texts)))]
-        asked = _fenced(zip(names, texts, strict=True), texts)
+        asked = fenced(dict(zip(names, texts, strict=True)))
         return _Talk([Message("system", system.strip()), Message("user", asked)], texts)
 
     async def _talk(self, talk: _Talk, form: CallForm) -> SearchEnd:
@@ -175,10 +171,6 @@ class SearchAgent:
     def _observed(self, talk: _Talk, call: Call, result: SearchResult) -> str:
         failures = [f"{asked.engine} failed: {one_line(asked.error)}" for asked in result.asked if asked.error]
         lines = [*map(found_line, result.passages), *failures] or ["Nothing was found."]
+        shown = fenced({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=talk.texts)
         talk.texts += lines
-        return _fenced([(f"results of {tool(call.tool).name}", "\n".join(lines))], talk.texts)
-
-
-def _fenced(blocks: Iterable[tuple[str, str]], texts: Sequence[str]) -> str:
-    fence = boundary([*texts, "", ""])
-    return "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in blocks)
+        return shown

@@ -76,10 +76,24 @@ async def search_engines(engines: Sequence[SearchEngine], query: str, most: int 
     Raises:
         ConfigError: no engine was given.
     """
-    if not engines:
-        raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
+    check_engines(engines)
     answers = await asyncio.gather(*(_ask(engine, query, most) for engine in engines))
     return SearchResult(query, tuple(fuse([found for found, _ in answers], most)), tuple(asked for _, asked in answers))
+
+
+def check_engines(engines: Sequence[SearchEngine], **numbers: int) -> None:
+    """Raise ConfigError unless there is an engine and each of the numbers is at least 1.
+
+    >>> check_engines([])
+    Traceback (most recent call last):
+    ...
+    vouching.errors.ConfigError: no search engine was given: name an index (--index) or a web engine (--web)
+    """
+    if not engines:
+        raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
+    for name, value in numbers.items():
+        if value < 1:
+            raise ConfigError(f"{name} must be at least 1, got {value}")
 
 
 async def _ask(engine: SearchEngine, query: str, most: int) -> tuple[list[Passage], Asked]:

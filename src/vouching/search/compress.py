@@ -22,7 +22,7 @@ from vouching.search.compress_reply import read_reply
 from vouching.search.history import history_text, one_line, screened
 from vouching.search.leads import stems
 from vouching.search.vectors import SentenceEncoder
-from vouching.text.fence import boundary, fence_prompt
+from vouching.text.fence import fenced
 from vouching.text.injection import addresses_verdict
 from vouching.text.sentences import sentence_spans
 from vouching.types import Compression, Passage, Trajectory
@@ -76,10 +76,8 @@ class ModelCompressor:
             "question": trajectory.question,
             "answer": answer,
         }
-        fence = boundary([*named.values(), "", ""])
-        asked = "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in named.items())
         system = load_prompt("vouching.search", "compress_system").text.strip()
-        [said] = await self.model.generate([Message("system", system), Message("user", asked)], self._sampling)
+        [said] = await self.model.generate([Message("system", system), Message("user", fenced(named))], self._sampling)
         if said.finish_reason != "stop":
             raise ModelAnswerError(
                 f"{self.model.name} did not end its compression ({said.finish_reason}): raise max_tokens, now "

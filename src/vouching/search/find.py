@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from vouching.errors import ConfigError
-from vouching.search.base import SearchEngine, search_engines
+from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.types import SearchTurn, Trajectory
 
 
@@ -35,10 +34,7 @@ class SingleShot:
     """
 
     def __init__(self, engines: Sequence[SearchEngine], most: int = 5) -> None:
-        if not engines:
-            raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
-        if most < 1:
-            raise ConfigError(f"the number of passages must be at least 1, got {most}")
+        check_engines(engines, most=most)
         self.engines = tuple(engines)
         """Whom it asks."""
         self._most = most
@@ -47,13 +43,12 @@ class SingleShot:
         """What one query brings; ``ended`` is "failed" where no engine answered, else "exhausted"."""
         query = " ".join([*([question] if question else []), claim])
         result = await search_engines(self.engines, query, self._most)
-        failed = all(asked.error is not None for asked in result.asked)
         turn = SearchTurn("The claim as it stands, to every engine.", "all", query, result)
         return Trajectory(
             question=question or claim,
             answers=(claim,) if question else (),
             turns=(turn,),
-            ended="failed" if failed else "exhausted",
+            ended="failed" if result.failed else "exhausted",
             searcher="single",
         )
 

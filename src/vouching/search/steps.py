@@ -16,8 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from vouching.errors import ConfigError
-from vouching.search.base import SearchEngine, search_engines
+from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.search.leads import Lead, Page, Question, leads_from, read_page, read_question, stems
 from vouching.text.entities import find_entities
 from vouching.types import Claim, SearchEnd, SearchTurn, Source, Span, Trajectory, Unverified, Verdict
@@ -76,11 +75,7 @@ class StepSearch:
         most: int = 5,
         wide: int = 10,
     ) -> None:
-        if not engines:
-            raise ConfigError("no search engine was given: name an index (--index) or a web engine (--web)")
-        for name, value in (("queries", queries), ("most", most), ("wide", wide)):
-            if value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
+        check_engines(engines, queries=queries, most=most, wide=wide)
         self.engines = tuple(engines)
         """Whom it asks."""
         self._verify = verify
@@ -168,7 +163,7 @@ class _Way:
     @property
     def all_failed(self) -> bool:
         """Whether no engine has answered."""
-        return all(asked.error is not None for turn in self.turns if turn.result for asked in turn.result.asked)
+        return all(turn.result.failed for turn in self.turns if turn.result)
 
     def best(self, most: int) -> list[Span]:
         """The passages that are worth most, best first."""

@@ -6,7 +6,7 @@ Left out: what the prompt says about fenced texts; that they are data and no ins
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from vouching.prompts import Prompt, load_prompt
@@ -23,6 +23,21 @@ def fence_prompt() -> Prompt:
     <<<5eed end of source 1>>>
     """
     return Prompt(load_prompt("vouching.text", "fenced").text.strip())
+
+
+def fenced(texts: Mapping[str, str], among: Sequence[str] = ()) -> str:
+    """Texts by their names, each between fence lines.
+
+    Args:
+        texts: what is shown.
+        among: further texts of the same conversation; the boundary occurs in none of these either.
+
+    >>> shown = fenced({"question": "When?", "answer": "In 1973."})
+    >>> [line for line in shown.splitlines() if "<<<" not in line]
+    ['When?', 'In 1973.']
+    """
+    fence = boundary([*texts.values(), *among, "", ""])
+    return "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
 
 
 def boundary(texts: Sequence[str], seed: int | None = None) -> str:

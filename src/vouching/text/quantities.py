@@ -249,6 +249,8 @@ def _range_end(text: str, first: _Amount, second: _Amount) -> _Amount | None:
         return None
     if before == "from" and _CHANGE.search(text, max(0, first.start - _CHANGE_REACH), first.start):
         return None
+    if before == "by" and " to " in gap and first.unit is not COUNT:  # "up by 20 euros to 260 euros"
+        return None
     if first.unit.dimension != second.unit.dimension and COUNT not in (first.unit, second.unit):
         return None
     low, high = _aligned(first, second)

@@ -7,7 +7,6 @@ that are not supported, a corrected claim, the original of a perturbation. Left 
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import random
 import re
@@ -22,6 +21,7 @@ from vouching.bench.rows import Offsets, Record, label_of, list_of, offsets_of, 
 from vouching.errors import InputError
 from vouching.metrics.groups import document_numbers
 from vouching.text.sentences import sentence_spans
+from vouching.train.run_folder import digest_of_lines
 from vouching.types.labels import ERROR_TYPES, ErrorType
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = (0,), (1,), (2,)
@@ -99,11 +99,10 @@ def digest_of(units: Sequence[Unit]) -> str:
     >>> digest_of([one, other]) == digest_of([other, one]) != digest_of([one])
     True
     """
-    lines = sorted(
+    return digest_of_lines(
         json.dumps([(row.place, row.claim, row.source, row.relations, row.error_type) for row in unit])
         for unit in units
     )
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def read_sets(

@@ -24,7 +24,7 @@ from typing import Any
 from vouching.errors import ConfigError
 from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported, load_scorer, save_scorer
-from vouching.train.rank_rows import RankPair, RatedQuestion, hold_out, questions_of, read_pairs
+from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, questions_of, read_pairs
 from vouching.train.rank_scores import by_question, encoded, scores_of, told, values_of
 from vouching.train.rank_trainer import Step, last_checkpoint, make_trainer, tell_steps, train_from, training_arguments
 from vouching.train.run_folder import Progress, open_run
@@ -46,6 +46,8 @@ class Material:
     """Those of ``dev``, which are scored at the end."""
     counts: dict[str, int]
     """Pairs by set, before the split."""
+    digests: dict[str, str]
+    """SHA-256 of the pairs of each side, by which a resumed run knows that it has the same."""
 
 
 def train_rank(
@@ -78,7 +80,7 @@ def train_rank(
     model, tokenizer = load_scorer(config, arguments.bf16 and bool(config.lora_rank or config.deepspeed))
     with arguments.main_process_first(local=False):
         if first:
-            open_run(out, config, material.counts, resume)
+            open_run(out, config, material.counts, material.digests, resume)
     checkpoint = last_checkpoint(out) if resume else None
     done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     trainer = make_trainer(config, arguments, model, tokenizer, material.train)
@@ -117,7 +119,8 @@ def read_material(config: RankConfig) -> Material:
     if not train or not held:
         raise ConfigError(f"{len(train)} pairs to train on, {len(held)} held out: give more pairs")
     counts = Counter(pair.set or "pairs" for pair in pairs)
-    return Material(train, questions_of(held), questions_of(dev), dict(sorted(counts.items())))
+    digests = {"train": digest_of(train), "held_out": digest_of(held)}
+    return Material(train, questions_of(held), questions_of(dev), dict(sorted(counts.items())), digests)
 
 
 class Held:

@@ -14,7 +14,8 @@ from typing import cast, get_args
 from vouching.errors import ModelError
 from vouching.models.base import Message, Model, Sampling
 from vouching.prompts import Prompt, load_prompt
-from vouching.text.fence import boundary, fence_prompt
+from vouching.text.fence import fenced
+from vouching.text.thoughts import spoken
 from vouching.train.rank_questions import Candidate, RankQuestion
 from vouching.train.rank_rows import AnswerLabel
 from vouching.verifiers.at_once import all_of
@@ -161,11 +162,9 @@ async def _said(model: Model, messages: Sequence[Message], sampling: Sampling) -
         if error.can_retry:
             raise
         return []
-    return [" ".join(one.text.split()) for one in completions if one.finish_reason != "length"]
+    return [" ".join(spoken(one.text).split()) for one in completions if one.finish_reason != "length"]
 
 
 def _messages(prompt: Prompt, texts: Mapping[str, str]) -> tuple[Message, Message]:
     """A prompt, then the texts between fence lines."""
-    fence = boundary([*texts.values(), "", ""])
-    blocks = "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
-    return Message("system", prompt.text.strip()), Message("user", blocks)
+    return Message("system", prompt.text.strip()), Message("user", fenced(texts))

@@ -18,7 +18,7 @@ from vouching.search.history import history_text
 from vouching.train.rank_judge import Judge
 from vouching.train.rank_questions import Candidate, RankQuestion
 from vouching.train.rank_rows import WORTH
-from vouching.types import Compression, Trajectory
+from vouching.types import Compression
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.discriminative_evidence import Compress, Find, gather
 
@@ -121,7 +121,9 @@ class PairMaker:
         shown = [*answers.values()]
         searched = await gather(asked.question, shown, () if self.find else asked.sources, self.find)
         if searched.ended == "failed" and not searched.passages:
-            raise SearchError(f"the search for {asked.question!r} failed: {_why(searched)}")
+            raise SearchError(
+                f"the search for {asked.question!r} failed: {next(iter(searched.errors), 'nobody said why')}"
+            )
         compress = self.compress
         if compress is None or not searched.passages:
             return {}, history_text(searched)
@@ -173,8 +175,3 @@ def rejects_in(line: Line) -> Iterator[dict[str, Any]]:
 
 def _side(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {key: answer[key] for key in ("answer", "label", "by", "facts", "reasoning") if answer.get(key) is not None}
-
-
-def _why(searched: Trajectory) -> str:
-    errors = [asked.error for turn in searched.turns if turn.result for asked in turn.result.asked if asked.error]
-    return next(iter(errors), None) or next((turn.error for turn in searched.turns if turn.error), "nobody said why")

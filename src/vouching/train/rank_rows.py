@@ -10,13 +10,15 @@ Left out: pairs of answers that are equally good, which a margin cannot rank.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from vouching.batch.rows import open_rows
 from vouching.errors import InputError
+from vouching.train.run_folder import digest_of_lines
 from vouching.types import Compression
 from vouching.verifiers.discriminative_input import ScorerInput, Shown, compressed_text, scorer_input
 
@@ -171,6 +173,11 @@ def hold_out(pairs: Sequence[RankPair], share: float, seed: int) -> tuple[list[R
         digest = hashlib.sha256(f"{seed}\0{pair.question}".encode("utf-8", "surrogatepass")).digest()
         (held if int.from_bytes(digest[:8], "big") < share * 2**64 else train).append(pair)
     return train, held
+
+
+def digest_of(pairs: Iterable[RankPair]) -> str:
+    """SHA-256 of pairs as a set, with their evidence."""
+    return digest_of_lines(json.dumps(asdict(pair)) for pair in pairs)
 
 
 def _rated(record: Mapping[str, Any], side: str, label: AnswerLabel) -> RatedAnswer:

@@ -7,12 +7,13 @@ happened since then is told as progress. Left out: comparing and plotting runs.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -68,6 +69,15 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
         if isinstance(error, InputError):
             raise
         raise InputError(f"{out} cannot be used ({error}): name another folder") from error
+
+
+def digest_of_lines(lines: Iterable[str]) -> str:
+    """SHA-256 of what a run learns from, a line for each piece, in whatever order they come.
+
+    >>> digest_of_lines(["a", "b"]) == digest_of_lines(["b", "a"]) != digest_of_lines(["a"])
+    True
+    """
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def surroundings() -> dict[str, Any]:

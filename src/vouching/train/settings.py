@@ -59,6 +59,8 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         return TypeAdapter(kind).validate_python(record)
     except ValidationError as error:
         first = error.errors()[0]
+        if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
+            raise cause from None
         name = ".".join(str(part) for part in first["loc"])
         raise ConfigError(f"{name} is {first['input']!r}: {first['msg'].lower()}") from None
 

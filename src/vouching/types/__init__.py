@@ -11,6 +11,7 @@ from vouching.types.training import Group, Reward, Rollout
 from vouching.types.verdict import (
     VERDICT_VERSION,
     Alignment,
+    Costing,
     Provenance,
     ReasoningStep,
     Unverified,
@@ -21,10 +22,10 @@ from vouching.types.verdict import (
 )
 
 __all__ = [
-    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Claim", "Compression", "EngineKind", "ErrorType",
-    "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Passage", "Provenance", "RankMode",
-    "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "Scale", "SearchEnd",
-    "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified",
-    "Usage", "Verdict", "VerdictWarning",
+    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Claim", "Compression", "Costing", "EngineKind",
+    "ErrorType", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Passage",
+    "Provenance", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout",
+    "Scale", "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory",
+    "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",
     "total_usage",
 ]  # fmt: skip

@@ -38,6 +38,16 @@ class SearchResult:
     asked: tuple[Asked, ...]
     """Every engine, whether it answered or not."""
 
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What went wrong, engine by engine."""
+        return tuple(asked.error for asked in self.asked if asked.error is not None)
+
+    @property
+    def failed(self) -> bool:
+        """Whether engines were asked and none answered."""
+        return bool(self.asked) and len(self.errors) == len(self.asked)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchTurn:
@@ -81,6 +91,15 @@ class Trajectory:
         return tuple(
             {(p.span.source_id, p.span.start, p.span.end, p.span.text): p for p in reversed([*found])}.values()
         )[::-1]
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What went wrong, turn by turn; of a turn that searched, in its engines."""
+        return tuple(
+            error
+            for turn in self.turns
+            for error in ((turn.error,) if turn.error is not None else turn.result.errors if turn.result else ())
+        )
 
 
 @dataclass(frozen=True, slots=True)

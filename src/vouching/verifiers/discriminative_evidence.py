@@ -74,7 +74,7 @@ def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Comp
 def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
     """Turns in which something failed, and a search that found nothing."""
     for turn in trajectory.turns:
-        if turn.error is not None or any(asked.error for asked in (turn.result.asked if turn.result else ())):
+        if turn.error is not None or (turn.result and turn.result.errors):
             yield VerdictWarning("engine", told(turn))
     if not trajectory.passages:
         yield VerdictWarning("engine", "The search found nothing.")

@@ -80,3 +80,27 @@ def test_an_error_is_named_by_what_stands_in_its_place(claim: str, source: str, 
 )
 def test_what_other_sentences_add_is_no_difference(claim: str, source: str) -> None:
     assert all(entry.status != "mismatch" for entry in judge(claim, source).evidence_alignment)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "attributable"),
+    [
+        ("The fee went up by 20 euros.", "The fee went up from 240 to 260 euros.", True),  # 260 - 240
+        ("The fee went up by about 20 euros.", "The fee was raised from €240 to €260.", True),
+        ("The fee went up by 30 euros.", "The fee went up from 240 to 260 euros.", False),
+        ("The fee went up by 30 euros.", "The fee went up by 20 euros to 260 euros.", False),
+        ("The fee went up by 20 euros.", "The fee went up by 20 euros to 260 euros.", True),
+    ],
+)
+def test_what_something_changed_by_is_held_against_changes_and_never_against_levels(
+    claim: str, source: str, attributable: bool
+) -> None:
+    verdict = judge(claim, source)
+    assert (verdict.label == "Attributable") is attributable
+    assert "to 260" not in (verdict.fix_suggestion or "")
+
+
+def test_a_part_of_a_whole_counts_what_the_whole_counts() -> None:
+    source = "Present: 47 of 212 members; the chair opened the meeting at 7 pm."
+    assert judge("47 members were present.", source).label == "Attributable"
+    assert judge("49 members were present.", source).fix_suggestion == "Change 49 to 47."

@@ -1,15 +1,19 @@
 """Quantities and dates of a claim held against those of the sources.
 
-A value agrees or differs only with its counterpart: the value that stands with the same words. Left out: arithmetic
-over several values.
+A value agrees or differs only with its counterpart: the value that stands with the same words. What something changed
+by is held against what it changed by, or from what to what. Left out: any other arithmetic over several values.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from vouching.text.dates import DateMention, compare_dates
 from vouching.text.negation import is_negated
+from vouching.text.neighbours import word_before
 from vouching.text.quantities import Quantity, compare_quantities
 from vouching.verifiers.embedded.parts import Part, counted_words
 from vouching.verifiers.embedded.reading import Reading
@@ -19,23 +23,30 @@ _AGREES, _SAME_PLACE, _SAME_NOUN, _SAME_UNIT = 0.6, 0.7, 0.5, 0.3
 """What speaks for a counterpart, beside the coverage of its sentence."""
 _THE_SAME = 0.95
 """Share of the claim's words that a sentence must have to disagree with the one that supports the claim."""
+_BY = re.compile(r"\b[bB]y(?: (?:about|almost|around|exactly|nearly|only|over|roughly|some))?\s[^\s\d]{0,3}\Z")
+_TO = re.compile(r"\s(?:up |down )?to\s[^\s\d]{0,3}\Z")
+_OF = re.compile(r" of (?:all |its |the |their )?\Z")
+_REACH = 24
 
 
 def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
     """The best counterpart of a quantity and how it compares."""
     best: tuple[float, Comparison] | None = None
     conflict: tuple[int, int, int] | None = None
+    change = _is_change(scene.claim, value)
     for position, reading, coverage in scene.readings():
-        for rival in reading.quantities:
+        for rival in (*reading.quantities, *(_changes(reading) if change else ())):
             relation = compare_quantities(value, rival)
-            if relation == "incomparable":
+            if relation == "incomparable" or (relation == "differs" and change and not _is_change(reading, rival)):
                 continue
             agrees = relation in ("equal", "close") and not _denied(scene, value.start, reading, rival.start)
-            end, words = counted_words(reading, rival.end, set())
+            after = _end_of_whole(reading, rival)
+            end, words = counted_words(reading, after, set())
+            end = max(rival.end, end if after == rival.end else 0)
             # Two bare numbers count the same thing; so do two numbers with one noun.
             same_noun = scene.same_meaning(part.words, reading, words) if part.words else not words
             same_place = scene.same_meaning(
-                nearest_after(scene.claim, part.value_end), reading, nearest_after(reading, rival.end)
+                nearest_after(scene.claim, part.value_end), reading, nearest_after(reading, after)
             )
             if not agrees and same_place and _speaks_of_all(scene, position):
                 conflict = conflict or (position, rival.start, rival.end)
@@ -79,6 +90,29 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
                 start = _with_wordnearest_before(reading, rival.start) if same_place and part.words else rival.start
                 best = rank, Comparison(part, outcome, position, start, rival.end, rival.start, rival.end)
     return _with_conflict(best[1], conflict) if best else scene.anywhere(part)
+
+
+def _is_change(reading: Reading, value: Quantity) -> bool:
+    """Whether a value says by how much something changed."""
+    return _BY.search(reading.text[max(0, value.start - _REACH) : value.start]) is not None
+
+
+def _changes(reading: Reading) -> Iterator[Quantity]:
+    """By how much something changed "from 240 to 260 euros", at the place of both values."""
+    for first, last in pairwise(reading.quantities):
+        gap = reading.text[first.end : last.start]
+        if word_before(reading.text, first.start) == "from" and _TO.fullmatch(gap):
+            by, base = abs(last.low - first.low), abs(last.base_low - first.base_low)
+            if first.unit in ("", last.unit) and min(by, base) > 0:
+                yield replace(last, start=first.start, low=by, high=by, base_low=base, base_high=base)
+
+
+def _end_of_whole(reading: Reading, value: Quantity) -> int:
+    """Where the words begin that a value counts: in "47 of 212 members" after the whole."""
+    for whole in reading.quantities:
+        if whole.start > value.end and _OF.fullmatch(reading.text[value.end : whole.start]):
+            return whole.end
+    return value.end
 
 
 def _agrees_on_another_scale(value: Quantity, rival: Quantity) -> bool:
