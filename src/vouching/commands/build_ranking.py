@@ -21,9 +21,9 @@ import typer
 
 from vouching.batch.journal import open_journal
 from vouching.batch.rows import Row, open_rows
-from vouching.batch.run import Seen, run_batch
+from vouching.batch.run import Seen
 from vouching.batch.waiting import Waiting
-from vouching.commands.row_progress import RowProgress
+from vouching.commands.row_progress import AGAIN, run_rows
 from vouching.commands.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.types.visible import visible_line
@@ -134,14 +134,7 @@ def build(options: BuildOptions) -> Exit:
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(str(options.input)))
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
-        progress = open_files.enter_context(RowProgress(reader.share))
-
-        def watch(row: Row, seen: Seen) -> None:
-            progress.advance()
-            if seen.problem is not None:
-                progress.name(f"{reader.name}, {seen.problem}")
-
-        summary = run_batch(reader, journal, _work(options), _look, watch=watch)
+        summary = run_rows(reader, journal, _work(options), _look, again=AGAIN)
     with journal_path.open(encoding="utf-8") as file:
         lines = [line for line in map(json.loads, file) if "problem" not in line]
     rows = [row for line in lines if (row := row_of(line)) is not None]
@@ -264,8 +257,9 @@ def _work(options: BuildOptions) -> Waiting:
     return Waiting(lambda: work, close)
 
 
-def _look(line: dict[str, Any]) -> Seen:
-    return Seen(line["id"], line.get("problem"))
+def _look(input_name: str, line: dict[str, Any]) -> Seen:
+    problem = line.get("problem")
+    return Seen(line["id"], None if problem is None else f"{input_name}, {problem}")
 
 
 def _shown(row: Mapping[str, Any], number: int, rows: int) -> Iterator[str]:
