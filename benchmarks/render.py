@@ -28,6 +28,7 @@ FILES = {
     "sets of rules": "docs/results/embedded-rules/results.json",
     "against rules": "docs/results/embedded-against-rules.json",
     "rankings": "docs/results/fgveribench.json",
+    "rankings of rules": "docs/results/fgveribench-rules.json",
     "ablation": "recipes/encoder/ablation.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
@@ -179,8 +180,8 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield sets_lines(public, found.get("against rules") if "sets" in found else None)
         yield links(found)
         yield from (write(public) for write in (spans_lines, calibration_lines, error_type_lines))
-    if "rankings" in found:
-        yield ranking_lines(found["rankings"])
+    if rankings := [found[name] for name in ("rankings", "rankings of rules") if name in found]:
+        yield ranking_lines(rankings)
     of_encoder = {
         "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
         "encoder": training_lines,

@@ -85,6 +85,10 @@ def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
         f"Found: a passage titled after something in the question {titled}; of {searched['asked']:,} questions whose "
         f"reference can be looked for, a passage that has it {reference}, both {both}."
     )
+    if searched["where_both"]:
+        one = searched["where_both"]
+        hits, tau = _figures(one["metrics"])
+        yield f"Where both are there, {one['rows']:,} questions: P@1 {hits}, tau {tau}."
 
 
 def ranking_table(found: Mapping[str, Any], width: int) -> Table:
