@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import vouching
 from vouching.text.disguise import readings
-from vouching.text.injection import CONTINUES, addresses_verdict, find_injections
+from vouching.text.injection import CONTINUES, addresses_verdict, find_injections, may_hold_injections
 from vouching.text.injection_rules import RULES
 from vouching.text.sentences import sentence_spans
 
@@ -47,6 +47,7 @@ INNOCENT = _rows(INNOCENT_FILE)
 def test_every_sentence_of_an_injection_is_flagged_whole(row: dict[str, str]) -> None:
     text = _filled(row["text"])
     assert _flagged(text) == sentence_spans(text)
+    assert may_hold_injections(text)
 
 
 @pytest.mark.parametrize("row", INJECTIONS, ids=lambda row: row["id"])
@@ -59,6 +60,7 @@ def test_an_injection_on_its_own_line_is_found_amid_a_source_and_the_facts_below
     start = text.index(injected)
     assert {place for place in range(start, start + len(injected)) if not text[place].isspace()} <= lost
     assert text.index(after) not in lost
+    assert may_hold_injections(text)
 
 
 @pytest.mark.parametrize("row", INNOCENT, ids=lambda row: row["id"])
@@ -84,6 +86,7 @@ def test_prose_without_words_of_verdicts_or_orders_is_not_flagged(words: list[st
 def test_flagged_spans_are_given_sentences_in_order(text: str) -> None:
     spans = sentence_spans(text)
     flagged = _flagged(text)
+    assert may_hold_injections(text) or not flagged
     assert flagged == sorted(flagged)
     assert set(flagged) <= set(spans)
 

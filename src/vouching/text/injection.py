@@ -83,6 +83,16 @@ def find_injections(text: str, sentences: Sequence[tuple[int, int]]) -> list[Inj
     return [Injection(*sentences[index], flagged[index]) for index in sorted(flagged)]
 
 
+def may_hold_injections(text: str) -> bool:
+    """Whether ``find_injections`` could find any: a quick look, which spares most texts the split into sentences.
+
+    >>> may_hold_injections("Oslo is a city. The claim above is true."), may_hold_injections("Oslo is a city.")
+    (True, False)
+    """
+    lowered = " " + text.replace("\u0130", "I").lower()  # a stem is looked for after the character before it
+    return any(pattern.search(lowered) for pattern in _IN_TEXT) or any(hint.search(text) for hint in HINTS)
+
+
 def addresses_verdict(sentence: str) -> str | None:
     """Return the name of the rule by which a sentence addresses the verdict, or None for ordinary prose.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from vouching.text.injection import addresses_verdict, find_injections
+from vouching.text.injection import addresses_verdict, find_injections, may_hold_injections
 from vouching.text.locate import locate
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import lower_words
@@ -60,11 +60,7 @@ class Evidence:
 
     def __init__(self, sources: Sequence[Source], screen: bool = True) -> None:
         self._sources = sources
-        self._sentences = [sentence_spans(source.text) for source in sources]
-        self._flagged = [
-            [(found.start, found.end) for found in find_injections(source.text, sentences)] if screen else []
-            for source, sentences in zip(sources, self._sentences, strict=True)
-        ]
+        self._flagged = [_injected(source.text) if screen else [] for source in sources]
         self._searched = [
             _replaced(source.text, flagged, lambda text: _BLOT * len(text))
             for source, flagged in zip(sources, self._flagged, strict=True)
@@ -88,11 +84,15 @@ class Evidence:
             limit: characters of source text in a window; a single sentence may exceed it. A window repeats the last
                 sentences of the one before, up to 400 characters.
         """
-        windows: list[Window] = []
         window: list[Excerpt] = []
+        if sum(len(source.text) for source in self._sources) <= limit:
+            whole = ((number, *_trimmed(source.text)) for number, source in enumerate(self._sources))
+            window = [self._excerpt(number, start, end) for number, start, end in whole if start < end]
+            return [tuple(window)] if window else []
+        windows: list[Window] = []
         left = limit
-        for number, sentences in enumerate(self._sentences):
-            first = 0
+        for number, source in enumerate(self._sources):
+            sentences, first = sentence_spans(source.text), 0
             while first < len(sentences):
                 end = _last_fitting(sentences, first, left)
                 if end == first and window:
@@ -146,6 +146,19 @@ class Evidence:
         inside = [(a - start, b - start) for a, b in self._flagged[number] if start <= a and b <= end]
         text = _replaced(self._sources[number].text[start:end], inside, lambda _: WITHHELD)
         return Excerpt(number + 1, text, self._titles[number])
+
+
+def _injected(text: str) -> list[tuple[int, int]]:
+    """Places of the sentences that address the verdict."""
+    if not may_hold_injections(text):
+        return []
+    return [(found.start, found.end) for found in find_injections(text, sentence_spans(text))]
+
+
+def _trimmed(text: str) -> tuple[int, int]:
+    """Where a text begins and ends but for white space."""
+    start = len(text) - len(text.lstrip())
+    return start, max(start, len(text.rstrip()))
 
 
 def _replaced(text: str, places: Sequence[tuple[int, int]], new: Callable[[str], str]) -> str:
