@@ -29,9 +29,9 @@ def index(tmp_path: Path) -> Path:
 
 
 def run(tmp_path: Path, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
-    """How a run on two questions of six ended, and its figures."""
+    """How a run on one question of six ended, and its figures."""
     data, out = write_fgveribench(tmp_path / "data", rows=1), tmp_path / "out"
-    result = bench("run", "fgveribench", *arguments, "--limit", "2", "--out", out, data=data)
+    result = bench("run", "fgveribench", *arguments, "--limit", "1", "--out", out, data=data)
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     return result.exit_code, results["sets"]["fgveribench"]
 
@@ -41,7 +41,7 @@ def test_a_scorer_as_training_leaves_it_ranks_what_it_was_trained_to_read(index:
     ScorerNote("facts", 128).write(scorer)
     code, found = run(tmp_path, "--score-model", f"discriminative:{scorer}", "--index", index)
     assert code == 0
-    assert (found["rows"], found["failed"]) == (2, 0)
+    assert (found["rows"], found["failed"]) == (1, 0)
     assert found["by_relevance"] is None
 
 
@@ -49,7 +49,7 @@ def test_a_model_that_babbles_fails_every_ranking_both_ways_of_counting(tmp_path
     llama = write_tiny_llama(tmp_path / "llama", context=4096)
     code, found = run(tmp_path, "--score-model", f"local:{llama}", "--mode", "generative")
     assert code == 3
-    assert found["failed"] == 2
+    assert found["failed"] == 1
     assert (found["metrics"]["tau"]["estimate"], found["dropped"]["rows"]) == (-1.0, 0)
     assert found["binary"]["accuracy"]["estimate"] == 0.0
 
@@ -70,8 +70,8 @@ def test_a_judge_that_babbles_builds_no_row_and_the_journal_says_why(tmp_path: P
     result = bench(*command, "--judge", f"local:{llama}")
     assert result.exit_code == 0, result.stderr
     assert built.read_text(encoding="utf-8") == ""
-    assert "1 questions: no answer is correct" in result.stderr
+    assert "1 question: no answer is correct" in result.stderr
     [line] = (tmp_path / "built.journal.jsonl").read_text(encoding="utf-8").splitlines()
     assert all("the judge gave no mark" in answer["fault"] for answer in json.loads(line)["pool"])
-    assert "built.jsonl" in bench(*command, "--judge", f"local:{llama}").stderr
+    assert "finish it with --resume" in bench(*command, "--judge", f"local:{llama}").stderr
     assert bench(*command, "--judge", f"local:{llama}", "--resume").exit_code == 0

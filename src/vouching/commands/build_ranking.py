@@ -142,7 +142,7 @@ def build(options: BuildOptions) -> Exit:
     if summary.stopped is not None:
         write_error(f"stopped: {summary.stopped}; finish with --resume")
     for fault, number in why_dropped(lines).most_common():
-        write_error(f"{number:,} questions: {fault}")
+        write_error(f"{number:,} question{'s' * (number != 1)}: {fault}")
     write_error(f"{len(rows):,} rows of {len(lines):,} questions, verified by a model alone; next: --voter")
     return Exit.INCOMPLETE if summary.stopped is not None or summary.problems else Exit.OK
 
