@@ -97,8 +97,13 @@ def ranked(rows: Sequence[ScoredRanking], by: str = "scores") -> Ranked:
     >>> ranked([row], "longest").p_at_1.tolist()  # two are the longest, and one of them is the best
     [0.5]
     """
-    values = [_measured(row["worth"], _scores(row, by)) for row in rows]
-    hits, taus = (np.array([value[metric] for value in values]) for metric in METRICS)
+    hits, taus = (np.full(len(rows), WRONG[metric]) for metric in METRICS)
+    gold, scores = [row["worth"] for row in rows], [_scores(row, by) for row in rows]
+    for size in {len(one) for one in scores if one is not None}:  # those of one size at once
+        places = [place for place, one in enumerate(scores) if one is not None and len(one) == size]
+        worth, given = (np.array([one[place] for place in places], dtype=float) for one in (gold, scores))
+        hits[places] = metrics.precision_at_1(worth, given)
+        taus[places] = np.nan_to_num(metrics.kendall_tau_b(worth, given))
     return Ranked(hits, taus, metrics.document_numbers(row["keys"] for row in rows))
 
 
@@ -106,13 +111,6 @@ def _scores(row: ScoredRanking, by: str) -> Sequence[float] | None:
     if by == "random":
         return [0.0] * len(row["worth"])
     return [-float(place) for place in range(len(row["worth"]))] if by == "first_given" else row[by]
-
-
-def _measured(worth: Sequence[float], scores: Sequence[float] | None) -> dict[str, float]:
-    if scores is None:
-        return WRONG
-    tau = float(metrics.kendall_tau_b(worth, scores))
-    return {"p_at_1": float(metrics.precision_at_1(worth, scores)), "tau": 0.0 if np.isnan(tau) else tau}
 
 
 def _counts(rows: Sequence[ScoredRanking]) -> dict[str, Any]:
