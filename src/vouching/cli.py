@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 from vouching.commands import (
     annotate,
     bench,
+    build_ranking,
     calibrate,
     check,
     data,
@@ -52,6 +53,7 @@ app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
 diagnose.app.add_typer(diagnose_verifier.app)
+bench.app.add_typer(build_ranking.app)
 
 
 def _show_version(wanted: bool) -> None:
