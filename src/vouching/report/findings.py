@@ -44,7 +44,8 @@ def title_of(finding: Finding) -> list[str]:
             return [f"Unverified ({finding.reason})"]
         case ItemResult():
             votes = f"{sum(vote is True for vote in finding.votes)} of {len(finding.votes)} votes say yes"
-            return [finding.question, votes, *filter(None, [finding.reason])]
+            decided = votes if finding.rule is None else f"rule {finding.rule}"
+            return [finding.question, decided, *filter(None, [finding.reason])]
         case UnitResult():
             challenge = [f"challenged: {finding.claim or finding.proposal}"] if finding.challenged else []
             return [f"{finding.unit_id}: {finding.submitted}", *challenge]
