@@ -183,7 +183,7 @@ def test_items_and_units_are_shown_by_their_questions_and_values() -> None:
     )
     shown = drawn(Report(response, (), findings, totals=Totals()))
     assert "✗1 Is it red? · 1 of 3 votes say yes · It says blue." in shown
-    assert "✓2 Use no commas. · rule punctuation:no_comma" in shown
+    assert "✓2 Use no commas." in shown
     assert "✓3 shift-7: Ann" in shown
     assert "It is ✗1 blue." in shown
 

@@ -69,3 +69,8 @@ class ItemResult:
     """Tells the findings of a report apart in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
+
+    def __str__(self) -> str:
+        from vouching.types.display import item_text
+
+        return item_text(self)
