@@ -27,6 +27,7 @@ _MARK = re.compile(
 _HINT = re.compile(r"\s*[-–—:]?\s*[(\[]?\s*\byes\s*(?:/|or)\s*no\b\s*[)\]]?\s*$", re.IGNORECASE)
 _LABEL = re.compile(r"^(\*\*|__)([^*_?]{1,60}?)(:?)\1(:?)\s*(?=\S)")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`")
+_MARKED: tuple[_Kind, ...] = ("number", "bullet", "part")
 _DEEPER = 2
 """Blanks by which a nested line stands farther right than its item."""
 
@@ -62,7 +63,7 @@ def parse_checklist(reply: str) -> tuple[str, ...]:
     said = spoken(reply)
     lines = [*_lines((said if said == reply else said.lstrip()).expandtabs(4))]
     kinds = {kind for kind, *_ in lines}
-    first = next((kind for kind in ("number", "bullet", "part") if kind in kinds), None)
+    first: _Kind | None = next((kind for kind in _MARKED if kind in kinds), None)
     if first is None:
         return tuple(text for kind, _, raw in lines if kind == "text" and is_question(text := _clean(raw)))
     items = _items(lines, first)
