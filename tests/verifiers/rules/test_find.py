@@ -58,6 +58,7 @@ def found(instruction: str) -> list[tuple[object, ...]]:
         ),
         ("The letter q should appear at least 5 times.", ("keywords:letter_frequency", "q", 5, "at least")),
         ("Use the letter 'z' fewer than three times.", ("keywords:letter_frequency", "z", 3, "less than")),
+        ("Do not include keywords ['red', 'blue'] in the response.", (FORBIDDEN, ("red", "blue"))),
         ("Do not use the letter e.", ("keywords:letter_frequency", "e", 1, "less than")),
         (
             "Words with all capital letters should appear less than 10 times.",
@@ -168,6 +169,15 @@ def test_what_is_no_requirement_or_has_no_exact_rule_gives_nothing(instruction: 
 def test_several_requirements_come_in_the_order_of_the_instruction_and_once_each() -> None:
     instruction = 'Use no commas. Include "rain". Write at least 40 words. Remember: use no commas.'
     assert [item.rule for item in find_rules(instruction)] == ["punctuation:no_comma", EXISTENCE, WORDS]
+
+
+def test_each_of_several_frequencies_belongs_to_its_own_word_or_letter() -> None:
+    instruction = "Use the letter a at least 9 times, the letter b less than twice and the word 'sea' at least 4 times."
+    assert found(instruction) == [
+        ("keywords:letter_frequency", "a", 9, "at least"),
+        ("keywords:letter_frequency", "b", 2, "less than"),
+        (FREQUENCY, "sea", 4, "at least"),
+    ]
 
 
 def test_requirements_in_a_list_are_found() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from vouching.text.numerals import parse_number
 from vouching.types import ChecklistItem
@@ -62,7 +63,7 @@ _NTH = re.compile(
     r"(?:first )?word,?:? [\"'“‘]?(?P<word>[\w-]+)",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"\b(?:letter|character|symbol)s? [\"'“‘]?(?P<letter>[A-Za-z]\b|[^\w\s\"'“”‘’])")
+_LETTER = re.compile(r"\b(?:letter|character|symbol)s? [\"'“‘]?(?P<letter>[A-Za-z]\b(?![-'’]\w)|[^\w\s\"'“”‘’])")
 _NO_LETTER = re.compile(r"\b(?:not|never|avoid\w*|without|n['’]t)\b[^.;]{0,30}\Z", re.IGNORECASE)
 _TIMES = re.compile(r"\s*(?:or (?:more|fewer|less) )?(?:times|occurrences|instances)\b", re.IGNORECASE)
 _CAPITAL_WORDS = re.compile(
@@ -155,30 +156,32 @@ def frequency_rules(said: Direction) -> Iterator[ChecklistItem]:
     >>> one.arguments["letter"], one.arguments["let_frequency"]
     ('q', 2)
     """
-    letter, times = _LETTER.search(said.text), times_in(said.text)
-    if letter:
-        limits = [limit for bounds in times for limit in bounds.limits()]
-        if not times and _NO_LETTER.search(said.text[: letter.start()]):
+    letters = [*_LETTER.finditer(said.text)]
+    for letter, following in zip_longest(letters, letters[1:]):
+        bounds = times_of(said.text, *letter.span(), following.start() if following else None)
+        limits = [*bounds.limits()] if bounds else []
+        if not bounds and _NO_LETTER.search(said.text, max(0, letter.start() - NEAR), letter.start()):
             limits = [("less than", 1)]
         for relation, number in limits:
             yield said.item(
                 "keywords:letter_frequency", letter=letter["letter"], let_frequency=number, let_relation=relation
             )
-    if _CAPITAL_WORDS.search(said.text):
-        for bounds in ([bounds for bounds, _ in _of(said, _SO_MANY_WORDS)] or times)[:1]:
-            for relation, number in bounds.limits():
-                yield said.item(
-                    "change_case:capital_word_frequency", capital_frequency=number, capital_relation=relation
-                )
+    if capitals := _CAPITAL_WORDS.search(said.text):
+        bounds = next((bounds for bounds, _ in _of(said, _SO_MANY_WORDS)), times_of(said.text, *capitals.span()))
+        for relation, number in bounds.limits() if bounds else ():
+            yield said.item("change_case:capital_word_frequency", capital_frequency=number, capital_relation=relation)
 
 
-def times_in(text: str) -> list[Bounds]:
-    """The bounds of a sentence that are said of times.
+def times_of(text: str, start: int, end: int, stop: int | None = None) -> Bounds | None:
+    """How often ``text[start:end]`` is to occur: what is said of times after it, up to ``stop``, or else before it.
 
-    >>> [(b.low, b.below) for b in times_in("the word 'rain' at least twice, in 3 lines")]
-    [(2, None)]
+    >>> bounds = times_of("use the word 'rain' at least twice, in 3 lines", 13, 19)
+    >>> bounds.low, bounds.below
+    (2, None)
     """
-    return [bounds for bounds in bounds_in(unquoted(text)) if bounds.times or _TIMES.match(text, bounds.end)]
+    times = [bounds for bounds in bounds_in(unquoted(text)) if bounds.times or _TIMES.match(text, bounds.end)]
+    after = (bounds for bounds in times if end <= bounds.start < (len(text) if stop is None else stop))
+    return next(after, next((bounds for bounds in reversed(times) if bounds.end <= start), None))
 
 
 def _of(said: Direction, unit: re.Pattern[str]) -> Iterator[tuple[Bounds, int]]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from vouching.types import ChecklistItem
 from vouching.verifiers.rules.directions import NEAR, QUOTE, Direction, quotes
-from vouching.verifiers.rules.find_counts import times_in
+from vouching.verifiers.rules.find_counts import times_of
 
 _AND = r"\s*(?:,\s*(?:and|or)\b|,|/|&|\band\b|\bor\b)\s*"
 _NAME = r"[^\W_][\w'’-]*"
@@ -23,8 +24,8 @@ _STOP = (
 )
 _BARE = rf"(?!{_STOP}\b){_NAME}(?:\s+(?!{_STOP}\b){_NAME}){{0,2}}"
 _MENTION = re.compile(
-    r"\b(?:key\s?)?(?P<noun>words?|terms?|phrases?|keywords?)\b(?:\s+and\s+phrases)?\s*[:,]?\s*"
-    rf"(?P<list>{QUOTE}(?:{_AND}{QUOTE})*|{_BARE}(?:{_AND}{_BARE})*)(?=\s*(?:[.,;:!?)\n]|\Z|\s{_STOP}\b))",
+    r"\b(?:key\s?)?(?P<noun>words?|terms?|phrases?|keywords?)\b(?:\s+and\s+phrases)?\s*[:,]?\s*[\[(]?"
+    rf"(?P<list>{QUOTE}(?:{_AND}{QUOTE})*|{_BARE}(?:{_AND}{_BARE})*)(?=\s*(?:[].,;:!?)\n]|\Z|\s{_STOP}\b))",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(
@@ -83,17 +84,18 @@ def word_rules(said: Direction) -> Iterator[ChecklistItem]:
     ('keywords:frequency', 3)
     """
     done = 0
-    for mention in sorted((*_MENTION.finditer(said.text), *_QUOTED.finditer(said.text)), key=lambda one: one.start()):
+    mentions = sorted((*_MENTION.finditer(said.text), *_QUOTED.finditer(said.text)), key=lambda one: one.start())
+    for mention, following in zip_longest(mentions, mentions[1:]):
         start, end = mention.span("list")
         before, after = said.text[max(0, start - NEAR) : start], said.text[end : end + NEAR]
         words = _words(mention)
         if mention.start() < done or not words or _OTHER_USE.search(before):
             continue
         done = mention.end()
-        times = times_in(said.text)
+        times = times_of(said.text, start, end, following.start() if following else None)
         negative = bool(_NOT_BEFORE.search(before) or _NOT_AFTER.match(after))
         if times and len(words) == 1:
-            for relation, number in times[0].limits():
+            for relation, number in times.limits():
                 yield said.item("keywords:frequency", keyword=words[0], frequency=number, relation=relation)
         elif times:
             continue
