@@ -25,10 +25,10 @@ import numpy as np
 from vouching.metrics import bca, kendall_tau_b, mean, paired_bca, precision_at_1
 from vouching.train.rank_rows import WORTH, RatedQuestion, questions_of, read_pairs
 from vouching.types import Source
-from vouching.verifiers.discriminative import embedded_verifier
 from vouching.verifiers.discriminative_evidence import statement
 from vouching.verifiers.discriminative_input import scorer_input
 from vouching.verifiers.discriminative_scorer import Candidate, EmbeddedScorer, Scored
+from vouching.verifiers.embedded.verifier import open_embedded
 
 Figures = dict[str, np.ndarray]
 
@@ -55,7 +55,7 @@ def difference(values: np.ndarray, others: np.ndarray) -> dict[str, float | None
 
 async def embedded(questions: Sequence[RatedQuestion]) -> list[dict[str, Any]]:
     """Lines as of held.jsonl, scored by the embedded verifier over the facts; level where a question has none."""
-    scorer = EmbeddedScorer(embedded_verifier())
+    scorer = EmbeddedScorer(open_embedded())
     lines: list[dict[str, Any]] = []
     for one in questions:
         candidates = [

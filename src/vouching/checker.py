@@ -36,8 +36,7 @@ from vouching.types import (
     total_usage,
 )
 from vouching.verifiers.base import ClaimVerifier, Outcome
-from vouching.verifiers.embedded.soft_reading import load_soft_reader
-from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+from vouching.verifiers.embedded.verifier import MODELS, open_embedded
 
 if TYPE_CHECKING:
     from vouching.verifiers.discriminative import DiscriminativeVerifier
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 
 Method: TypeAlias = Literal["embedded", "structured", "label"]
 """How claims are judged: by the verifier that ships, or by a language model with the whole record or a bare label."""
-MODELS = ("embedded", "embedded:rules")
-"""Models that ship; "embedded" is rules and encoder."""
 
 
 class Checker:
@@ -96,7 +93,7 @@ class Checker:
         """What judges single claims."""
         if self.embedded:
             _refuse_unused(model, method=method, votes=votes, seed=seed, max_tokens=max_tokens)
-            self.verifier = EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if model == "embedded" else None)
+            self.verifier = open_embedded(str(model), threshold)
         else:
             settings: dict[str, Any] = {"threshold": threshold, "votes": votes, "seed": seed}
             settings |= {} if max_tokens is None else {"max_tokens": max_tokens}

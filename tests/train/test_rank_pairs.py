@@ -172,9 +172,10 @@ def test_answers_without_labels_need_a_judge() -> None:
 
 def test_models_answer_each_text_once_and_those_that_fail_for_good_are_passed_over() -> None:
     models = [
-        ScriptedModel(["In 1973.", "in  1973"], name="a"), ScriptedModel([ModelRefusedError("no")], name="b"),
+        ScriptedModel(["<think>Hm.</think> In 1973.", "in  1973"], name="a"),
+        ScriptedModel([ModelRefusedError("no")], name="b"),
         ScriptedModel(["In 1937.", " ".join(["long"] * 999)], name="c"),
-    ]  # fmt: skip
+    ]
     answers = asyncio.run(answers_of(models, "When did it open?", 2))
     assert [(one.answer, one.by) for one in answers] == [("In 1973.", "a"), ("In 1937.", "c")]
     busy = ScriptedModel([ModelUnavailableError("busy")])

@@ -12,7 +12,7 @@ from tests.verifiers.scorers import BRIDGE, found, ranked
 from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.verifiers.discriminative_generative import GenerativeRanker
-from vouching.verifiers.discriminative_reply import ReplyError, read_places, read_points
+from vouching.verifiers.discriminative_reply import ReplyError, explanation_of, read_places, read_points
 
 ANSWERS = ["In 1937.", "In 1973.", "I do not know."]
 RIGHT = "The record says 1973. <verdict>Answer 2 > Answer 3 > Answer 1</verdict>"
@@ -42,6 +42,15 @@ def test_every_order_that_names_each_answer_once_is_read(order: list[int], signs
 def test_what_does_not_name_each_answer_once_is_no_ranking(reply: str, fault: str) -> None:
     with pytest.raises(ReplyError, match=fault):
         read_places(reply, 2)
+
+
+@pytest.mark.parametrize("thought", ["<think>{}</think> ", "{}</think>", "<thinking>{}</thinking>"])
+def test_a_verdict_that_was_only_thought_is_none(thought: str) -> None:
+    first = thought.format("<verdict>Answer 1 > Answer 2</verdict>")
+    assert read_places(f"{first}It is the second. <verdict>Answer 2 > Answer 1</verdict>", 2) == [2, 1]
+    assert explanation_of(f"{first}It is the second. <verdict>Answer 2 > Answer 1</verdict>") == "It is the second."
+    with pytest.raises(ReplyError, match="no <verdict>"):
+        read_places(f"{first}It is the second.", 2)
 
 
 def test_the_last_verdict_counts() -> None:

@@ -59,6 +59,7 @@ def test_the_penalty_ends_above_ten_facts_and_the_score_rises_with_what_holds(fa
         ("NONE", []),
         ("None.", []),
         ("- ---\n- a", ["a"]),
+        ("<think>\n- perhaps\n</think>\n- a", ["a"]),
     ],
 )  # fmt: skip
 def test_facts_are_the_lines_that_begin_with_a_dash(reply: str, facts: list[str]) -> None:
@@ -78,6 +79,7 @@ def test_an_answer_without_facts_or_a_reply_without_a_list_has_no_score(reply: A
     outcome = scored(judged_by_rules(reply), "I do not know.", Source(BRIDGE))
     assert isinstance(outcome, Unverified)
     assert outcome.reason == reason
+    assert outcome.usage.calls == isinstance(reply, str)  # what was said is paid for, also where it is of no use
 
 
 def test_a_busy_model_is_waited_for() -> None:
@@ -107,6 +109,7 @@ def test_one_model_splits_and_judges() -> None:
     outcome = scored(FactScore(split_by_model(model), judge, "scripted"), "It opened in 1973.", Source(BRIDGE))
     assert isinstance(outcome, Scored)
     assert outcome.value == pytest.approx(math.exp(-4))  # both hold: exp(1 - 10 / 2)
+    assert outcome.usage.calls == 3  # one to split, one for each fact
     assert "In 1973" not in model.asked[0].messages[0].content
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
-from vouching.batch.rows import open_rows
-from vouching.bench.rows import Fault, Record, Split, list_of, text_of
+from vouching.bench.rows import Fault, Record, Split, converted, list_of, text_of
 from vouching.bench.validate import SPOILED
 from vouching.errors import InputError
 from vouching.types import Source
@@ -71,16 +70,7 @@ def multihop_rows(folder: Path, name: MultihopSet, split: Split) -> Iterator[Mul
     path = folder / "multihop" / f"{FILES[name, split]}.jsonl.gz"
     if not path.exists():
         raise InputError(f"{name} is not here: wanted {path}, rows of the authors with their paragraphs, one a line")
-    with open_rows(str(path)) as reader:
-        for row in reader:
-            place = f"{reader.name}, {row.place}"
-            if row.fields is None:
-                yield Fault(place, row.problem or "it cannot be read")
-                continue
-            try:
-                yield multihop_row(row.fields)
-            except InputError as error:
-                yield Fault(place, str(error))
+    yield from converted(path, lambda record, _: [multihop_row(record)])
 
 
 def multihop_row(record: Record) -> MultihopRow:

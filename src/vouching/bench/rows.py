@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from vouching.batch.rows import open_rows
 from vouching.errors import InputError
@@ -76,11 +76,12 @@ class Fault:
         return f"{self.place}: {self.problem}"
 
 
-Convert: TypeAlias = Callable[[Record, str], Iterable[BenchRow]]
+Made = TypeVar("Made")
+Convert: TypeAlias = Callable[[Record, str], Iterable[Made]]
 """A record and a name for it -> its rows: none, one or two. Raises InputError for a record it cannot use."""
 
 
-def converted(path: Path, convert: Convert) -> Iterator[BenchRow | Fault]:
+def converted(path: Path, convert: Convert[Made]) -> Iterator[Made | Fault]:
     r"""The rows of a file, each record converted; what cannot be read or used comes as a fault.
 
     Raises:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from vouching.batch.journal import Journal, open_journal
-from vouching.batch.rows import Row, RowReader, open_rows
-from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.journal import open_journal
+from vouching.batch.rows import Row, open_rows
+from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
-from vouching.commands.row_progress import RowProgress
-from vouching.commands.streams import Exit, interruptible, usage_errors, write_error
+from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.version import __version__
 
@@ -125,8 +125,7 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input, ("claim",)))
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
-        with interruptible("go on with --resume"):
-            summary = _run(reader, journal, Waiting(lambda: _Annotate(teacher), model.aclose))
+        summary = run_rows(reader, journal, Waiting(lambda: _Annotate(teacher), model.aclose), _look, again=AGAIN)
     _split(journal_path, options)
     for line in _told(summary, options):
         write_error(line)
@@ -181,20 +180,9 @@ class _Annotate:
         return json.dumps(line, ensure_ascii=False)
 
 
-def _run(reader: RowReader, journal: Journal, work: Waiting) -> BatchSummary:
-    with RowProgress(reader.share) as progress:
-
-        def watch(row: Row, seen: Seen) -> None:
-            progress.advance()
-            if seen.problem is not None:
-                progress.name(f"{reader.name}, {seen.problem}")
-
-        return run_batch(reader, journal, work, _look, watch=watch)
-
-
-def _look(line: dict[str, Any]) -> Seen:
+def _look(input_name: str, line: dict[str, Any]) -> Seen:
     if "problem" in line:
-        return Seen(line["id"], line["problem"])
+        return Seen(line["id"], f"{input_name}, {line['problem']}")
     counts = {"rows": 1, "labelled": line["gold"] is not None}
     return Seen(line["id"], counts={**counts, **{key: line[key] for key in ("accepted", "format_ok", "gold_ok")}})
 

@@ -146,9 +146,10 @@ def _refuse_too_few_labels(path: str) -> None:
 
 def _ask(options: CheckOptions) -> None:
     """Verify the rows, or what is left of them; ends the command if that stops early."""
-    from vouching.checker import MODELS, Checker
+    from vouching.checker import Checker
     from vouching.commands.check_rows import check_rows
     from vouching.verifiers.calibration import VARIABLE
+    from vouching.verifiers.embedded.verifier import MODELS
 
     if options.model in MODELS:
         raise InputError(f"--model is {options.model}, whose scores are calibrated already: name a language model")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,10 @@ import typer
 
 from vouching.batch.journal import open_journal
 from vouching.batch.rows import Row, open_rows
-from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.run import Seen
 from vouching.batch.waiting import Waiting
 from vouching.commands.labelled import labelled_row
-from vouching.commands.row_progress import RowProgress
+from vouching.commands.row_progress import run_rows
 from vouching.commands.streams import Exit, write_error
 from vouching.errors import InputError
 from vouching.version import __version__
@@ -116,14 +115,8 @@ def _score(scorer: ClaimScorer, rows_path: str, output: str) -> None:
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(rows_path, ("claim",)))
         journal = open_files.enter_context(open_journal(output, settings, resume=Path(output).exists()))
-        progress = open_files.enter_context(RowProgress(reader.share))
-
-        def watch(row: Row, seen: Seen) -> None:
-            progress.advance()
-            if seen.problem is not None:
-                progress.name(seen.problem)
-
-        summary: BatchSummary = run_batch(reader, journal, score_work(scorer), partial(look, reader.name), watch=watch)
+        kept = f"start again, what was scored is kept in {output}"
+        summary = run_rows(reader, journal, score_work(scorer), look, again=kept)
     if summary.stopped is not None:
-        write_error(f"stopped: {summary.stopped}; start again, what was scored is kept in {output}")
+        write_error(f"stopped: {summary.stopped}; {kept}")
         raise typer.Exit(Exit.INCOMPLETE)

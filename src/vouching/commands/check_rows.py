@@ -6,28 +6,25 @@ Left out: rows that lean on each other. What makes a run resumable is in ``vouch
 from __future__ import annotations
 
 import json
-import logging
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vouching.batch.journal import Journal, Settings, open_journal
 from vouching.batch.pool import PATIENCE, cores
-from vouching.batch.rows import Row, RowReader, open_rows
-from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.rows import Row, open_rows
+from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
-from vouching.batch.worker import Work, WorkFactory
+from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
-from vouching.commands.row_progress import RowProgress
+from vouching.commands.row_progress import AGAIN, run_rows
 from vouching.commands.search_options import SearchOptions
-from vouching.commands.streams import Exit, interruptible, output_failed, write_error
+from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
 from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
@@ -103,7 +100,6 @@ class CheckWork:
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
         """What makes the lines, for the note beside them."""
-        search = {"search": " ".join(self.search.index + self.search.web), "pages": self.search.pages}
         return {
             "command": "check",
             "model": self.model if isinstance(self.model, str) else self.model.name,
@@ -112,7 +108,7 @@ class CheckWork:
             "record": VERDICT_VERSION,
             "vouching": __version__,
             **(checker.decoding or {}),
-            **(search if self.search else {}),
+            **(self.search.settings if self.search else {}),
         }
 
 
@@ -123,7 +119,7 @@ def _unreadable(row: Row) -> str | None:
     return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {row.problem}"))
 
 
-def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = "finish with --resume") -> Exit:
+def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = AGAIN) -> Exit:
     """Check the rows of ``options.input``, write a line for each to ``options.output`` and tell how it went.
 
     Args:
@@ -158,15 +154,12 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = "
             reader = open_files.enter_context(open_rows(options.input, COLUMNS))
             journal = open_files.enter_context(_output(options, work.settings(checker)))
             make_work = work.waiting(checker) if waits else work
-            with interruptible(again if _can_resume(options.output) else ""):
-                summary = _run(reader, journal, make_work, options, patience)
+            summary = run_rows(
+                reader, journal, make_work, look, again=again if _can_resume(options.output) else "",
+                jobs=options.jobs or cores(), stop_on_problem=options.stop_on_error, patience=patience,
+            )  # fmt: skip
     except OSError as error:
-        return _cannot_write(error, options.output)
-    except KeyboardInterrupt:
-        # What the interrupt leaves half done, such as a coroutine that never ran, is nothing to tell the user.
-        warnings.simplefilter("ignore")
-        logging.disable()
-        raise
+        return cannot_write(error, options.output)
     _tell(summary, options.output, again)
     if options.report is not None:
         from vouching.report.page import write_report
@@ -218,28 +211,6 @@ def _output(options: CheckOptions, settings: Settings) -> Journal:
     return journal
 
 
-def _run(
-    reader: RowReader, journal: Journal, work: WorkFactory | Waiting, options: CheckOptions, patience: float
-) -> BatchSummary:
-    with RowProgress(reader.share) as progress:
-
-        def watch(row: Row, seen: Seen) -> None:
-            progress.advance()
-            if seen.problem is not None:
-                progress.name(seen.problem)
-
-        return run_batch(
-            reader,
-            journal,
-            work,
-            partial(look, reader.name),
-            jobs=options.jobs or cores(),
-            stop_on_problem=options.stop_on_error,
-            watch=watch,
-            patience=patience,
-        )
-
-
 def _tell(summary: BatchSummary, output: str, again: str) -> None:
     """Say on standard error what became of the rows."""
     if summary.stopped is not None:
@@ -263,18 +234,6 @@ def _tell(summary: BatchSummary, output: str, again: str) -> None:
 
 def _can_resume(output: str) -> bool:
     return output != STDIN and Path(output).is_file()
-
-
-def _cannot_write(error: OSError, output: str) -> Exit:
-    if output == STDIN:
-        return output_failed(error)
-    advice = (
-        "the rows finished so far are kept, make room and finish with --resume"
-        if _can_resume(output)
-        else "it is no regular file, so it cannot be resumed: begin again with a file"
-    )
-    write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
-    return Exit.INCOMPLETE
 
 
 def _entries(input_path: str, output: str) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ import typer
 from vouching.batch.rows import Row, RowReader, open_rows
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import RowProgress
-from vouching.commands.streams import Exit, output_failed, usage_errors, write_error
+from vouching.commands.streams import Exit, cannot_write, usage_errors, write_error
 from vouching.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def perturb_command(
                 sink.write(f"{to_json(perturbation)}\n".encode())
             sink.flush()
         except OSError as error:
-            raise typer.Exit(_cannot_write(error, output)) from None
+            raise typer.Exit(cannot_write(error, output, "make room and start again")) from None
     for line in _rows_told(seen):
         write_error(line)
     print(_table(tally), file=sys.stderr)
@@ -141,13 +141,6 @@ def _opened(output: str) -> IO[bytes]:
         return path.open("wb")
     except OSError as error:
         raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
-
-
-def _cannot_write(error: OSError, output: str) -> Exit:
-    if output == STDIN:
-        return output_failed(error)
-    write_error(f"cannot write to {output}: {error.strerror or error}; make room and start again")
-    return Exit.INCOMPLETE
 
 
 def _rows_told(seen: _Seen) -> Iterator[str]:

@@ -109,7 +109,8 @@ async def _diagnose(
 
 
 def _arms(model: str | Model, max_tokens: int) -> dict[str, ClaimVerifier]:
-    from vouching.checker import MODELS, Checker
+    from vouching.checker import Checker
+    from vouching.verifiers.embedded.verifier import MODELS
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
     if isinstance(model, str) and model in MODELS:

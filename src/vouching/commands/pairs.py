@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vouching.batch.journal import Journal, open_journal
-from vouching.batch.rows import Row, RowReader, open_rows
-from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.journal import open_journal
+from vouching.batch.rows import Row, open_rows
+from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
-from vouching.commands.row_progress import RowProgress
+from vouching.commands.row_progress import AGAIN, run_rows
 from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
@@ -149,13 +149,12 @@ def make_pairs(options: PairOptions) -> Exit:
     settings = {
         "command": "data pairs", "models": ",".join(options.models), "judge": options.judge or "",
         "per_model": options.per_model, "wrong": options.wrong, "pairs": options.pairs, "seed": options.seed,
-        "engines": ",".join((*options.search.index, *options.search.web)),
-        "search_model": options.search_model or "", "vouching": __version__,
+        **options.search.settings, "search_model": options.search_model or "", "vouching": __version__,
     }  # fmt: skip
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input))
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
-        summary = _run(reader, journal, _work(options))
+        summary = run_rows(reader, journal, _work(options), _look, again=AGAIN)
     _split(journal_path, options)
     for line in _told(summary):
         write_error(line)
@@ -210,20 +209,9 @@ class _Make:
         return json.dumps({"row": row.name, **made}, ensure_ascii=False)
 
 
-def _run(reader: RowReader, journal: Journal, work: Waiting) -> BatchSummary:
-    with RowProgress(reader.share) as progress:
-
-        def watch(row: Row, seen: Seen) -> None:
-            progress.advance()
-            if seen.problem is not None:
-                progress.name(f"{reader.name}, {seen.problem}")
-
-        return run_batch(reader, journal, work, _look, watch=watch)
-
-
-def _look(line: dict[str, Any]) -> Seen:
+def _look(input_name: str, line: dict[str, Any]) -> Seen:
     if "problem" in line:
-        return Seen(line["row"], line["problem"])
+        return Seen(line["row"], f"{input_name}, {line['problem']}")
     kept = sum(fault is None for _, _, fault in line["pairs"])
     counts = {"questions": 1, "with_pairs": bool(kept), "pairs": kept, "judged": line["judged"]}
     counts["unmarked"] = sum(one["fault"] is not None for one in line["answers"])

@@ -8,18 +8,17 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from vouching.batch.journal import Journal, open_journal
 from vouching.batch.rows import Fields, Row, open_rows
-from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
 from vouching.commands.files import STDIN
 from vouching.commands.rank import NEEDS_NOTHING, RankOptions
-from vouching.commands.row_progress import RowProgress
-from vouching.commands.streams import Exit, output_failed, write_error
+from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import SOURCE_KEYS, as_sources, check_text, row_sources
 from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
@@ -52,16 +51,9 @@ def rank_rows(options: RankOptions) -> Exit:
                 if printed
                 else open_journal(options.output, _settings(options, ranker), options.resume)
             )
-            progress = open_files.enter_context(RowProgress(reader.share))
-
-            def watch(row: Row, seen: Seen) -> None:
-                progress.advance()
-                if seen.problem is not None:
-                    progress.name(seen.problem)
-
-            summary = run_batch(reader, journal, work, partial(look, reader.name), watch=watch)
+            summary = run_rows(reader, journal, work, look, again="" if printed else AGAIN)
     except OSError as error:
-        return _cannot_write(error, options.output)
+        return cannot_write(error, options.output)
     return _told(summary, options.output)
 
 
@@ -140,8 +132,7 @@ def _settings(options: RankOptions, ranker: Ranker) -> dict[str, str | float | b
         "mode": ranker.mode,
         "score model": options.score_model,
         "search model": options.search_model,
-        "search": " ".join(options.search.index + options.search.web),
-        "pages": options.search.pages,
+        **options.search.settings,
         "calibrator": ranker.calibrator,
         "record": VERDICT_VERSION,
         "vouching": __version__,
@@ -163,11 +154,3 @@ def _told(summary: BatchSummary, output: str) -> Exit:
     write_error(f"{', '.join(words)}{broken}")
     incomplete = summary.stopped is not None or summary.problems or counts["without a score"] or counts["no ranking"]
     return Exit.INCOMPLETE if incomplete else Exit.OK
-
-
-def _cannot_write(error: OSError, output: str) -> Exit:
-    if output == STDIN:
-        return output_failed(error)
-    advice = "make room and finish with --resume" if Path(output).is_file() else "begin again with a file"
-    write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
-    return Exit.INCOMPLETE

@@ -11,18 +11,17 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from vouching.batch.journal import Journal, open_journal
 from vouching.batch.rows import Fields, Row, open_rows
-from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.worker import Work
 from vouching.commands.files import STDIN
-from vouching.commands.row_progress import RowProgress
-from vouching.commands.streams import Exit, output_failed, usage_errors, write_error
+from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.streams import Exit, cannot_write, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.rewards.structured_weights import Calibration, Split, Variant, structured_weights
 from vouching.version import __version__
@@ -95,16 +94,9 @@ def structured_command(
                 reader = open_files.enter_context(open_rows(input, _COLUMNS))
                 journal = Journal(sys.stdout.buffer) if output == STDIN else open_journal(output, settings, resume)
                 open_files.enter_context(journal)
-                progress = open_files.enter_context(RowProgress(reader.share))
-
-                def watch(row: Row, seen: Seen) -> None:
-                    progress.advance()
-                    if seen.problem is not None:
-                        progress.name(seen.problem)
-
-                summary = run_batch(reader, journal, work, partial(_look, reader.name), watch=watch)
+                summary = run_rows(reader, journal, work, _look, again="" if output == STDIN else AGAIN)
         except OSError as error:
-            raise typer.Exit(_cannot_write(error, output)) from None
+            raise typer.Exit(cannot_write(error, output)) from None
     raise typer.Exit(_told(summary))
 
 
@@ -198,11 +190,3 @@ def _told(summary: BatchSummary) -> Exit:
     unreadable = f", {unread:,} with a reply that is no record" if unread else ""
     write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{unreadable}{broken}")
     return Exit.INCOMPLETE if summary.problems or summary.stopped is not None else Exit.OK
-
-
-def _cannot_write(error: OSError, output: str) -> Exit:
-    if output == STDIN:
-        return output_failed(error)
-    advice = "make room and finish with --resume" if Path(output).is_file() else "begin again with a file"
-    write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
-    return Exit.INCOMPLETE

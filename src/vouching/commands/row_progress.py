@@ -1,4 +1,4 @@
-"""How far a batch has come, on standard error: a bar on a terminal, else a line now and then, nothing in a short run.
+"""A batch under way, on standard error: a bar on a terminal, else a line now and then, nothing in a short run.
 
 Left out: an estimate where nobody knows how long the input is (standard input).
 """
@@ -8,9 +8,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vouching.commands.streams import PATIENCE, write_error
+from vouching.batch.journal import Journal
+from vouching.batch.rows import Row, RowReader
+from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.batch.waiting import Waiting
+from vouching.batch.worker import WorkFactory
+from vouching.commands.streams import PATIENCE, interruptible, write_error
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -21,6 +27,34 @@ BAR_SECONDS = 0.2
 """Between two changes of the bar."""
 MOST_NAMED = 100
 """Rows with a problem that are named; further ones are counted."""
+AGAIN = "finish with --resume"
+"""How to go on with an output that is a file."""
+
+LookIn: TypeAlias = Callable[[str, dict[str, Any]], Seen]
+"""From the name of the input and a line of the output to what the batch needs to know about it."""
+
+
+def run_rows(
+    reader: RowReader, journal: Journal, work: WorkFactory | Waiting, look: LookIn, *, again: str = "", **settings: Any
+) -> BatchSummary:
+    """Run a batch; tell how far it is, and name the rows that cannot be used.
+
+    Args:
+        reader: the input.
+        journal: the output.
+        work: what is done with each row.
+        look: tells what a line says; a problem names the input.
+        again: how to go on after an interrupt; empty if nothing is to be said.
+        settings: see :func:`~vouching.batch.run.run_batch`.
+    """
+    with RowProgress(reader.share) as progress, interruptible(again):
+
+        def watch(row: Row, seen: Seen) -> None:
+            progress.advance()
+            if seen.problem is not None:
+                progress.name(seen.problem)
+
+        return run_batch(reader, journal, work, partial(look, reader.name), watch=watch, **settings)
 
 
 class RowProgress:

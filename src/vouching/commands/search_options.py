@@ -64,6 +64,11 @@ class SearchOptions:
         """Whether a search waits for others, as one on the web does."""
         return bool(self.web) and self.replay is None
 
+    @property
+    def settings(self) -> dict[str, str | bool]:
+        """What decides what is found, for the note beside an output."""
+        return {"search": " ".join(self.index + self.web), "pages": self.pages}
+
     def complaints(self) -> Iterator[str]:
         """What is wrong with the options, most important first."""
         on_the_web = {"--pages": self.pages, "--record": self.record, "--replay": self.replay}

@@ -5,12 +5,15 @@ Left out: log files.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -87,6 +90,26 @@ def output_failed(error: OSError) -> Exit:
     return Exit.INCOMPLETE
 
 
+def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit:
+    """Say that an output takes no more, a file or standard output ("-"), and how the command ends.
+
+    Args:
+        error: what happened.
+        output: path of the output.
+        advice: what to do; None is to resume a file.
+    """
+    if output == "-":
+        return output_failed(error)
+    if advice is None:
+        advice = (
+            "the rows finished so far are kept, make room and finish with --resume"
+            if Path(output).is_file()
+            else "it is no regular file, so it cannot be resumed: begin again with a file"
+        )
+    write_error(f"cannot write to {output}: {error.strerror or error}; {advice}")
+    return Exit.INCOMPLETE
+
+
 @contextmanager
 def usage_errors() -> Generator[None]:
     """Turn errors that vouching raises on purpose into one line and exit status 2, or 3 if a model is not reached."""
@@ -111,6 +134,9 @@ def interruptible(again: str) -> Generator[None]:
     except KeyboardInterrupt:
         if again:
             write_error(f"interrupted; {again}")
+        # What the interrupt leaves half done, such as a coroutine that never ran, is nothing to tell the user.
+        warnings.simplefilter("ignore")
+        logging.disable()
         raise
 
 

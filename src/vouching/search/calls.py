@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from vouching.models.base import Completion, Message
 from vouching.models.tools import Tool, ToolCall, read_tool_calls
+from vouching.text.thoughts import spoken
 from vouching.types import EngineKind
 
 TOOLS: dict[str, EngineKind] = {"search_local": "local", "search_web": "web"}
@@ -25,8 +26,7 @@ _QUERY = {
     "required": ["query"],
 }
 _TAG = re.compile(r"<(search(?:_local|_web)?)>(.*?)(</\1>|\Z)", re.DOTALL)
-_THOUGHT = re.compile(r"\A(?:(?!<think>).)*</think>|<think>.*?(?:</think>|\Z)", re.DOTALL)
-_MARKS = re.compile(r"</?think>")
+_MARKS = re.compile(r"</?think(?:ing)?>")
 
 
 class CallError(ValueError):
@@ -77,8 +77,8 @@ def is_ready(text: str) -> bool:
     >>> is_ready("READY_FOR_EVALUATION"), is_ready("<think>Then I say READY_FOR_EVALUATION.</think> Not yet.")
     (True, False)
     """
-    spoken = _spoken(text)
-    return any(word in spoken for word in STOP_WORDS)
+    said = spoken(text)
+    return any(word in said for word in STOP_WORDS)
 
 
 def thought_of(text: str) -> str:
@@ -107,12 +107,12 @@ def read_call(said: Completion, kinds: Collection[EngineKind]) -> Call | None:
     """
     if said.tool_calls:
         return _native(said.tool_calls[0], Message("assistant", said.text, said.tool_calls[:1]), kinds, said.tool_calls)
-    spoken = _spoken(said.text)
-    if calls := read_tool_calls(spoken)[1]:
-        end = spoken.find("</tool_call>")
+    text = spoken(said.text)
+    if calls := read_tool_calls(text)[1]:
+        end = text.find("</tool_call>")
         shown = said.text if end < 0 else said.text[: end + len("</tool_call>")]
         return _native(calls[0], Message("assistant", shown), kinds, calls)
-    if not (found := [*_TAG.finditer(spoken)]):
+    if not (found := [*_TAG.finditer(text)]):
         return None
     first = found[0]
     if not first[3] and said.finish_reason != "stop":
@@ -135,8 +135,3 @@ def _checked(name: str, query: object, said: Message, kinds: Collection[EngineKi
     if not isinstance(query, str) or not query.strip():
         raise CallError(f"it called {name} without a query")
     return Call(TOOLS[name], " ".join(query.split()), said, ignored)
-
-
-def _spoken(text: str) -> str:
-    """The text with blanks for all that was thought."""
-    return _THOUGHT.sub(lambda found: " " * len(found[0]), text)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from vouching.text.sentences import sentence_spans
+from vouching.text.thoughts import spoken
 
 Verdict: TypeAlias = Literal["Correct", "Incorrect", "Intermediate"]
 
@@ -29,7 +30,6 @@ _ANNOUNCED = re.compile(
     r"\bverdict\b[*_`\"'\s]*(?:[:：=]|[-–—]\s|(?:is|remains|would\s+be|should\s+be)\b)", re.IGNORECASE
 )
 _SPOKEN_OF = re.compile(r"\bverdict\b", re.IGNORECASE)
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*</think>", re.DOTALL)
 _PARTLY = re.compile(
     r"\b(?:intermediate|part(?:ial)?ly|mixed|not\s+(?:entirely|fully|completely|quite|wholly))\b", re.IGNORECASE
 )
@@ -59,7 +59,7 @@ def read_reply(text: str) -> Reply | None:
     >>> read_reply("It is correct.") is None
     True
     """
-    text = _THOUGHT.sub("", text)
+    text = spoken(text)
     headings = [*_HEADING.finditer(text)]
     ends = [*(heading.start() for heading in headings), len(text)][1:]
     parts: dict[str, list[str]] = {"facts": [], "reasoning": [], "verdict": []}

@@ -15,6 +15,7 @@ from vouching.errors import ModelError
 from vouching.models.base import Message, Model, Sampling
 from vouching.prompts import Prompt, load_prompt
 from vouching.text.fence import fenced
+from vouching.text.thoughts import spoken
 from vouching.train.rank_questions import Candidate, RankQuestion
 from vouching.train.rank_rows import AnswerLabel
 from vouching.verifiers.at_once import all_of
@@ -161,7 +162,7 @@ async def _said(model: Model, messages: Sequence[Message], sampling: Sampling) -
         if error.can_retry:
             raise
         return []
-    return [" ".join(one.text.split()) for one in completions if one.finish_reason != "length"]
+    return [" ".join(spoken(one.text).split()) for one in completions if one.finish_reason != "length"]
 
 
 def _messages(prompt: Prompt, texts: Mapping[str, str]) -> tuple[Message, Message]:

@@ -11,6 +11,7 @@ from vouching.types.training import Group, Reward, Rollout
 from vouching.types.verdict import (
     VERDICT_VERSION,
     Alignment,
+    Costing,
     Provenance,
     ReasoningStep,
     Unverified,
@@ -22,7 +23,7 @@ from vouching.types.verdict import (
 
 __all__ = [
     "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Checklist", "ChecklistItem", "Claim", "Compression",
-    "EngineKind", "ErrorType", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim",
+    "Costing", "EngineKind", "ErrorType", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim",
     "Passage", "Provenance", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward",
     "Rollout", "Scale", "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory",
     "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",

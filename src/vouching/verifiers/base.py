@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
+from vouching.errors import ModelError
 from vouching.types import Claim, Report, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
@@ -33,3 +34,15 @@ class ResponseVerifier(Protocol):
     async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
         """The report on the response."""
         ...
+
+
+def failed(error: ModelError, claim: Claim) -> Unverified:
+    """The failure of a model as an outcome; one that may succeed later is raised, for the caller to wait.
+
+    >>> from vouching.errors import ModelRefusedError
+    >>> failed(ModelRefusedError("no such model"), Claim("It opened.")).reason
+    'backend'
+    """
+    if error.can_retry:
+        raise error
+    return Unverified(claim, "backend", str(error))

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from vouching.errors import ConfigError, ModelError
 from vouching.types import Claim, Compression, Source, Trajectory, Unverified
+from vouching.verifiers.base import failed
 from vouching.verifiers.discriminative_evidence import Compress, evidence_text, given
 from vouching.verifiers.discriminative_input import Shown, scorer_input
-from vouching.verifiers.discriminative_rank import failed
 from vouching.verifiers.discriminative_scorer import Candidate, ScoreOutcome, Scorer
 
 

@@ -28,13 +28,13 @@ from vouching.types import (
     Source,
     Trajectory,
     Unverified,
-    Usage,
     Verdict,
     VerdictWarning,
 )
 from vouching.verifiers.at_once import all_of
+from vouching.verifiers.base import failed
 from vouching.verifiers.discriminative_evidence import Find, gather, search_warnings, sources_of, statement
-from vouching.verifiers.discriminative_rank import check_asked, failed, placed, total
+from vouching.verifiers.discriminative_rank import check_asked, placed, usage_since
 from vouching.verifiers.discriminative_reply import ReplyError, explanation_of, read_places, read_points
 from vouching.verifiers.discriminative_scorer import Closable
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
@@ -54,7 +54,7 @@ class _Told:
     unverified: list[Unverified] = field(default_factory=list[Unverified])
     explanation: str = ""
     invalid: str | None = None
-    usages: list[Usage] = field(default_factory=list[Usage])
+    said: list[Completion] = field(default_factory=list[Completion])
 
 
 class GenerativeRanker:
@@ -137,7 +137,7 @@ class GenerativeRanker:
             explanation=told.explanation,
             warnings=(*(search_warnings(searched) if searched else ()), *warnings),
             provenance=Provenance(self.model.name, __version__, prompt_hash=self.digest),
-            usage=total(started, *told.usages, *([searched.usage] if searched else [])),
+            usage=usage_since(started, searched, *told.said),
         )
 
     async def aclose(self) -> None:
@@ -161,7 +161,7 @@ class GenerativeRanker:
         except ModelError as error:
             told.unverified = [failed(error, claim) for claim in claims]
             return told
-        told.usages.append(said.usage)
+        told.said.append(said)
         told.explanation = explanation_of(said.text)
         try:
             places = read_places(said.text, len(answers))
@@ -183,7 +183,7 @@ class GenerativeRanker:
             except ModelError as error:
                 told.unverified.append(failed(error, claim))
                 return
-            told.usages.append(said.usage)
+            told.said.append(said)
             try:
                 told.scores[number] = read_points(said.text)
             except ReplyError as fault:

@@ -21,8 +21,7 @@ from vouching.verifiers.discriminative_evidence import Compress, Find
 from vouching.verifiers.discriminative_generative import PROMPTS, GenerativeRanker
 from vouching.verifiers.discriminative_rank import Ranker, ScoringRanker
 from vouching.verifiers.discriminative_scorer import Closable, EmbeddedScorer, Scorer
-from vouching.verifiers.embedded.soft_reading import load_soft_reader
-from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+from vouching.verifiers.embedded.verifier import MODELS, open_embedded
 
 SCORERS = """
   embedded, embedded:rules        the verifier that ships
@@ -57,8 +56,8 @@ def open_scorer(name: str) -> Scorer:
     """
     kind, _, rest = name.partition(":")
     path, _, second = rest.partition("#")
-    if name in ("embedded", "embedded:rules"):
-        return EmbeddedScorer(embedded_verifier(name))
+    if name in MODELS:
+        return EmbeddedScorer(open_embedded(name))
     if not path or not is_scorer(name):
         raise ConfigError(f"no scorer is called {name!r}; a scorer is named like this:{SCORERS}")
     if kind == "discriminative":
@@ -90,7 +89,7 @@ def open_discriminative(name: str, threshold: float = 0.5, compress: Compress | 
     >>> open_discriminative("embedded:rules").scorer.scorer.name
     'embedded:rules'
     """
-    return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=embedded_verifier())
+    return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=open_embedded())
 
 
 def open_claim_scorer(name: str, compress: Compress | None = None) -> ClaimScorer:
@@ -131,7 +130,7 @@ def open_ranker(
     searcher = open_model(search_model) if isinstance(search_model, str) else search_model
     find, compress, owned = open_search(searcher, engines)
     if mode in PROMPTS:
-        if score_model in ("embedded", "embedded:rules") or is_scorer(score_model):
+        if score_model in MODELS or is_scorer(score_model):
             raise ConfigError(f"mode {mode} asks a language model, got the scorer {score_model}: name a language model")
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
@@ -139,15 +138,6 @@ def open_ranker(
     scorer = open_scorer(score_model)
     calibration = find_calibration(scorer.name)
     return ScoringRanker(scorer, mode, find=find, compress=compress, calibration=calibration, owned=owned)
-
-
-def embedded_verifier(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
-    """The embedded verifier by its name, "embedded" or "embedded:rules".
-
-    >>> embedded_verifier("embedded:rules").name
-    'embedded:rules'
-    """
-    return EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if name == "embedded" else None)
 
 
 def open_search(
@@ -177,8 +167,8 @@ def open_search(
 def _fact_score(rest: str) -> Scorer:
     from vouching.verifiers.factscore import FactScore, split_by_model, split_sentences
 
-    if rest in ("embedded", "embedded:rules"):
-        return FactScore(split_sentences, embedded_verifier(rest), rest)
+    if rest in MODELS:
+        return FactScore(split_sentences, open_embedded(rest), rest)
     from vouching.models.open import open_model
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 

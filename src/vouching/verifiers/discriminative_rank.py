@@ -16,6 +16,7 @@ from vouching.errors import ConfigError, InputError, ModelError
 from vouching.types import (
     Claim,
     Compression,
+    Costing,
     Provenance,
     RankedAnswer,
     Ranking,
@@ -26,8 +27,10 @@ from vouching.types import (
     Usage,
     Verdict,
     VerdictWarning,
+    total_usage,
 )
 from vouching.verifiers.at_once import all_of
+from vouching.verifiers.base import failed
 from vouching.verifiers.calibration import Calibration
 from vouching.verifiers.discriminative_evidence import (
     Compress,
@@ -143,14 +146,12 @@ class ScoringRanker:
                 continue
             read = scorer_input(question, answer, evidence_text(self.shown, searched, part))
             candidates.append(Candidate(question, answer, claim, read, found))
-        outcomes = await self._score(candidates)
+        outcomes, spent = await self._score(candidates)
         ranked: list[RankedAnswer] = []
         for number, (answer, claim, part, outcome) in enumerate(zip(answers, claims, made, outcomes, strict=True), 1):
             if isinstance(outcome, Scored):
                 compression = part if isinstance(part, Compression) else None
                 ranked.append(await self._ranked(number, answer, claim, compression, outcome, found))
-        spent = [part.usage for part in made if isinstance(part, Compression)]
-        spent += [outcome.usage for outcome in outcomes if isinstance(outcome, Scored)]
         return Ranking(
             question=question,
             answers=placed(ranked),
@@ -162,7 +163,7 @@ class ScoringRanker:
             provenance=Provenance(
                 self.scorer.name, __version__, self._probability.name, self.scorer.digest(self.shown)
             ),
-            usage=total(started, *spent, *([searched.usage] if searched else [])),
+            usage=usage_since(started, searched, *made, *spent),
         )
 
     async def aclose(self) -> None:
@@ -179,8 +180,10 @@ class ScoringRanker:
         except ModelError as error:
             return failed(error, claim)
 
-    async def _score(self, candidates: Sequence[Candidate | Unverified]) -> list[ScoreOutcome]:
-        """Each candidate's outcome; equal ones have the same."""
+    async def _score(
+        self, candidates: Sequence[Candidate | Unverified]
+    ) -> tuple[list[ScoreOutcome], list[ScoreOutcome]]:
+        """Each candidate's outcome, and what was scored: equal ones are scored once."""
         distinct = {self._key(one): one for one in candidates if isinstance(one, Candidate)}
         scored = dict(zip(distinct, await self.scorer.score([*distinct.values()]), strict=True)) if distinct else {}
         outcomes: list[ScoreOutcome] = []
@@ -189,7 +192,7 @@ class ScoringRanker:
             if isinstance(one, Candidate) and isinstance(outcome, Unverified):
                 outcome = replace(outcome, claim=one.claim)
             outcomes.append(outcome)
-        return outcomes
+        return outcomes, [*scored.values()]
 
     def _key(self, candidate: Candidate) -> str:
         return candidate.answer if self.scorer.reads == "passages" else candidate.read.text
@@ -274,18 +277,6 @@ def check_asked(question: str, answers: Sequence[str]) -> None:
             raise InputError(f"answer {number} is empty: got {answer[:40]!r}, wanted at least one word or number")
 
 
-def failed(error: ModelError, claim: Claim) -> Unverified:
-    """The failure of a model as an outcome; one that may succeed later is raised, for the caller to wait."""
-    if error.can_retry:
-        raise error
-    return Unverified(claim, "backend", str(error))
-
-
-def total(started: float, *spent: Usage) -> Usage:
-    """What was spent together, with the seconds since ``started``."""
-    return Usage(
-        seconds=time.perf_counter() - started,
-        prompt_tokens=sum(one.prompt_tokens for one in spent),
-        completion_tokens=sum(one.completion_tokens for one in spent),
-        calls=sum(one.calls for one in spent),
-    )
+def usage_since(started: float, *spent: Costing | None) -> Usage:
+    """What was spent together, with the seconds since ``started`` instead of theirs, which may run side by side."""
+    return replace(total_usage(one for one in spent if one is not None), seconds=time.perf_counter() - started)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from vouching.text.thoughts import spoken
+
 _VERDICT = re.compile(r"<verdict>(.*?)(?:</verdict>|\Z)", re.DOTALL | re.IGNORECASE)
 _ANSWER = re.compile(r"(?:answer)?\s*#?(\d+)", re.IGNORECASE)
 _POINTS = re.compile(r"(\d+(?:\.\d+)?)(?:\s*/\s*10)?\.?")
@@ -69,22 +71,23 @@ def read_points(reply: str) -> float:
 
 
 def explanation_of(reply: str) -> str:
-    """What stands before the verdict.
+    """What a model says before its verdict.
 
     >>> explanation_of("Paris is right. <verdict>Answer 1</verdict>")
     'Paris is right.'
     """
-    found = [*_VERDICT.finditer(reply)]
-    return (reply[: found[-1].start()] if found else reply).strip()
+    said = spoken(reply)
+    found = [*_VERDICT.finditer(said)]
+    return (said[: found[-1].start()] if found else said).strip()
 
 
 def verdict_of(reply: str) -> str:
-    """What the last verdict of a reply holds. Raises ReplyError if there is none.
+    """What the last verdict of a reply holds; one that was only thought is none. Raises ReplyError if there is none.
 
     >>> verdict_of("I doubt it. <verdict> incorrect </verdict>")
     ' incorrect '
     """
-    found = [*_VERDICT.finditer(reply)]
+    found = [*_VERDICT.finditer(spoken(reply))]
     if not found:
         raise ReplyError("there is no <verdict> in it")
     return found[-1][1]

@@ -15,6 +15,7 @@ import hashlib
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from vouching.errors import ModelError
@@ -22,22 +23,38 @@ from vouching.models.base import Message, Model, Sampling
 from vouching.prompts import load_prompt
 from vouching.text.fence import fenced
 from vouching.text.sentences import sentence_spans
-from vouching.types import Claim, Scale, Unverified, Usage, Verdict
+from vouching.text.thoughts import spoken
+from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict
 from vouching.verifiers.at_once import all_of
-from vouching.verifiers.base import ClaimVerifier
+from vouching.verifiers.base import ClaimVerifier, failed
 from vouching.verifiers.discriminative_input import Shown
+from vouching.verifiers.discriminative_rank import usage_since
 from vouching.verifiers.discriminative_scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
 
 PREFIX = "factscore:"
 """What its name begins with."""
 GAMMA = 10
 """Facts up to which an answer is penalised for saying little."""
-Split: TypeAlias = Callable[[str, str], Awaitable[list[str]]]
-"""From question and answer to atomic facts. Raises ModelError or ReplyUnreadable."""
 
 
 class ReplyUnreadable(ValueError):
     """A reply that lists no facts and does not say that there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The atomic facts of an answer."""
+
+    texts: tuple[str, ...]
+    """One statement each."""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost to find them."""
+    fault: str | None = None
+    """Why they are not known; None where they are."""
+
+
+Split: TypeAlias = Callable[[str, str], Awaitable[Facts]]
+"""From question and answer to atomic facts. Raises ModelError."""
 
 
 class FactScore:
@@ -83,26 +100,32 @@ class FactScore:
 
     async def _score(self, candidate: Candidate) -> ScoreOutcome:
         started = time.perf_counter()
+        spent: list[Costing] = []
+        outcome = await self._share(candidate, spent)
+        return replace(outcome, usage=usage_since(started, *spent))
+
+    async def _share(self, candidate: Candidate, spent: list[Costing]) -> ScoreOutcome:
+        """The penalised share; what it cost is added to ``spent``."""
         if not candidate.sources:
             return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
         try:
             facts = await self._split(candidate.question, candidate.answer)
-        except ReplyUnreadable as error:
-            return Unverified(candidate.claim, "unparsable", str(error))
         except ModelError as error:
-            if error.can_retry:
-                raise
-            return Unverified(candidate.claim, "backend", str(error))
-        if not facts:
+            return failed(error, candidate.claim)
+        spent.append(facts)
+        if facts.fault is not None:
+            return Unverified(candidate.claim, "unparsable", facts.fault)
+        if not facts.texts:
             return Unverified(candidate.claim, "undecided", "the answer states no fact: it abstains, and has no score")
-        claims = [Claim(fact, id=f"fact-{number}") for number, fact in enumerate(facts, 1)]
+        claims = [Claim(fact, id=f"fact-{number}") for number, fact in enumerate(facts.texts, 1)]
         outcomes = await self._judge.verify(claims, candidate.sources)
+        spent += outcomes
         for outcome in outcomes:
             if isinstance(outcome, Unverified):
                 message = f"the fact {outcome.claim.text!r} could not be verified: {outcome.message}"
                 return Unverified(candidate.claim, outcome.reason, message)
         held = sum(isinstance(outcome, Verdict) and outcome.attributable for outcome in outcomes)
-        return Scored(fact_score(held, len(facts)), usage=Usage(time.perf_counter() - started))
+        return Scored(fact_score(held, len(claims)))
 
 
 def fact_score(supported: int, facts: int, gamma: int = GAMMA) -> float:
@@ -120,9 +143,9 @@ def fact_score(supported: int, facts: int, gamma: int = GAMMA) -> float:
     return supported / facts * penalty
 
 
-async def split_sentences(question: str, answer: str) -> list[str]:
+async def split_sentences(question: str, answer: str) -> Facts:
     """The sentences of an answer, for a split without a language model."""
-    return [answer[start:end] for start, end in sentence_spans(answer)]
+    return Facts(tuple(answer[start:end] for start, end in sentence_spans(answer)))
 
 
 def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
@@ -131,16 +154,19 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
     >>> split = split_by_model(ScriptedModel(["- It opened in 1973.\n- It is in Lyon."]))
-    >>> asyncio.run(split("Where is it?", "In Lyon, since 1973."))
-    ['It opened in 1973.', 'It is in Lyon.']
+    >>> asyncio.run(split("Where is it?", "In Lyon, since 1973.")).texts
+    ('It opened in 1973.', 'It is in Lyon.')
     """
     system = load_prompt(__package__ or "", "factscore_facts").text.strip()
 
-    async def split(question: str, answer: str) -> list[str]:
+    async def split(question: str, answer: str) -> Facts:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
         messages = Message("system", system), Message("user", fenced(texts))
         [said] = await model.generate(messages, Sampling(max_tokens=max_tokens))
-        return read_facts(said.text)
+        try:
+            return Facts(tuple(read_facts(said.text)), said.usage)
+        except ReplyUnreadable as error:
+            return Facts((), said.usage, str(error))
 
     return split
 
@@ -154,9 +180,10 @@ def read_facts(reply: str) -> list[str]:
     >>> read_facts("- It opened in 1973.\n* It is in Lyon."), read_facts("NONE")
     (['It opened in 1973.', 'It is in Lyon.'], [])
     """
-    lines = [line.strip() for line in reply.splitlines()]
+    said = spoken(reply)
+    lines = [line.strip() for line in said.splitlines()]
     facts = [line[1:].strip() for line in lines if line[:1] in ("-", "*", "•")]
     facts = [fact for fact in facts if any(c.isalnum() for c in fact)]
-    if not facts and reply.strip().strip(".").upper() != "NONE":
+    if not facts and said.strip().strip(".").upper() != "NONE":
         raise ReplyUnreadable(f"the reply lists no facts, wanted lines that begin with a dash: {reply[:80]!r}")
     return facts

@@ -19,7 +19,7 @@ from vouching.errors import ConfigError, ModelError
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.verifiers.at_once import all_of
-from vouching.verifiers.base import Outcome
+from vouching.verifiers.base import Outcome, failed
 from vouching.verifiers.calibration import Calibration, find_calibration
 from vouching.verifiers.structured_election import Elected, Election, elect, merge
 from vouching.verifiers.structured_prompt import StructuredPrompt, Style, structured_prompt
@@ -173,7 +173,7 @@ class StructuredVerifier:
         try:
             completions = await self._generate(messages, sampling, case)
         except ModelError as error:
-            return _refused_for_good(error, claim)
+            return failed(error, claim)
         votes = (self._vote(said, messages, sampling, claim, case) for said in completions)
         return elect(claim, await all_of(votes))
 
@@ -195,7 +195,7 @@ class StructuredVerifier:
         try:
             [second] = await self._generate([*messages, *more], replace(sampling, n=1), case)
         except ModelError as error:
-            return _refused_for_good(error, claim)
+            return failed(error, claim)
         try:
             return self._read(second, claim, case)
         except ReplyError as fault:
@@ -274,13 +274,6 @@ async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
     if sum(len(source.text) for source in sources) > _SHORT:
         return await asyncio.to_thread(Evidence, sources, screen)
     return Evidence(sources, screen)
-
-
-def _refused_for_good(error: ModelError, claim: Claim) -> Unverified:
-    """The failure as an outcome, unless the same call may succeed later: then it is the caller's to wait."""
-    if error.can_retry:
-        raise error
-    return Unverified(claim, "backend", str(error))
 
 
 def _cut_off(said: Completion, claim: Claim, fault: ReplyError, max_tokens: int) -> Unverified:

@@ -27,10 +27,18 @@ from vouching.verifiers.embedded.features import Segment, compare_claim, compari
 from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
 from vouching.verifiers.embedded.soft_diagnosis import diagnose_softly
-from vouching.verifiers.embedded.soft_reading import SoftReader, combined_features, is_too_long, with_counterparts
+from vouching.verifiers.embedded.soft_reading import (
+    SoftReader,
+    combined_features,
+    is_too_long,
+    load_soft_reader,
+    with_counterparts,
+)
 from vouching.verifiers.embedded.warnings import claim_warnings, conflict_warnings, reading_warnings, source_warnings
 from vouching.version import __version__
 
+MODELS = ("embedded", "embedded:rules")
+"""Names of what ships; "embedded" is rules and encoder."""
 _LONG_SOURCES = 50_000
 """Characters."""
 
@@ -170,6 +178,18 @@ class EmbeddedVerifier:
             return Provenance("embedded:rules", __version__, f"logistic:{self._rules.digest}")
         model = self._rules if read.soft is None else self._soft.model
         return Provenance("embedded", __version__, f"logistic:{model.digest}")
+
+
+def open_embedded(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
+    """The embedded verifier by its name, one of ``MODELS``.
+
+    Raises:
+        WeightsError: a shipped file is missing or altered.
+
+    >>> open_embedded("embedded:rules").name
+    'embedded:rules'
+    """
+    return EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if name == "embedded" else None)
 
 
 def _parts_without_whole(claim: Claim) -> ReasoningStep:

@@ -1,0 +1,141 @@
+"""How often do the scorers that ship put the right answer first?
+
+    VOUCH_DATA=... python benchmarks/rank.py [--split held-out|train] [--limit 60] [--output docs/results/rank.json]
+
+Multi-hop questions, each with its right answer and up to three wrong ones of the same kind from its own paragraphs,
+made and worded as for training (``train/rank_candidates.py``). The evidence is what the search without a model finds
+among every paragraph of every file. The figure is the share of questions with the right answer first, shared between
+level ones; ``chance`` is that of a random order. The default of ``vouch rank`` was chosen with ``--split train``.
+Intervals are BCa bootstraps by group: questions that share a supporting paragraph stay together. Time is the
+processor's. Left out: trained scorers, which their recipe measures, and answers that language models wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime
+import json
+import os
+import platform
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import vouching
+from vouching import metrics
+from vouching.bench.catalog import data_folder
+from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_rows
+from vouching.search.index import open_index
+from vouching.search.index_writer import create_index
+from vouching.train.rank_candidates import made_candidates
+from vouching.train.rank_questions import RankQuestion
+from vouching.types import Ranking
+from vouching.verifiers.discriminative_open import open_ranker
+from vouching.verifiers.discriminative_rank import Ranker
+
+ARMS = ("embedded:rules", "embedded", "factscore:embedded:rules")
+WRONG = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with answers, the right one first."""
+
+    row: MultihopRow
+    answers: tuple[str, ...]
+
+
+def asked_of(rows: Sequence[MultihopRow], limit: int) -> Iterator[Asked]:
+    """The first questions for which a wrong answer can be made."""
+    found = 0
+    for row in rows:
+        question = RankQuestion(row.id, row.question, row.answers, sources=row.passages)
+        made = made_candidates(question, WRONG, random.Random(row.id))
+        right = [one.answer for one in made if one.label == "correct"]
+        wrong = [one.answer for one in made if one.label == "incorrect"]
+        if right and wrong and found < limit:
+            found += 1
+            yield Asked(row, (right[0], *wrong))
+
+
+def first(ranking: Ranking) -> float:
+    """1 if the right answer stands first, a share if others stand there too; an answer without a score is last."""
+    best = [answer.number for answer in ranking.best]
+    return (1 in best) / len(best) if best else 0.0
+
+
+async def measured(ranker: Ranker, questions: Sequence[Asked]) -> tuple[list[float], float]:
+    """Each question's figure, and seconds for an answer, the search included."""
+    start = time.process_time()
+    figures = [first(await ranker.rank(one.row.question, one.answers)) for one in questions]
+    return figures, (time.process_time() - start) / sum(len(one.answers) for one in questions)
+
+
+def rounded(interval: metrics.Interval) -> dict[str, Any]:
+    """An interval for the record."""
+    ends = [None if end is None else round(end, 4) for end in (interval.low, interval.high)]
+    return {"estimate": round(interval.estimate, 4), "interval": ends}
+
+
+def record_of(questions: Sequence[Asked], arms: dict[str, tuple[list[float], float]]) -> dict[str, Any]:
+    """The arms on the same questions."""
+    groups = metrics.document_numbers([one.row.supporting for one in questions])
+    made: dict[str, Any] = {
+        "questions": len(questions),
+        "chance": round(sum(1 / len(one.answers) for one in questions) / len(questions), 4),
+        "arms": {},
+    }
+    for name, (figures, seconds) in arms.items():
+        told = partial(metrics.mean, figures)
+        made["arms"][name] = {
+            "right_first": rounded(metrics.bca(told, groups)), "seconds_per_answer": round(seconds, 3),
+        }  # fmt: skip
+        if name != ARMS[0]:
+            default = partial(metrics.mean, arms[ARMS[0]][0])
+            made["arms"][name]["more_than_default"] = rounded(metrics.paired_bca(told, default, groups))
+    return made
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--split", choices=("held-out", "train"), default="held-out")
+    parser.add_argument("--limit", type=int, default=60)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    folder = data_folder()
+    files = {f"{name} {part}": (part, [*multihop_rows(folder, name, part)]) for name, part in FILES}
+    rows = {name: (part, [r for r in found if isinstance(r, MultihopRow)]) for name, (part, found) in files.items()}
+    questions = [
+        one
+        for part, found in rows.values()
+        if (part == "train") == (options.split == "train")
+        for one in asked_of(found, options.limit)
+    ]
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "multihop"
+        with create_index(path) as writer:
+            for source in corpus(row for _, found in rows.values() for row in found):
+                writer.add(source)
+        arms = {name: asyncio.run(measured(open_ranker(name, engines=[open_index(path)]), questions)) for name in ARMS}
+    record = {
+        "command": f"python benchmarks/rank.py --split {options.split} --limit {options.limit}",
+        "version": vouching.__version__,
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        **record_of(questions, arms),
+    }
+    text = json.dumps(record, indent=1)
+    print(text)
+    if options.output:
+        options.output.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
