@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -26,6 +26,7 @@ from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, lower_words, stem
 from vouching.types import Checklist, ChecklistItem
 from vouching.verifiers.checklist_list import is_question
+from vouching.verifiers.rules.find import find_rules
 
 FaultKind: TypeAlias = Literal["form", "under-decomposed", "over-decomposed", "spurious", "missing"]
 """What sort of fault."""
@@ -68,7 +69,7 @@ _DEMAND = re.compile(
 _SMALL = frozenset((0.0, 1.0, 2.0))
 """Numbers that a sentence has of its own accord: "no more than one", "both", a list that begins with 1."""
 _SAME = 0.8
-"""Share of their words that two items have in common if they ask for the same."""
+"""Share of their words that two items have in common if they ask for the same; and so near are an item and a rule."""
 _COVERED = 0.5
 """Share of a demand's words that the items have if one of them asks for it."""
 _NEAR = 0.5
@@ -203,24 +204,59 @@ def _same(one: _Content, other: _Content) -> bool:
     return len(one.stems & other.stems) / len(one.stems | other.stems) >= _SAME
 
 
+def bind_rules(checklist: Checklist) -> Checklist:
+    """The checklist with each item that asks for an exact rule of the instruction bound to it.
+
+    >>> asked = "Write about Paris in at least 300 words."
+    >>> bound = bind_rules(Checklist(asked, (ChecklistItem("Has it at least 300 words?"),)))
+    >>> bound.items[0].rule, bound.items[0].text
+    ('length_constraints:number_words', 'Has it at least 300 words?')
+    """
+    free = [*find_rules(checklist.instruction)]
+    items: list[ChecklistItem] = []
+    for item in checklist.items:
+        content = _content(item.text)
+        rule = next((one for one in free if _asks(content, _content(one.text))), None) if item.rule is None else None
+        if rule is not None:
+            free.remove(rule)
+        items.append(item if rule is None else replace(rule, text=item.text))
+    return replace(checklist, items=tuple(items))
+
+
+def _asks(item: _Content, rule: _Content) -> bool:
+    """Whether an item asks for what a rule does: the same numbers and quotations, and a word in common."""
+    numbers = all({n - 1, n, n + 1} & item.numbers for n in rule.numbers)
+    quoted = all({*map(stem, quote.split())} <= item.words for quote in rule.quotes)
+    return numbers and quoted and bool(item.stems & rule.stems or rule.quotes & item.quotes)
+
+
 def _missing(checklist: Checklist, items: Sequence[_Content], nearness: Nearness | None) -> Iterator[Fault]:
-    """Demands of the instruction that no item makes."""
-    stems, words = ({stem for item in items for stem in getattr(item, part)} for part in ("stems", "words"))
-    numbers = {number for item in items for number in item.numbers}
+    """Rules and other demands of the instruction that no item makes."""
+    whole = _content("\n".join(item.text for item in checklist.items))
+    rules = find_rules(checklist.instruction)
+
+    def near(demand: str, least: float) -> bool:
+        return nearness is not None and max(nearness(demand, item.text) for item in checklist.items) >= least
+
+    for rule in rules:
+        content = _content(rule.text)
+        # Words that a rule lists may each have an item.
+        asked = any(item.rule == rule.rule for item in checklist.items) or (content.quotes and _asks(whole, content))
+        if not asked and not any(_asks(item, content) for item in items) and not near(rule.text, _SAME):
+            yield Fault("missing", f"no item asks: {rule.text}")
     for start, end in sentence_spans(checklist.instruction):
         sentence = checklist.instruction[start:end]
-        if not _DEMAND.search(sentence):
+        ruled = any(rule.span is not None and start <= rule.span.start < end for rule in rules)
+        if ruled or not _DEMAND.search(sentence):
             continue
         demand = _content(sentence)
-        lost = [n for n in sorted(demand.numbers - _SMALL) if not {n - 1, n, n + 1} & numbers]
-        unsaid = [quote for quote in sorted(demand.quotes) if not {*map(stem, quote.split())} <= words]
+        lost = [n for n in sorted(demand.numbers - _SMALL) if not {n - 1, n, n + 1} & whole.numbers]
+        unsaid = [quote for quote in sorted(demand.quotes) if not {*map(stem, quote.split())} <= whole.words]
         if lost:
             yield Fault("missing", f"no item has the number {lost[0]:g} of {sentence[:80]!r}")
         elif unsaid:
             yield Fault("missing", f"no item has the words {unsaid[0]!r}")
         elif demand.numbers or demand.quotes or not demand.stems:
             continue
-        elif len(demand.stems & stems) / len(demand.stems) < _COVERED and (
-            nearness is None or max(nearness(sentence, item.text) for item in checklist.items) < _NEAR
-        ):
+        elif len(demand.stems & whole.stems) / len(demand.stems) < _COVERED and not near(sentence, _NEAR):
             yield Fault("missing", f"no item asks for {sentence[:80]!r}")
