@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.bench.catalog import DataSet
-    from vouching.bench.rows import Split
+    from vouching.bench.rows import Fault, Split
 
 app = typer.Typer()
 
@@ -51,6 +51,11 @@ _Jobs = Annotated[int, typer.Option(metavar="N", min=0, help="Processes that sco
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
 _Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of a table.")]
+
+_Responses = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="For ifeval: rows of prompt and response, which take the place of a model."),
+]
 
 _LIST_EPILOG = """
 **Example**
@@ -80,6 +85,8 @@ vouch bench run wice ragtruth --model embedded:rules --out runs/first
 
 vouch bench run all --limit 200 --out runs/quick --jobs 0
 
+vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
+
 **Exit status**: 0 done; 2 the command line, a data set or the folder cannot be used; 3 rows without a verdict, or the
 run was stopped and can be resumed.
 """
@@ -99,6 +106,7 @@ def bench(context: typer.Context) -> None:
 def list_command(split: _AnySplit = None) -> None:
     """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
     from vouching.bench.catalog import DATA_SETS, data_folder
+    from vouching.bench.ifeval import about as about_ifeval
     from vouching.bench.rows import BenchRow
     from vouching.bench.tables import here_words, missing_words
 
@@ -106,6 +114,7 @@ def list_command(split: _AnySplit = None) -> None:
         folder = data_folder()
     except ConfigError as error:
         write_error(str(error))
+        folder = None
         here: dict[str, dict[Split, list[BenchRow]]] = {}
     else:
         with usage_errors(), progress("Counting rows"):
@@ -124,6 +133,7 @@ def list_command(split: _AnySplit = None) -> None:
             console.print(here_words(DATA_SETS[name], parts))
         if missing:
             console.print("\nNot here:\n", *map(missing_words, missing), sep="\n", soft_wrap=True)
+        console.print("", about_ifeval(folder), sep="\n", soft_wrap=True)
 
     draw(paint)
 
@@ -137,15 +147,29 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
     faulty = False
     with usage_errors():
         folder = data_folder()
+        if names == ["ifeval"]:
+            raise typer.Exit(_validate_ifeval(folder))
         for data_set, part in _wanted(names, folder, split):
             with progress(f"Reading {data_set.name}"):
                 faults = [*validate(data_set, folder, part)]
             faulty = faulty or bool(faults)
-            lines = [f"{data_set.name}, {part}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
-            lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
-            lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
-            write_result("".join(f"{line}\n" for line in lines))
+            _write_faults(f"{data_set.name}, {part}", faults)
     raise typer.Exit(Exit.INCOMPLETE if faulty else Exit.OK)
+
+
+def _validate_ifeval(folder: Path) -> Exit:
+    from vouching.bench.ifeval import NAME, validate
+
+    faults = [*validate(folder)]
+    _write_faults(NAME, faults)
+    return Exit.INCOMPLETE if faults else Exit.OK
+
+
+def _write_faults(name: str, faults: list[Fault]) -> None:
+    lines = [f"{name}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
+    lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
+    lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
+    write_result("".join(f"{line}\n" for line in lines))
 
 
 @app.command("run", epilog=_EPILOG)
@@ -157,11 +181,16 @@ def run_command(
     limit: _Limit = None,
     jobs: _Jobs = 1,
     resume: _Resume = False,
+    responses: _Responses = None,
 ) -> None:
     """Score data sets and write rows, figures with intervals and a report into a folder.
 
     Beside the verifier: the overlap of words, the length of the claim, always the same label.
     """
+    if "ifeval" in names or responses is not None:
+        from vouching.commands.bench_ifeval import run_ifeval_command
+
+        raise typer.Exit(run_ifeval_command(names, responses, out))
     from vouching.batch.pool import cores
     from vouching.bench.catalog import chosen, data_folder
     from vouching.bench.run import RunOptions, run_benchmark

@@ -163,7 +163,9 @@ def origin_words(verdict: Verdict) -> str:
 def totals_words(report: Report) -> str:
     """How many claims or items came out how."""
     if not report.findings:
-        return "Nothing to check: the response makes no claim."
+        by_rules = any(warning.kind == "unchecked" for warning in report.warnings)
+        what = "no rule was found in the question" if by_rules else "the response makes no claim"
+        return f"Nothing to check: {what}."
     items = item_counts(report)
     if items is not None:
         return items

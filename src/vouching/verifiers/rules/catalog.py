@@ -55,7 +55,7 @@ def bind(rule: str, arguments: Mapping[str, Any] | None = None, span: Span | Non
     """
     if rule not in RULES:
         near = get_close_matches(rule, RULES, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(RULES)}"
+        hint = f"did you mean {near[0]!r}?" if near else "docs/rules.md has those there are"
         raise InputError(f"there is no rule {rule!r}; {hint}")
     parameters = RULES[rule].parameters
     given = {key: value for key, value in (arguments or {}).items() if value is not None}

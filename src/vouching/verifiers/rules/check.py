@@ -26,7 +26,7 @@ def rule_on(item: ChecklistItem, response: str) -> Ruling:
     (True, False)
     """
     if item.rule not in RULES:
-        raise InputError(f"the item {item.text!r} has the rule {item.rule!r}, wanted one of {', '.join(RULES)}")
+        raise InputError(f"the item {item.text!r} has the rule {item.rule!r}, wanted one of those in docs/rules.md")
     if not response.strip():
         return Ruling(False, "It is blank.")
     return RULES[item.rule].check(response, **item.arguments)
@@ -50,6 +50,17 @@ def loose_variants(response: str) -> tuple[str, ...]:
     lines = response.split("\n")
     cut = (response, *("\n".join(kept).strip() for kept in (lines[1:], lines[:-1], lines[1:-1])))
     return (*cut, *(text.replace("*", "") for text in cut))
+
+
+def followed(items: Sequence[ChecklistItem], response: str) -> tuple[list[bool], list[bool]]:
+    r"""Which items are fulfilled, strictly and loosely.
+
+    >>> followed([bind("punctuation:no_comma"), bind("startend:quotation")], "Sure, I do:\n\"I do.\"")
+    ([False, False], [True, True])
+    """
+    strict = [rule_on(item, response).passed for item in items]
+    loose = [passed or passes_loosely(item, response) for item, passed in zip(items, strict, strict=True)]
+    return strict, loose
 
 
 def item_result(item: ChecklistItem, response: str) -> ItemResult:

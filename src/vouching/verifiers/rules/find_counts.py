@@ -158,7 +158,7 @@ def frequency_rules(said: Direction) -> Iterator[ChecklistItem]:
     """
     letters = [*_LETTER.finditer(said.text)]
     for letter, following in zip_longest(letters, letters[1:]):
-        bounds = times_of(said.text, *letter.span(), following.start() if following else None)
+        bounds = times_of(said.text, letter.start(), letter.end(), following.start() if following else None)
         limits = [*bounds.limits()] if bounds else []
         if not bounds and _NO_LETTER.search(said.text, max(0, letter.start() - NEAR), letter.start()):
             limits = [("less than", 1)]
@@ -167,7 +167,9 @@ def frequency_rules(said: Direction) -> Iterator[ChecklistItem]:
                 "keywords:letter_frequency", letter=letter["letter"], let_frequency=number, let_relation=relation
             )
     if capitals := _CAPITAL_WORDS.search(said.text):
-        bounds = next((bounds for bounds, _ in _of(said, _SO_MANY_WORDS)), times_of(said.text, *capitals.span()))
+        bounds = next(
+            (bounds for bounds, _ in _of(said, _SO_MANY_WORDS)), times_of(said.text, capitals.start(), capitals.end())
+        )
         for relation, number in bounds.limits() if bounds else ():
             yield said.item("change_case:capital_word_frequency", capital_frequency=number, capital_relation=relation)
 
