@@ -28,6 +28,7 @@ from vouching.commands import (
     pairs,
     rank,
     reward,
+    reward_checklist,
     schema,
     train,
 )
@@ -52,6 +53,7 @@ app.add_typer(train.app, name="train")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
+reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from vouching.bench.catalog import DataSet
     from vouching.bench.rankings import RankingRow
-    from vouching.bench.rows import BenchRow, Split
+    from vouching.bench.rows import BenchRow, Fault, Split
 
 app = typer.Typer()
 
@@ -63,6 +63,11 @@ _Jobs = Annotated[int, typer.Option(metavar="N", min=0, help="Processes that sco
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
 _Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of a table.")]
+
+_Responses = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="For ifeval: rows of prompt and response, which take the place of a model."),
+]
 
 _LIST_EPILOG = """
 **Example**
@@ -92,6 +97,8 @@ vouch bench run wice ragtruth --model embedded:rules --out runs/first
 
 vouch bench run all --limit 200 --out runs/quick --jobs 0
 
+vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
+
 vouch bench run fgveribench --score-model discriminative:runs/rank/model --index wiki --out runs/ranked
 
 **Exit status**: 0 done; 2 the command line, a data set or the folder cannot be used; 3 rows without a verdict or a
@@ -113,13 +120,14 @@ def bench(context: typer.Context) -> None:
 def list_command(split: _AnySplit = None) -> None:
     """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
     from vouching.bench.catalog import DATA_SETS, RANKING_SETS, data_folder
-    from vouching.bench.rows import Fault
+    from vouching.bench.ifeval import about as about_ifeval
     from vouching.bench.tables import here_words, missing_words
 
     try:
         folder = data_folder()
     except ConfigError as error:
         write_error(str(error))
+        folder = None
         here: dict[str, dict[Split, list[BenchRow | RankingRow]]] = {}
     else:
         with usage_errors(), progress("Counting rows"):
@@ -139,6 +147,7 @@ def list_command(split: _AnySplit = None) -> None:
             console.print(here_words(known[name], parts))
         if missing:
             console.print("\nNot here:\n", *map(missing_words, missing), sep="\n", soft_wrap=True)
+        console.print("", about_ifeval(folder), sep="\n", soft_wrap=True)
 
     draw(paint)
 
@@ -152,15 +161,29 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
     faulty = False
     with usage_errors():
         folder = data_folder()
+        if names == ["ifeval"]:
+            raise typer.Exit(_validate_ifeval(folder))
         for data_set, part in _wanted(names, folder, split):
             with progress(f"Reading {data_set.name}"):
                 faults = [*validate(data_set, folder, part)]
             faulty = faulty or bool(faults)
-            lines = [f"{data_set.name}, {part}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
-            lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
-            lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
-            write_result("".join(f"{line}\n" for line in lines))
+            _write_faults(f"{data_set.name}, {part}", faults)
     raise typer.Exit(Exit.INCOMPLETE if faulty else Exit.OK)
+
+
+def _validate_ifeval(folder: Path) -> Exit:
+    from vouching.bench.ifeval import NAME, validate
+
+    faults = [*validate(folder)]
+    _write_faults(NAME, faults)
+    return Exit.INCOMPLETE if faults else Exit.OK
+
+
+def _write_faults(name: str, faults: list[Fault]) -> None:
+    lines = [f"{name}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
+    lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
+    lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
+    write_result("".join(f"{line}\n" for line in lines))
 
 
 @app.command("run", epilog=_EPILOG)
@@ -181,12 +204,17 @@ def run_command(
     pages: Pages = False,
     record: RecordFile = None,
     replay: ReplayFile = None,
+    responses: _Responses = None,
 ) -> None:
     """Score data sets and write rows, figures with intervals and a report into a folder.
 
     Beside the verifier: the overlap of words, the length of the claim, always the same label. Sets of answers to be
     ranked (fgveribench, fgveribench_long, best_of_n) are run apart from those of claims.
     """
+    if "ifeval" in names or responses is not None:
+        from vouching.commands.bench_ifeval import run_ifeval_command
+
+        raise typer.Exit(run_ifeval_command(names, responses, out))
     from vouching.batch.pool import cores
     from vouching.bench.catalog import chosen, chosen_rankings, data_folder
     from vouching.bench.ranking_task import RankOptions

@@ -86,9 +86,12 @@ _Model = Annotated[
     ),
 ]
 _Method = Annotated[
-    Literal["embedded", "structured", "label"] | None,
+    Literal["embedded", "structured", "label", "rules"] | None,
     _panel(
-        _HOW, metavar="NAME", help="How a language model is asked: structured (whole record) or label. (structured)"
+        _HOW,
+        metavar="NAME",
+        help="How a language model is asked: structured (whole record) or label. (structured) Or rules, which needs "
+        "none: the answer is checked against what --question asks of its form.",
     ),
 ]
 _Votes = Annotated[
@@ -161,14 +164,17 @@ def check_command(
     with usage_errors():
         refuse_contradictions(options)
         if options.input is not None:
-            from vouching.commands.check_rows import check_rows
-
-            raise typer.Exit(check_rows(options))
+            raise typer.Exit(_check_rows(options))
         outcome, sources = check(options)
         _write_report(outcome, sources, options)
         _write(outcome, options)
     if options.fail and isinstance(outcome, Report) and not outcome.findings:
-        write_error("no claim was found: the answer states nothing that could be checked")
+        rules = options.method == "rules"
+        write_error(
+            "no rule was found: the question asks for nothing that could be checked"
+            if rules
+            else "no claim was found: the answer states nothing that could be checked"
+        )
     raise typer.Exit(exit_status(outcome, options.fail))
 
 
@@ -185,6 +191,8 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
+    if options.method == "rules":
+        return _by_rules(options), ()
     checker = Checker(
         options.model,
         options.threshold,
@@ -224,6 +232,26 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
         return Exit.FINDINGS
     missing = any(isinstance(f, Unverified) for f in findings) or (fail and not findings)
     return Exit.INCOMPLETE if missing else Exit.OK
+
+
+def _check_rows(options: CheckOptions) -> Exit:
+    """Check a file of rows."""
+    if options.method == "rules":
+        from vouching.commands.check_rules import check_rule_rows
+
+        return check_rule_rows(options)
+    from vouching.commands.check_rows import check_rows
+
+    return check_rows(options)
+
+
+def _by_rules(options: CheckOptions) -> Report:
+    """The answer, checked against the rules found in the question."""
+    from vouching.verifiers.rules import rules_report
+
+    subject = _subject(options)
+    report = rules_report(argument_text(options.question or "", "--question"), subject.text)
+    return replace(report, warnings=(*report.warnings, *subject.warnings))
 
 
 def _subject(options: CheckOptions) -> TextFile:

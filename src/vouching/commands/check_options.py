@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -54,7 +55,7 @@ class CheckOptions:
     """How many processes check rows; 0 for one per core."""
     stop_on_error: bool = False
     """Whether a row that cannot be used ends the command."""
-    method: Literal["embedded", "structured", "label"] | None = None
+    method: Literal["embedded", "structured", "label", "rules"] | None = None
     """How the model is asked; None for what suits it."""
     votes: int = 1
     """How many answers of a language model decide."""
@@ -74,12 +75,30 @@ class CheckOptions:
 def refuse_contradictions(options: CheckOptions) -> None:
     """Raise InputError with the most important thing that is wrong with the options, if anything is."""
     of_kind = _of_rows if options.input is not None else _of_one
-    for complaint in of_kind(options):
+    for complaint in chain(_of_method_rules(options), of_kind(options)):
         raise InputError(complaint)
     if options.rest and not options.repair:
         raise InputError(f"got --rest {options.rest} without --repair: add --repair")
     for complaint in options.search.complaints():
         raise InputError(complaint)
+
+
+def _of_method_rules(options: CheckOptions) -> Iterator[str]:
+    """What is wrong with the options for rules, which check an answer against its instruction."""
+    if options.method != "rules":
+        return
+    if options.claim is not None:
+        yield "got a CLAIM with --method rules, which checks a whole answer: use --response or --response-text"
+    unused = {
+        "--source": options.source, "--source-text": options.source_text, "--index or --web": bool(options.search),
+        "--repair": options.repair, "--threshold": options.threshold != 0.5, "--votes": options.votes != 1,
+        "--seed": options.seed is not None, "--max-tokens": options.max_tokens is not None,
+        "--report": options.input is not None and options.report is not None,
+    }  # fmt: skip
+    for name in (name for name, used in unused.items() if used):
+        yield f"got {name} with --method rules, which has no use for it: leave it out"
+    if options.input is None and options.question is None:
+        yield "got --method rules without the instruction that the answer is to follow: add --question TEXT"
 
 
 def _of_one(options: CheckOptions) -> Iterator[str]:
@@ -98,7 +117,7 @@ def _of_one(options: CheckOptions) -> Iterator[str]:
         yield f"got {' and '.join(names)}, wanted one of them: check them one after the other"
     if options.claim is not None and _is_file(options.claim):
         yield f"CLAIM {options.claim} is a file, wanted a statement: check its text with --response {options.claim}"
-    if not options.source and not options.source_text and not options.search:
+    if not options.source and not options.source_text and not options.search and options.method != "rules":
         yield (
             "no source was given: say what to check against with --source FILE or --source-text TEXT, or where to "
             "search with --index PATH or --web ENGINE"

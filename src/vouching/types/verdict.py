@@ -14,7 +14,7 @@ VERDICT_VERSION = "1.0"
 
 WarningKind = Literal[
     "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
-    "encoding", "ungrounded", "uncalibrated",
+    "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist",
 ]  # fmt: skip
 UnverifiedReason = Literal[
     "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence"
