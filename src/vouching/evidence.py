@@ -38,7 +38,7 @@ class Searches:
         finder: what finds evidence.
         question: what the claims answer; None if they stand alone.
 
-    >>> from vouching.search.find import SingleShot
+    >>> from vouching.search.steps import StepSearch
     >>> from vouching.types import Passage, Span
     >>> class Shelf:
     ...     name, kind = "index:shelf", "local"
@@ -46,7 +46,7 @@ class Searches:
     ...         found = Passage(Span("It opened in 1973.", 0, 18, "bridge.txt"), 1.0)
     ...         return [found] if "bridge" in query else []
     ...     async def aclose(self): ...
-    >>> searches = Searches(SingleShot([Shelf()]))
+    >>> searches = Searches(StepSearch([Shelf()]))
     >>> claims = [Claim("The bridge opened in 1973."), Claim("Ulm lies on the Danube.")]
     >>> found, sources = asyncio.run(searches.gather(claims, ()))
     >>> found[0].warnings[0].message

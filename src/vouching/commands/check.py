@@ -14,7 +14,7 @@ import typer
 
 from vouching.commands.check_options import CheckOptions, refuse_contradictions
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text, source_files
-from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
+from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.types import ItemResult, Report, Source, Unverified, Verdict
 
@@ -141,6 +141,7 @@ def check_command(
     pages: Pages = False,
     record: RecordFile = None,
     replay: ReplayFile = None,
+    queries: Queries = None,
     fail: _Fail = False,
     as_json: _Json = False,
     as_markdown: _Markdown = False,
@@ -159,7 +160,7 @@ def check_command(
     options = CheckOptions(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
-        votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay),
+        votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries),
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
@@ -201,6 +202,7 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         seed=options.seed,
         max_tokens=options.max_tokens,
         search=options.search.engines() if options.search else None,
+        queries=options.search.queries,
     )
     files = source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]

@@ -96,6 +96,7 @@ class CheckWork:
             seed=self.seed,
             max_tokens=self.max_tokens,
             search=self.search.engines() if self.search else None,
+            queries=self.search.queries,
         )
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:

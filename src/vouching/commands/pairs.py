@@ -20,7 +20,7 @@ from vouching.batch.rows import Row, open_rows
 from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
 from vouching.commands.row_progress import AGAIN, run_rows
-from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
+from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.version import __version__
@@ -111,6 +111,7 @@ def pairs_command(
     pages: Pages = False,
     record: RecordFile = None,
     replay: ReplayFile = None,
+    queries: Queries = None,
     dpo: _Dpo = None,
     seed: _Seed = 0,
     resume: _Resume = False,
@@ -122,7 +123,7 @@ def pairs_command(
     answers and pairs go to another file, with reasons.
     """
     with usage_errors():
-        search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay)
+        search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries)
         if complaint := next(search.complaints(), None):
             raise InputError(complaint)
         options = PairOptions(
@@ -178,7 +179,7 @@ def _work(options: PairOptions) -> Waiting:
         return made_candidates(asked, options.wrong, rng)
 
     searcher = open_model(options.search_model) if options.search_model else None
-    find, compress, opened = open_search(searcher, options.search.engines())
+    find, compress, opened = open_search(searcher, options.search.engines(), options.search.queries)
     maker = PairMaker(
         propose, Judge(judge, options.seed) if judge else None, find, compress, options.pairs, options.seed
     )

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from vouching.errors import ConfigError
 from vouching.search.base import Finder, SearchEngine
-from vouching.search.find import SingleShot
+from vouching.search.steps import QUERIES, StepSearch, Verify
 
 FORMS = """
   index:PATH         an index of your own documents, made by vouch index build
@@ -66,20 +66,30 @@ def web_name(spec: str) -> str:
     return f"web:{spec.partition('=')[0] if spec.startswith('searxng=') else spec.rstrip('/')}"
 
 
-def as_finder(search: Finder | Sequence[SearchEngine | str]) -> Finder:
-    """What finds evidence: a finder as it is, or a single query to engines, which may be named.
+def as_finder(
+    search: Finder | Sequence[SearchEngine | str], verify: Verify | None = None, queries: int | None = None
+) -> Finder:
+    """What finds evidence: a finder as it is, or a search in steps in engines, which may be named.
+
+    Args:
+        search: the finder or the engines.
+        verify: says when enough was found; see :class:`~vouching.search.steps.StepSearch`.
+        queries: how many at most; None for the usual number.
 
     Raises:
-        ConfigError: no engine, or one that cannot be opened.
+        ConfigError: no engine, one that cannot be opened, or a number of queries for a finder, which has its own.
 
     >>> as_finder(["searxng=http://localhost:8080"]).engines[0].name
     'web:searxng'
     """
     if not isinstance(search, Sequence):
+        if queries is not None:
+            raise ConfigError(f"got queries={queries} with a finder, which has its own: leave it out, or give engines")
         return search
     if isinstance(search, str):
         raise ConfigError(f"got the engine {search!r} by itself, wanted a list of engines: [{search!r}]")
-    return SingleShot([open_engine(engine) if isinstance(engine, str) else engine for engine in search])
+    engines = [open_engine(engine) if isinstance(engine, str) else engine for engine in search]
+    return StepSearch(engines, verify, queries=QUERIES if queries is None else queries)
 
 
 def _index(path: str) -> SearchEngine:

@@ -10,9 +10,10 @@ from vouching.types.verdict import Usage
 
 EngineKind: TypeAlias = Literal["local", "web"]
 """Where an engine looks: in an index of one's own documents, or on the web."""
-SearchEnd: TypeAlias = Literal["ready", "no_call", "unparsed", "turns", "failed", "supported", "exhausted"]
+SearchEnd: TypeAlias = Literal["ready", "no_call", "unparsed", "turns", "failed", "decided", "exhausted"]
 """Why a search ended: a stop word; a turn without a call; a call that does not parse; the last allowed turn; the model
-or every engine failed. A search without a language model ends when all is supported or no query is left."""
+or every engine failed. A search without a language model ends when a verifier has found every answer supported or
+contradicted, or when no query is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Trajectory:
     ended: SearchEnd
     """Why it ended."""
     searcher: str
-    """What searched: a model's name, "deterministic", or "single" for a single query."""
+    """What searched: a model's name, or "deterministic"."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
 
