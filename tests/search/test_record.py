@@ -109,7 +109,7 @@ def test_a_recording_goes_on_and_a_file_with_something_else_is_left_alone(tmp_pa
         path.write_text(text, encoding="utf-8")
         asyncio.run(Recording(engine, path).aclose())
     notes.write_text("My notes.\n", encoding="utf-8")
-    with pytest.raises(InputError, match="notes.txt, line 1: no recorded search; record to a new file"):
+    with pytest.raises(InputError, match=r"notes\.txt, line 1: no recorded search; record to a new file"):
         Recording(engine, notes)
     assert notes.read_text(encoding="utf-8") == "My notes.\n"
 
