@@ -77,6 +77,7 @@ def vouch(
 
 
 _PLAIN = (
+    (r"No such command 'search'.*", "there is no command search; vouch index search looks into an index"),
     (r"No such command '(.*?)'.*", r"there is no command \1"),
     (r"No such option: (\S+).*", r"there is no option \1"),
     (r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)", r"got \1 too many: put a text with blanks in quotes"),

@@ -154,7 +154,7 @@ def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) ->
     assert index.foreign("столица 東京") == (
         "the query is written in cjk and cyrillic letters, the index in latin ones"
     )
-    assert index.foreign("zebras") == "none of the query's words occurs in the index: zebra"
+    assert index.foreign("zebras") == "none of the query's words occurs in the index: zebras"
     assert index.foreign("?!") == "the query has no word"
     assert index.foreign("zebras of Oslo") is None
 

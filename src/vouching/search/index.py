@@ -23,6 +23,7 @@ from vouching.search.manifest import Manifest, SegmentNote, read_manifest
 from vouching.search.segment import Segment
 from vouching.search.terms import query_terms, scripts
 from vouching.search.vectors import SentenceEncoder, open_encoder
+from vouching.text.words import find_words
 from vouching.types import EngineKind, Passage
 
 DEPTH = 50
@@ -129,7 +130,8 @@ class Index:
         asked = [script for script, _ in scripts(words).most_common()]
         if asked and not set(asked) & set(written):
             return f"the query is written in {' and '.join(asked)} letters, the index in {' and '.join(written)} ones"
-        return f"none of the query's words occurs in the index: {', '.join(words[:5])}"
+        told = [word.lower for word in find_words(query) if word.stem in words]
+        return f"none of the query's words occurs in the index: {', '.join([*dict.fromkeys(told)][:5])}"
 
     async def search(self, query: str, most: int) -> list[Passage]:
         """At most ``most`` passages, best first; see :meth:`find`, whose errors it has."""

@@ -75,6 +75,7 @@ def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Comp
 def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
     """What failed, each failure once, and a search that found nothing.
 
+    >>> from vouching.types import Asked
     >>> asked = (Asked("web:a", 2), Asked("web:b", 0, "b answered 503"))
     >>> turns = [SearchTurn("", "all", query, SearchResult(query, (), asked)) for query in ("bridge", "tower")]
     >>> [warning.message for warning in search_warnings(Trajectory("When?", (), tuple(turns), "turns", "steps"))]
@@ -98,6 +99,7 @@ def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
 def search_failed(trajectory: Trajectory) -> str | None:
     """Why there is nothing to hold an answer against, where every engine failed; None where one answered.
 
+    >>> from vouching.types import Asked
     >>> asked = (Asked("web:b", 0, "b answered 503"),)
     >>> turn = SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked))
     >>> search_failed(Trajectory("When?", (), (turn,), "failed", "steps"))
