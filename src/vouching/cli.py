@@ -22,6 +22,7 @@ from vouching.commands import (
     calibrate,
     check,
     data,
+    data_checklist,
     diagnose,
     diagnose_verifier,
     index,
@@ -53,6 +54,7 @@ app.add_typer(train.app, name="train")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
+data.app.add_typer(data_checklist.app)
 reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)

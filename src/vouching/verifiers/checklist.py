@@ -33,7 +33,7 @@ from vouching.types import (
 )
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import failed
-from vouching.verifiers.checklist_lint import Fault
+from vouching.verifiers.checklist_lint import Fault, encoder_nearness
 from vouching.verifiers.checklist_make import ChecklistMaker
 from vouching.verifiers.checklist_prompt import ask_again, item_messages, prompt_digest, whole_messages
 from vouching.verifiers.checklist_reply import Answer, read_answer
@@ -253,6 +253,29 @@ class ChecklistVerifier:
         spans = [span for one in speaking if (span := _found(one.quote, response)) is not None]
         reason = next((one.reason for one in speaking if one.reason), "")
         return ItemResult(question, votes, vote_share(votes), passed, reason, spans[0] if spans else None)
+
+
+def open_checklist(
+    model: str | Model, config: ChecklistConfig | None = None, items: Sequence[ChecklistItem] | None = None
+) -> ChecklistVerifier:
+    """The verifier for a language model by its name, with the shipped encoder for the lint of lists that are made.
+
+    Args:
+        model: the model, or its name; see :func:`vouching.models.open.open_model`.
+        config: how it is asked.
+        items: the checklist for every response; None makes one from each instruction.
+
+    Raises:
+        ConfigError: a wrong name, or items, but not a single one.
+    """
+    if isinstance(model, str):
+        from vouching.models.open import open_model
+
+        if model.startswith("embedded"):
+            raise ConfigError(f"items are put to a language model, got {model}: name one, or take the method rules")
+        model = open_model(model)
+    maker = ChecklistMaker(model, (config.seed if config else None) or 0, nearness=encoder_nearness())
+    return ChecklistVerifier(model, config, items, maker)
 
 
 def soft_share(findings: Sequence[ItemResult | Unverified], config: ChecklistConfig) -> float | None:
