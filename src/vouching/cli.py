@@ -22,6 +22,7 @@ from vouching.commands import (
     check,
     data,
     data_checklist,
+    data_gold,
     diagnose,
     diagnose_verifier,
     index,
@@ -54,6 +55,7 @@ app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
+data.app.add_typer(data_gold.app)
 reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 
