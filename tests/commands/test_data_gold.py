@@ -19,7 +19,8 @@ EVALUATION = "I am planning a trip to Japan, and I would like thee to write an i
 ROWS: list[Any] = [
     {"id": "a", "instruction": "Name a bridge. No commas.",
      "checklist": ["Is a bridge named?", {"rule": "punctuation:no_comma"}]},
-    {"id": "b", "prompt": "Say it in capitals.", "instruction_id_list": ["change_case:english_capital"], "kwargs": [{}]},
+    {"id": "b", "prompt": "Say it in capitals.",
+     "instruction_id_list": ["change_case:english_capital"], "kwargs": [{}]},
     {"id": "c", "instruction": f"{EVALUATION} Be brief.", "checklist": ["Is it brief?"]},
     {"id": "d", "instruction": "Name a river."},
 ]  # fmt: skip
@@ -100,12 +101,12 @@ def test_an_outage_is_resumed(options: GoldOptions) -> None:
     assert make_gold(options, ScriptedModel(busy)) == Exit.INCOMPLETE
     assert len(lines(options.output)) == 1
     make_gold(replace(options, resume=True), ScriptedModel(SCRIPT))
-    assert [row["y"] for row in lines(options.output)][0] == "None."
+    assert lines(options.output)[0]["y"] == "None."
 
 
 @pytest.mark.parametrize(
     ("row", "complaint"),
-    [({"l": 1}, "no id"), ({"id": "a", "l": 2}, "wanted 1 or 0"), ({"id": "a", "l": "so"}, "'so'")],
+    [({"l": 1}, "no id"), ({"id": 1, "l": 2}, "wanted 1 or 0"), ({"id": 1, "l": "so"}, "'so'")],
 )
 def test_labels_that_are_none_are_refused(tmp_path: Path, row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
