@@ -23,6 +23,7 @@ from vouching.commands import (
     check,
     data,
     data_checklist,
+    data_gold,
     diagnose,
     diagnose_verifier,
     index,
@@ -55,6 +56,7 @@ app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
+data.app.add_typer(data_gold.app)
 reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)

@@ -103,7 +103,7 @@ def test_no_incomplete_response_earns_more_than_beta(judgments: list[float], bet
 
 def test_the_holistic_reward_counts_its_votes_as_an_item_does() -> None:
     reward = holistic_reward([Y, U, N, Y], ChecklistRules(tau=0.5))
-    assert reward == Reward(1.0, {"yes": 0.5, "unclear": 0.25})
+    assert reward == Reward(1.0, {"s": 1.0, "strict": 1.0, "yes": 0.5, "unclear": 0.25})
 
 
 def test_replay_takes_what_is_clear_and_leaves_the_rest() -> None:

@@ -147,8 +147,9 @@ def holistic_reward(votes_J: Votes | Unverified, rules: ChecklistRules = PAPER) 
     """
     if isinstance(votes_J, Unverified):
         return votes_J
-    yes, unclear = vote_share(votes_J), sum(vote is None for vote in votes_J) / len(votes_J)
-    return Reward(judgment(votes_J, rules.tau, rules.aggregate), {"yes": yes, "unclear": unclear})
+    score = judgment(votes_J, rules.tau, rules.aggregate)
+    unclear = sum(vote is None for vote in votes_J) / len(votes_J)
+    return Reward(score, {"s": score, "strict": float(score == 1), "yes": vote_share(votes_J), "unclear": unclear})
 
 
 def replay_label(share: float, rules: ChecklistRules = PAPER) -> bool | None:
