@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.rewards.replies import CLAIM, SOURCE, reply, supported
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, ModelUnavailableError
 from vouching.integrations.trl import trl_checklist_reward, trl_ranking_reward, trl_reward
 from vouching.models import ScriptedModel
 from vouching.rewards.checklist import ChecklistRules
@@ -75,12 +75,18 @@ def test_answers_of_a_question_are_ranked_together_with_one_search_for_all() -> 
         question=["When?", "When?", "What year?", "What year?", "What year?"],
         log_metric=logged.__setitem__,
     )
-    assert totals == [0.0, 1.0, 1.0, None, 0.0]
+    assert totals == [0.0, 1.0, 1.0, 0.0, 0.0]  # to say nothing is no way around a bad place
     assert searched == [("When?", 2), ("What year?", 2)]
-    assert logged["ranking/unverified"] == pytest.approx(0.2)
-    assert logged["ranking/place"] == 0.5
+    assert logged["ranking/unverified"] == 0
+    assert logged["ranking/place"] == pytest.approx(0.4)  # (0 + 1 + 1 + 0 + 0) / 5
     with pytest.raises(ConfigError, match="needs 'question' of each row"):
         reward(completions=["In 1973."])
+
+
+def test_a_judge_out_of_reach_gives_no_reward_and_ends_no_training(caplog: pytest.LogCaptureFixture) -> None:
+    ranker = GenerativeRanker(ScriptedModel([ModelUnavailableError("503")]), "generative")
+    assert trl_ranking_reward(ranker)(completions=["a", ""], question=["When?"] * 2) == [None, None]
+    assert "no reward for 2 answers: 503" in caplog.text
 
 
 def test_a_ranking_that_is_none_gives_no_reward() -> None:

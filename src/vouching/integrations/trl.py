@@ -13,11 +13,12 @@ own replies.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from vouching.errors import ConfigError, InputError
+from vouching.errors import BackendError, ConfigError, InputError
 from vouching.inputs import as_sources
 from vouching.integrations.scoring import RowScore, Score
 from vouching.models.running import run
@@ -77,8 +78,9 @@ def trl_reward(score: Score, **settings: Any) -> TrlReward:
 def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
     """A function for ``reward_funcs`` that ranks the answers to each question together, with one search for all.
 
-    The data set has the column ``question`` and, if the ranker does not search, ``sources``. An answer that is empty,
-    has no score, or stands in a ranking that is none (``Ranking.invalid``) gets None. Metrics are those of
+    The data set has the column ``question`` and, if the ranker does not search, ``sources``. An answer without a word
+    is the policy's own fault: place 0, probability 0, or the lowest score of its group. One that has no score, stands
+    in a ranking that is none (``Ranking.invalid``), or whose judge was out of reach gets None. Metrics are those of
     :func:`trl_reward`, named ``ranking``.
 
     Args:
@@ -105,17 +107,23 @@ def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
         given = columns.get("sources") or [None] * len(answers)
         for place, (question, sources) in enumerate(zip(columns["question"], given, strict=True)):
             groups[repr((question, sources))].append(place)
-        outcomes: list[Reward | Unverified | None] = [None] * len(answers)
+        outcomes: dict[int, Reward | Unverified | None] = dict.fromkeys(range(len(answers)))
         for places in groups.values():
             said = [place for place in places if any(c.isalnum() for c in answers[place])]
             if not said:
                 continue
             sources = given[said[0]]
             evidence = as_sources(sources) if sources else ()
-            ranking = run(ranker.rank(columns["question"][said[0]], [answers[place] for place in said], evidence))
-            for place, outcome in zip(said, ranking_rewards(ranking, by), strict=True):
-                outcomes[place] = outcome
-        return _totals("ranking", outcomes, log_metric)
+            try:
+                ranking = run(ranker.rank(columns["question"][said[0]], [answers[place] for place in said], evidence))
+            except BackendError as error:
+                logging.getLogger(__name__).warning("no reward for %d answers: %s", len(places), error)
+                continue
+            rewards = ranking_rewards(ranking, by)
+            outcomes |= zip(said, rewards, strict=True)
+            worst = _worst(rewards, by)
+            outcomes |= {place: worst for place in places if place not in said}
+        return _totals("ranking", [*outcomes.values()], log_metric)
 
     reward.__name__ = "ranking"
     return reward
@@ -161,6 +169,16 @@ def trl_checklist_reward(verifier: ChecklistVerifier, rules: ChecklistRules = PA
 
     reward.__name__ = "checklist"
     return reward
+
+
+def _worst(rewards: Sequence[Reward | Unverified], by: By) -> Reward | None:
+    """What an answer without a word gets in its group; None if nothing else has a reward."""
+    scored = [one for one in rewards if isinstance(one, Reward)]
+    if not scored:
+        return None
+    lowest = {part: min(one.parts[part] for one in scored) for part in scored[0].parts}
+    parts = {part: lowest[part] if part == "score" else 0.0 for part in lowest}
+    return Reward(parts[by], parts)
 
 
 def _totals(
