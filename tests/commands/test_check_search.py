@@ -113,7 +113,10 @@ def test_an_answer_is_checked_claim_by_claim_and_its_report_shows_queries_engine
 def test_a_page_for_a_single_claim_shows_what_was_found(engine: tuple[str, list[str]], tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert vouch(WRONG, "--web", engine[0], "--report", str(page)).exit_code == 0
-    assert BRIDGE[1] in page.read_text(encoding="utf-8")
+    shown = page.read_text(encoding="utf-8")
+    assert BRIDGE[1] in shown
+    assert 'class="searched"' in shown
+    assert "Warnings: " not in shown  # that a search found something is none
 
 
 def test_a_recorded_check_is_repeated_offline(engine: tuple[str, list[str]], tmp_path: Path) -> None:
@@ -204,7 +207,7 @@ def test_rows_are_checked_against_an_index_by_several_processes(index: str, tmp_
     ("arguments", "told"),
     [
         ((WRONG,), "where to search with --index PATH or --web ENGINE"),
-        ((WRONG, "--web", "google"), "no search engine is called 'google'. There are:"),
+        ((WRONG, "--web", "google"), "no search engine is called 'google'. There are searxng=URL"),
         ((WRONG, "--index", "nowhere"), "nowhere"),
         ((WRONG, "--web", "searxng"), "say where, e.g. searxng=http://localhost:8080"),
         ((WRONG, "--web", "searxng=localhost"), "the address of searxng must be like"),

@@ -75,8 +75,8 @@ def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
             base, config=settings, dtype=torch.bfloat16 if reduced else torch.float32, output_loading_info=True
         )
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        absent = "" if Path(base).is_dir() else f"there is no folder {base}, and what it names elsewhere "
-        raise ConfigError(f"{absent or f'{base} '}cannot be loaded ({error}): give another model") from error
+        absent = "" if Path(base).is_dir() else ", which is no folder here and so was asked of the hub"
+        raise ConfigError(f"cannot load a model to train from {base}{absent} ({error}): give another model") from error
     longest = getattr(settings, "max_position_embeddings", config.most_tokens)
     if config.most_tokens > longest:
         raise ConfigError(f"{config.model} reads {longest:,} tokens at most: set most_tokens to that or less")

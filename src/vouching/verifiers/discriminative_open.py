@@ -139,8 +139,8 @@ def open_ranker(
         return GenerativeRanker(model, mode, find=find, owned=owned)
     if is_model(score_model):
         raise ConfigError(
-            f"a language model such as {score_model} ranks by mode generative, agentic or points, got mode {mode}: "
-            "name one of these"
+            f"{score_model} is a language model, which ranks by mode generative, agentic or points, got "
+            f"{mode or 'none'}: name one of these"
         )
     scorer = open_scorer(score_model)
     calibration = find_calibration(scorer.name)
