@@ -60,8 +60,10 @@ class Checker:
         seed: seed of a language model's sampling.
         max_tokens: length of a language model's reply, 1,024 if not said; one that thinks aloud needs more.
         search: what finds sources for each claim, beside those that are given: engines or their names, e.g.
-            ["index:notes", "wikipedia"] (see :func:`vouching.search.open.open_engine`), or a finder. A claim for which
-            there is no source at all becomes Unverified(reason="no_evidence").
+            ["index:notes", "wikipedia"] (see :func:`vouching.search.open.open_engine`), which are searched in steps, or
+            a finder. A claim for which there is no source at all becomes Unverified(reason="no_evidence").
+        queries: how many queries engines get for a claim, at most; 5 if not said. The first is the claim; the others
+            follow names, until the rules find the claim supported or contradicted.
 
     Raises:
         ConfigError: an unknown model or engine, a setting that does not fit it, or a number out of range.
@@ -82,6 +84,7 @@ class Checker:
         seed: int | None = None,
         max_tokens: int | None = None,
         search: Finder | Sequence[SearchEngine | str] | None = None,
+        queries: int | None = None,
     ) -> None:
         if not _is_share(threshold):
             raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
@@ -99,8 +102,12 @@ class Checker:
             settings |= {} if max_tokens is None else {"max_tokens": max_tokens}
             verifier = _named_verifier(model, method, settings)
             self.verifier, self.decoding = verifier, getattr(verifier, "decoding", None)
-        self.finder: Finder | None = None if search is None else as_finder(search)
+        self.finder: Finder | None = None
         """What finds sources; None if they must be given."""
+        if search is not None:
+            self.finder = as_finder(search, open_embedded("embedded:rules", threshold).verify, queries)
+        elif queries is not None:
+            raise ConfigError(f"got queries={queries} without anything to search: give search, or leave it out")
 
     @overload
     async def acheck(

@@ -1,8 +1,8 @@
 """What each claim is judged against where sources are searched for: those given, and those found for it.
 
 A claim for which nothing is found stays without a verdict: that a search finds nothing says nothing about the claim.
-What was asked, what came and who failed goes with every claim as warnings of the kind "engine". Left out: a judgement
-of what was found; that is the verifier's.
+What was asked, what came and who failed goes with every claim as notes of the kind "search", or "engine" where one
+failed. Left out: a judgement of what was found; that is the verifier's.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Searches:
         finder: what finds evidence.
         question: what the claims answer; None if they stand alone.
 
-    >>> from vouching.search.find import SingleShot
+    >>> from vouching.search.steps import StepSearch
     >>> from vouching.types import Passage, Span
     >>> class Shelf:
     ...     name, kind = "index:shelf", "local"
@@ -46,7 +46,7 @@ class Searches:
     ...         found = Passage(Span("It opened in 1973.", 0, 18, "bridge.txt"), 1.0)
     ...         return [found] if "bridge" in query else []
     ...     async def aclose(self): ...
-    >>> searches = Searches(SingleShot([Shelf()]))
+    >>> searches = Searches(StepSearch([Shelf()]))
     >>> claims = [Claim("The bridge opened in 1973."), Claim("Ulm lies on the Danube.")]
     >>> found, sources = asyncio.run(searches.gather(claims, ()))
     >>> found[0].warnings[0].message
@@ -84,7 +84,11 @@ def _words(claim: Claim) -> str:
 
 
 def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evidence:
-    warnings = tuple(VerdictWarning("engine", told(turn)) for turn in way.turns if turn.result or turn.error)
+    warnings = tuple(
+        VerdictWarning("engine" if turn.error or (turn.result and turn.result.errors) else "search", told(turn))
+        for turn in way.turns
+        if turn.result or turn.error
+    )
     if sources:
         return Evidence(sources, warnings)
     if way.ended == "failed":

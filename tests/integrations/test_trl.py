@@ -11,10 +11,12 @@ import pytest
 
 from tests.rewards.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError
-from vouching.integrations.trl import trl_ranking_reward, trl_reward
+from vouching.integrations.trl import trl_checklist_reward, trl_ranking_reward, trl_reward
 from vouching.models import ScriptedModel
+from vouching.rewards.checklist import ChecklistRules
 from vouching.rewards.structured import PARTS, structured_reward
 from vouching.types import Claim, Reward, Source, Trajectory, Unverified
+from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 from vouching.verifiers.discriminative_evidence import given
 from vouching.verifiers.discriminative_generative import GenerativeRanker
 from vouching.verifiers.discriminative_open import open_scorer
@@ -153,3 +155,23 @@ def test_a_real_trainer_leaves_out_replies_whose_judge_failed(policy: tuple[Any,
     rewards = trainer._logs["rewards"]["judged"]
     assert sorted(map(math.isnan, rewards)) == [False, False, True, True]
     assert all(math.isfinite(advantage) for advantage in trainer._logs["advantages"])
+
+
+def test_replies_are_judged_by_the_checklist_of_their_row_and_a_failed_judge_gives_none() -> None:
+    judge = ScriptedModel({"Is it short": "yes", "Is it red": "no", "Is it odd": "Hm.", "cannot be used": "Hm."})
+    logged: dict[str, float] = {}
+    reward = trl_checklist_reward(ChecklistVerifier(judge), ChecklistRules(beta=0.5))
+    totals = reward(
+        prompts=["Ask.", [{"role": "user", "content": "Ask."}], "Ask.", "Ask."],
+        completions=["Why?", [{"role": "assistant", "content": "Why?"}], "Why?", " "],
+        checklist=[["Is it short?"], ["Is it short?", "Is it red?"], ["Is it odd?"], ["Is it short?"]],
+        log_metric=logged.__setitem__,
+    )
+    # All of one; half of two, and beta; no judgment; nothing said.
+    assert totals == [1.0, 0.25, None, 0.0]
+    assert (logged["checklist/unverified"], logged["checklist/s"]) == (0.25, 0.5)  # (1 + .5 + 0) / 3
+
+
+def test_the_same_replies_may_be_judged_as_a_whole() -> None:
+    judge = ChecklistVerifier(ScriptedModel(["yes", "no", "yes"]), ChecklistConfig(holistic=True, votes=3))
+    assert trl_checklist_reward(judge, ChecklistRules(tau=0.6))(prompts=["Ask."], completions=["Why?"]) == [1.0]

@@ -1,4 +1,4 @@
-"""From a claim to its evidence: the single query, what each claim is judged against, and what is said about it."""
+"""From a claim to its evidence: the queries, what each claim is judged against, and what is said about it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from vouching import Checker, InputError, Report, Source, Unverified, Verdict
 from vouching.errors import ConfigError, SearchError
-from vouching.search.find import SingleShot
 from vouching.search.open import as_finder, open_engine, web_name
+from vouching.search.steps import StepSearch
 from vouching.types import EngineKind, Passage, Span, Trajectory
 
 BRIDGE = "The Bosphorus Bridge opened to traffic in 1973."
@@ -55,7 +55,7 @@ def shelf(**texts: str) -> Shelf:
 
 def messages(outcome: Any) -> list[str]:
     """What an outcome says about the engines."""
-    return [warning.message for warning in outcome.warnings if warning.kind == "engine"]
+    return [warning.message for warning in outcome.warnings if warning.kind in ("search", "engine")]
 
 
 def test_a_claim_without_sources_is_judged_by_what_is_found_for_it() -> None:
@@ -76,7 +76,10 @@ def test_nothing_found_is_no_verdict() -> None:
     assert isinstance(outcome, Unverified)
     assert (outcome.reason, outcome.claim.text) == ("no_evidence", "Penguins invented algebra.")
     assert "says nothing about the claim" in outcome.message
-    assert messages(outcome) == ['Asked for "Penguins invented algebra.": index:shelf found nothing.']
+    assert messages(outcome) == [
+        'Asked for "Penguins invented algebra.": index:shelf found nothing.',
+        'Asked for "Penguins": index:shelf found nothing.',
+    ]  # fmt: skip
 
 
 def test_where_every_engine_fails_the_search_has_failed() -> None:
@@ -118,7 +121,7 @@ def test_each_claim_of_a_response_has_sources_of_its_own_and_the_report_has_all(
     assert [finding.kind for finding in report.findings] == ["verdict", "verdict", "unverified", "verdict"]
     assert [source.id for source in report.sources] == ["bridge.txt", "ulm.txt"]
     assert report.totals.unverified == 1
-    assert [query for query, _ in engine.asked] == [BRIDGE, ULM, "Penguins invented algebra."]
+    assert [query for query, _ in engine.asked] == [BRIDGE, ULM, "Penguins invented algebra.", "Penguins"]
     found = [entry.source_span for finding in report.findings[:2] for entry in finding.evidence_alignment]  # type: ignore[union-attr]
     assert {span.source_id for span in found[:1] if span} == {"bridge.txt"}
 
@@ -129,7 +132,8 @@ def test_repair_searches_for_what_is_new_and_leaves_what_could_not_be_verified()
     report = Checker("embedded:rules", search=[engine]).check_response(response, repair_rest="remove")
     assert report.revised_response == "The Bosphorus Bridge opened in 1973. Penguins invented algebra."
     assert [query for query, _ in engine.asked] == [
-        "The Bosphorus Bridge opened in 1937.", "Penguins invented algebra.", "The Bosphorus Bridge opened in 1973.",
+        "The Bosphorus Bridge opened in 1937.", "Penguins invented algebra.", "Penguins",
+        "The Bosphorus Bridge opened in 1973.",
     ]  # fmt: skip
 
 
@@ -143,7 +147,7 @@ def test_a_response_for_which_nothing_is_found_has_no_score() -> None:
 
 def test_the_question_and_the_words_that_a_claim_leans_on_are_searched_for_too() -> None:
     engine = shelf(bridge=BRIDGE)
-    checker = Checker("embedded:rules", search=[engine])
+    checker = Checker("embedded:rules", search=[engine], queries=1)
     checker.check_response("The Bosphorus Bridge is in Istanbul. It opened in 1973.", question="When did it open?")
     assert [query for query, _ in engine.asked] == [
         "When did it open? The Bosphorus Bridge is in Istanbul.",
@@ -209,8 +213,8 @@ def test_closing_a_checker_closes_its_engines_and_it_can_be_used_again() -> None
 def test_any_finder_will_do_and_every_query_of_it_is_told() -> None:
     class Twice:
         async def find(self, question: str | None, claim: str) -> Trajectory:
-            first = await SingleShot([shelf()]).find(question, claim)
-            second = await SingleShot([shelf(bridge=BRIDGE)]).find(question, "Bosphorus Bridge")
+            first = await StepSearch([shelf()], queries=1).find(question, claim)
+            second = await StepSearch([shelf(bridge=BRIDGE)], queries=1).find(question, "Bosphorus Bridge")
             return Trajectory(claim, (), (*first.turns, *second.turns), "exhausted", "deterministic")
 
         async def aclose(self) -> None:
@@ -226,10 +230,36 @@ def test_any_finder_will_do_and_every_query_of_it_is_told() -> None:
 
 def test_a_long_query_is_cut_in_the_warning_but_not_in_the_search() -> None:
     engine = shelf(bridge=BRIDGE)
-    claim = "The Bosphorus Bridge opened in 1973. " * 9
+    claim = " ".join(["The Bosphorus Bridge opened in 1973."] * 9)
     outcome = Checker("embedded:rules", search=[engine]).check(claim)
-    assert engine.asked == [(claim, 5)]
+    assert engine.asked == [(claim, 10)]
     assert len(messages(outcome)[0]) < 250
+
+
+def test_a_claim_is_followed_from_name_to_name_until_it_is_decided() -> None:
+    texts = {"bridge": "The Harbour Bridge was built by Ada Byron.", "byron": "Ada Byron was from Bergen, she said."}
+    for queries, asked in ((None, 2), (1, 1)):
+        engine = Shelf(texts)
+        checker = Checker("embedded:rules", search=[engine], queries=queries)
+        _, sources = checker.check_with_sources("From Bergen.", question="Where was who built the Harbour Bridge from?")
+        assert len(engine.asked) == asked
+        assert [source.id for source in sources] == [*texts][:asked]
+
+
+def test_a_claim_that_its_first_passages_contradict_is_not_searched_for_again() -> None:
+    engine = shelf(bridge=f"{BRIDGE} It was designed by Gilbert Roberts.")
+    verdict = Checker("embedded:rules", search=[engine]).check("The Bosphorus Bridge opened in 1937.")
+    assert isinstance(verdict, Verdict)
+    assert (verdict.relation, len(engine.asked)) == ("contradicted", 1)
+
+
+def test_a_number_of_queries_needs_engines() -> None:
+    with pytest.raises(ConfigError, match="queries=2 without anything to search"):
+        Checker("embedded:rules", queries=2)
+    with pytest.raises(ConfigError, match="queries=2 with a finder"):
+        Checker("embedded:rules", search=StepSearch([shelf()]), queries=2)
+    with pytest.raises(ConfigError, match="queries must be at least 1, got 0"):
+        Checker("embedded:rules", search=[shelf()], queries=0)
 
 
 @pytest.mark.parametrize("search", [[], ["bravo"], "wikipedia", ["brave="], ["ddgs=http://x"]])
@@ -249,9 +279,3 @@ def test_engines_are_opened_by_their_names(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
     with pytest.raises(ConfigError, match="TAVILY_API_KEY"):
         as_finder(["tavily"])
-
-
-@pytest.mark.parametrize("most", [0, -1])
-def test_at_least_one_passage_must_be_wanted(most: int) -> None:
-    with pytest.raises(ConfigError, match="at least 1"):
-        SingleShot([shelf()], most)

@@ -82,6 +82,19 @@ def test_turns_show_what_was_kept_and_engines_what_they_brought() -> None:
     assert [asked.found for asked in found.turns[1].result.asked] == [1]
 
 
+def test_a_name_from_a_document_of_one_s_own_is_not_told_to_the_web() -> None:
+    own, web = library(), Library({}, "web", "web:engine")
+    found = search(engines=[own, web], queries=2)
+    assert [query for query, _ in own.asked] == [QUESTION, "Friedrich Murnau born"]
+    assert [query for query, _ in web.asked] == [QUESTION]
+    assert [turn.tool for turn in found.turns] == ["all", "local"]
+    # Found on the web, or asked about, it is no secret.
+    for text, asked in ((FILM, "Friedrich Murnau born"), (TOWN, "Weimar director Nosferatu born")):
+        own, web = Library({}), Library({"nosferatu": text}, "web", "web:engine")
+        search(engines=[own, web], answers=["It was Weimar.", "It was Wismar."], queries=2)
+        assert [query for query, _ in web.asked] == [query for query, _ in own.asked] == [QUESTION, asked]
+
+
 # Answers
 
 
@@ -115,9 +128,9 @@ def verifier(supported: str, missing: str) -> Any:
 
 def test_with_a_verifier_it_ends_when_the_answer_is_supported() -> None:
     found = search(answers=["In Bielefeld."], verify=verifier("born in Bielefeld", "Bielefeld"))
-    assert (found.ended, len(found.turns)) == ("supported", 2)  # the second query asks for Murnau
+    assert (found.ended, len(found.turns)) == ("decided", 2)  # the second query asks for Murnau
     found = search(verify=verifier("Ravensberg", "Nosferatu"), queries=8)
-    assert found.ended == "supported"
+    assert found.ended == "decided"
     assert "Bielefeld" in found.turns[-1].query
 
 
@@ -149,9 +162,10 @@ def test_the_verifier_that_ships_ends_a_search_that_found_the_source() -> None:
     right = asyncio.run(StepSearch([library()], verify).find(None, "Friedrich Murnau was born in Bielefeld."))
     claim = "Friedrich Murnau was born in Bielefeld and lived with Hedda Orlok."
     wrong = asyncio.run(StepSearch([library()], verify).find(None, claim))
-    assert (right.ended, len(right.turns)) == ("supported", 1)
-    assert wrong.ended != "supported"
-    assert "Nothing found supports 'Hedda Orlok'." in [turn.thought for turn in wrong.turns]
+    assert (right.ended, len(right.turns)) == ("decided", 1)
+    assert wrong.ended != "decided"
+    # The name with all the other words would be the claim again.
+    assert ("Hedda Orlok", "Nothing found supports 'Hedda Orlok'.") in [(t.query, t.thought) for t in wrong.turns]
 
 
 # Ends

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from vouching.commands.check_options import CheckOptions, refuse_contradictions
+from vouching.commands.check_options import ChecklistOptions, CheckMethod, CheckOptions, refuse_contradictions
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text, source_files
-from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
+from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.types import ItemResult, Report, Source, Unverified, Verdict
 
@@ -86,13 +86,21 @@ _Model = Annotated[
     ),
 ]
 _Method = Annotated[
-    Literal["embedded", "structured", "label", "rules"] | None,
+    CheckMethod | None,
     _panel(
         _HOW,
         metavar="NAME",
         help="How a language model is asked: structured (whole record) or label. (structured) Or rules, which needs "
-        "none: the answer is checked against what --question asks of its form.",
+        "none: the answer is checked against what --question asks of its form. Or checklist or holistic: it is judged "
+        "by all that --question asks, item by item or at once.",
     ),
+]
+_ChecklistFile = Annotated[
+    str | None,
+    _panel(_HOW, metavar="PATH|-", help="With --method checklist: a file with its questions; made without it."),
+]
+_Reasons = Annotated[
+    bool, _panel(_HOW, "--reasons", metavar="", help="With --method checklist: ask why, and for the words that decide.")
 ]
 _Votes = Annotated[
     int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model, of which the majority decides.")
@@ -133,6 +141,8 @@ def check_command(
     threshold: _Threshold = 0.5,
     model: _Model = "embedded",
     method: _Method = None,
+    checklist: _ChecklistFile = None,
+    reasons: _Reasons = False,
     votes: _Votes = 1,
     seed: _Seed = None,
     max_tokens: _MaxTokens = None,
@@ -141,6 +151,7 @@ def check_command(
     pages: Pages = False,
     record: RecordFile = None,
     replay: ReplayFile = None,
+    queries: Queries = None,
     fail: _Fail = False,
     as_json: _Json = False,
     as_markdown: _Markdown = False,
@@ -159,7 +170,8 @@ def check_command(
     options = CheckOptions(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
-        votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay),
+        votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries),
+        ChecklistOptions(checklist, reasons),
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
@@ -191,8 +203,8 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
-    if options.method == "rules":
-        return _by_rules(options), ()
+    if options.method in ("rules", "checklist", "holistic"):
+        return _by_instruction(options)
     checker = Checker(
         options.model,
         options.threshold,
@@ -201,6 +213,7 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         seed=options.seed,
         max_tokens=options.max_tokens,
         search=options.search.engines() if options.search else None,
+        queries=options.search.queries,
     )
     files = source_files(options.source)
     texts = [argument_text(text, "--source-text") for text in options.source_text]
@@ -240,18 +253,31 @@ def _check_rows(options: CheckOptions) -> Exit:
         from vouching.commands.check_rules import check_rule_rows
 
         return check_rule_rows(options)
+    if options.by_instruction:
+        from vouching.commands.check_checklist import check_item_rows
+
+        return check_item_rows(options)
     from vouching.commands.check_rows import check_rows
 
     return check_rows(options)
 
 
-def _by_rules(options: CheckOptions) -> Report:
-    """The answer, checked against the rules found in the question."""
-    from vouching.verifiers.rules import rules_report
+def _by_instruction(options: CheckOptions) -> tuple[Report, tuple[Source, ...]]:
+    """The answer, checked against what the question asks: by rules found in it, or by a language model."""
+    subject, question = _subject(options), argument_text(options.question or "", "--question")
+    if options.method == "rules":
+        from vouching.verifiers.rules import rules_report
 
-    subject = _subject(options)
-    report = rules_report(argument_text(options.question or "", "--question"), subject.text)
-    return replace(report, warnings=(*report.warnings, *subject.warnings))
+        report = rules_report(question, subject.text)
+    else:
+        from vouching.commands.check_checklist import check_by_items
+        from vouching.inputs import as_sources
+
+        files = [Source(file.text, id=file.name) for file in source_files(options.source)]
+        given = [*files, *(argument_text(text, "--source-text") for text in options.source_text)]
+        with progress("Checking"):
+            report = check_by_items(options, question, subject.text, as_sources(given) if given else ())
+    return replace(report, warnings=(*report.warnings, *subject.warnings)), report.sources
 
 
 def _subject(options: CheckOptions) -> TextFile:

@@ -23,7 +23,7 @@ from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import AGAIN, run_rows
-from vouching.commands.search_options import SearchOptions
+from vouching.commands.search_options import ROWS_HINT, SearchOptions
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
@@ -96,6 +96,7 @@ class CheckWork:
             seed=self.seed,
             max_tokens=self.max_tokens,
             search=self.search.engines() if self.search else None,
+            queries=self.search.queries,
         )
 
     def settings(self, checker: Checker) -> dict[str, str | float | bool | None]:
@@ -133,7 +134,7 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = A
     """
     assert options.input is not None
     assert options.output is not None
-    assert options.method != "rules"  # it has rows of its own
+    assert options.method not in ("rules", "checklist", "holistic")  # it has rows of its own
     work = CheckWork(
         options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed,
         options.max_tokens, options.search,
@@ -162,6 +163,8 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = A
     except OSError as error:
         return cannot_write(error, options.output)
     _tell(summary, options.output, again)
+    if summary.problems and summary.problems == summary.rows and not options.search:
+        write_error(ROWS_HINT)
     if options.report is not None:
         from vouching.report.page import write_report
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vouching.commands.files import STDIN, argument_text, source_files
-from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
+from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_result
 from vouching.errors import InputError
 from vouching.types import Ranking, RankMode, Source
@@ -44,7 +44,8 @@ vouch rank --input questions.jsonl --output rankings.jsonl --index notes --mode 
     --search-model http://localhost:8000/v1#qwen --score-model http://localhost:8000/v1#qwen
 
 **Exit status**: 0 done; 2 the command line or a file cannot be used; 3 an answer has no score, what a language model
-wrote is no ranking, a row could not be used, or the result could not be written.
+wrote is no ranking, a row could not be used, a model was not reached, or the result could not be written; 130
+interrupted.
 """
 
 
@@ -119,7 +120,13 @@ class RankOptions:
         from vouching.verifiers.discriminative_open import open_ranker
 
         engines = self.search.engines() if self.search else []
-        return open_ranker(self.score_model, self.mode, search_model=self.search_model, engines=engines)
+        return open_ranker(
+            self.score_model,
+            self.mode,
+            search_model=self.search_model,
+            engines=engines,
+            queries=self.search.queries,
+        )
 
 
 @app.command("rank", epilog=_EPILOG)
@@ -133,6 +140,7 @@ def rank_command(
     pages: Pages = False,
     record: RecordFile = None,
     replay: ReplayFile = None,
+    queries: Queries = None,
     mode: _Mode = None,
     score_model: _ScoreModel = "embedded:rules",
     search_model: _SearchModel = None,
@@ -146,7 +154,7 @@ def rank_command(
     Works offline unless a language model or the web is named. Level answers share a place; an answer without a score
     is listed apart.
     """
-    search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay)
+    search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries)
     options = RankOptions(
         question, tuple(answer or ()), tuple(source or ()), tuple(source_text or ()), search, mode, score_model,
         search_model, as_json, input, output, resume,

@@ -18,6 +18,7 @@ from vouching.batch.waiting import Waiting
 from vouching.commands.files import STDIN
 from vouching.commands.rank import NEEDS_NOTHING, RankOptions
 from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.search_options import ROWS_HINT
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import SOURCE_KEYS, as_sources, check_text, row_sources
@@ -41,7 +42,8 @@ def rank_rows(options: RankOptions) -> Exit:
     assert options.input is not None
     assert options.output is not None
     ranker = options.ranker()  # a wrong setting shows before any file is made
-    work = rank_work(ranker, needed=not options.search and options.mode not in NEEDS_NOTHING)
+    needed = not options.search and options.mode not in NEEDS_NOTHING
+    work = rank_work(ranker, needed)
     try:
         with ExitStack() as open_files:
             reader = open_files.enter_context(open_rows(options.input, _COLUMNS))
@@ -54,7 +56,10 @@ def rank_rows(options: RankOptions) -> Exit:
             summary = run_rows(reader, journal, work, look, again="" if printed else AGAIN)
     except OSError as error:
         return cannot_write(error, options.output)
-    return _told(summary, options.output)
+    status = _told(summary, options.output)
+    if summary.problems and summary.problems == summary.rows and needed:
+        write_error(ROWS_HINT)
+    return status
 
 
 def rank_work(ranker: Ranker, needed: bool) -> Waiting:

@@ -11,6 +11,8 @@ import typer
 if TYPE_CHECKING:
     from vouching.search.base import SearchEngine
 
+ROWS_HINT = "rows that bring no sources need a place to search: --index PATH or --web ENGINE"
+"""What to say where no row of a file can be used and nothing is searched."""
 PANEL = "Where to search for sources"
 
 
@@ -39,6 +41,11 @@ ReplayFile = Annotated[
     str | None, _panel("--replay", metavar="PATH", help="Take from such a file what they found, offline.")
 ]
 """``--replay``"""
+Queries = Annotated[
+    int | None,
+    _panel("--queries", metavar="N", min=1, help="Queries for a claim or a question, at most; 5 if not said."),
+]
+"""``--queries``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,8 @@ class SearchOptions:
     """File to keep in what the web engines find."""
     replay: str | None = None
     """File to take it from."""
+    queries: int | None = None
+    """How many queries at most; None for the usual number."""
 
     def __bool__(self) -> bool:
         return bool(self.index or self.web)
@@ -65,15 +74,17 @@ class SearchOptions:
         return bool(self.web) and self.replay is None
 
     @property
-    def settings(self) -> dict[str, str | bool]:
+    def settings(self) -> dict[str, str | bool | int | None]:
         """What decides what is found, for the note beside an output."""
-        return {"search": " ".join(self.index + self.web), "pages": self.pages}
+        return {"search": " ".join(self.index + self.web), "pages": self.pages, "queries": self.queries}
 
     def complaints(self) -> Iterator[str]:
         """What is wrong with the options, most important first."""
         on_the_web = {"--pages": self.pages, "--record": self.record, "--replay": self.replay}
         for name in (name for name, used in on_the_web.items() if used and not self.web):
             yield f"got {name} without --web, but it is about what web engines find: add --web ENGINE"
+        if self.queries is not None and not self:
+            yield "got --queries without anything to search: add --index PATH or --web ENGINE"
         if self.record is not None and self.replay is not None:
             yield "got --record and --replay, wanted one of them: record first, then replay the file"
 

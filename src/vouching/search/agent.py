@@ -20,6 +20,7 @@ from vouching.prompts import load_prompt
 from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.search.calls import Call, CallError, is_ready, read_call, tags, thought_of, tool
 from vouching.search.history import found_line, one_line
+from vouching.search.steps import QUERIES
 from vouching.text.fence import fenced
 from vouching.types import EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory, total_usage
 
@@ -76,7 +77,7 @@ class SearchAgent:
         model: Model,
         engines: Sequence[SearchEngine],
         *,
-        turns: int = 5,
+        turns: int = QUERIES,
         local: int = 3,
         web: int = 10,
         calls: CallForm | None = None,

@@ -1,6 +1,6 @@
 """The seams of search: an engine can be asked, a finder finds evidence for a claim; and the asking of several at once.
 
-An engine implements one async method, and so does a finder: a single query and an agent look alike from outside. A
+An engine implements one async method, and so does a finder: a search by words and an agent look alike from outside. A
 failing engine leaves the others working: what went wrong stands in the result, never in place of it. Left out: weights
 of engines; ranks alone are fused.
 """

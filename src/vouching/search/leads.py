@@ -70,6 +70,8 @@ class Lead:
     """Words that go with it into the query."""
     why: str
     """In a sentence."""
+    origin: str = ""
+    """The engine whose passage has the name; empty for a name from what is asked."""
 
     @property
     def query(self) -> str:
@@ -143,6 +145,7 @@ def leads_from(page: Page, weight: float, question: Question) -> Iterator[Lead]:
             weight * (FAR + (1 - FAR) * near),
             question.beyond(page.words),
             f"{entity.text!r} stands in a passage{title}, {where}.",
+            page.passage.origin,
         )
 
 

@@ -9,16 +9,9 @@ from importlib import import_module
 
 from vouching.errors import ConfigError
 from vouching.search.base import Finder, SearchEngine
-from vouching.search.find import SingleShot
+from vouching.search.steps import QUERIES, StepSearch, Verify
 
-FORMS = """
-  index:PATH         an index of your own documents, made by vouch index build
-  searxng=URL        your own instance of SearXNG; it must allow format=json
-  wikipedia          Wikipedia in English; wikipedia=https://de.wikipedia.org for another one
-  brave              Brave Search; key in BRAVE_API_KEY
-  tavily             Tavily; key in TAVILY_API_KEY
-  serper             Google's results by Serper; key in SERPER_API_KEY
-  ddgs               several engines without a key, by the package ddgs"""
+FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, and index:PATH for documents of your own"
 """What an engine's name can look like. After "=" stands another address than the usual one."""
 
 
@@ -38,14 +31,7 @@ def open_engine(spec: str) -> SearchEngine:
     >>> open_engine("bravo")
     Traceback (most recent call last):
     ...
-    vouching.errors.ConfigError: no search engine is called 'bravo'; did you mean brave? There are:
-      index:PATH         an index of your own documents, made by vouch index build
-      searxng=URL        your own instance of SearXNG; it must allow format=json
-      wikipedia          Wikipedia in English; wikipedia=https://de.wikipedia.org for another one
-      brave              Brave Search; key in BRAVE_API_KEY
-      tavily             Tavily; key in TAVILY_API_KEY
-      serper             Google's results by Serper; key in SERPER_API_KEY
-      ddgs               several engines without a key, by the package ddgs
+    vouching.errors.ConfigError: no search engine is called 'bravo'; did you mean brave? There are searxng=URL, ...
     """
     if spec.startswith("index:"):
         return _index(spec.removeprefix("index:"))
@@ -53,7 +39,7 @@ def open_engine(spec: str) -> SearchEngine:
     if name not in _WEB or (given and not address):
         near = get_close_matches(name, _WEB, n=1)
         hint = f"; did you mean {near[0]}?" if near and near[0] != name else "."
-        raise ConfigError(f"no search engine is called {spec!r}{hint} There are:{FORMS}")
+        raise ConfigError(f"no search engine is called {spec!r}{hint} There are {FORMS}")
     return _WEB[name](address or None)
 
 
@@ -66,20 +52,30 @@ def web_name(spec: str) -> str:
     return f"web:{spec.partition('=')[0] if spec.startswith('searxng=') else spec.rstrip('/')}"
 
 
-def as_finder(search: Finder | Sequence[SearchEngine | str]) -> Finder:
-    """What finds evidence: a finder as it is, or a single query to engines, which may be named.
+def as_finder(
+    search: Finder | Sequence[SearchEngine | str], verify: Verify | None = None, queries: int | None = None
+) -> Finder:
+    """What finds evidence: a finder as it is, or a search in steps in engines, which may be named.
+
+    Args:
+        search: the finder or the engines.
+        verify: says when enough was found; see :class:`~vouching.search.steps.StepSearch`.
+        queries: how many at most; None for the usual number.
 
     Raises:
-        ConfigError: no engine, or one that cannot be opened.
+        ConfigError: no engine, one that cannot be opened, or a number of queries for a finder, which has its own.
 
     >>> as_finder(["searxng=http://localhost:8080"]).engines[0].name
     'web:searxng'
     """
     if not isinstance(search, Sequence):
+        if queries is not None:
+            raise ConfigError(f"got queries={queries} with a finder, which has its own: leave it out, or give engines")
         return search
     if isinstance(search, str):
         raise ConfigError(f"got the engine {search!r} by itself, wanted a list of engines: [{search!r}]")
-    return SingleShot([open_engine(engine) if isinstance(engine, str) else engine for engine in search])
+    engines = [open_engine(engine) if isinstance(engine, str) else engine for engine in search]
+    return StepSearch(engines, verify, queries=QUERIES if queries is None else queries)
 
 
 def _index(path: str) -> SearchEngine:

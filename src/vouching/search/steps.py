@@ -3,8 +3,9 @@
 The question is asked as it stands. Then, query by query, the name that promises most: one in the answers that nothing
 found supports, or one that a found passage has close to a word of the question ("directed by Ada Byron", for a question
 about a director). What such a lead finds is worth a share of what the lead is worth, if it is about the name or has it
-beside the words that are still open. The best passages of all queries are kept. The numbers below were chosen on
-training questions; ``benchmarks/search_steps.py`` measures on others.
+beside the words that are still open. The best passages of all queries are kept. A name from a document of one's own is
+not told to the web: only indexes are asked for it. The numbers below were chosen on training questions;
+``benchmarks/search_steps.py`` measures on others.
 
 Left out: names in scripts without capitals, and knowing which step of the question a query answers.
 """
@@ -33,6 +34,8 @@ ABOUT, RELATED, TELLS = 0.9, 0.3, 0.6
 reverse; its text has the name, times the share of the open words that it has too."""
 UNSUPPORTED = 1.0
 """Worth of a name in an answer that no passage found supports."""
+QUERIES = 5
+"""How many queries, if nobody says."""
 READ = 5
 """How many of the best passages are read for names before each query."""
 
@@ -42,8 +45,8 @@ class StepSearch:
 
     Args:
         engines: whom to ask, all of them each time; at least one.
-        verify: judges the answers against what is kept so far: the search ends when it supports all of them, and goes
-            on with what it finds no support for. None goes by words alone and uses all queries.
+        verify: judges the answers against what is kept so far: the search ends when it finds each of them supported or
+            contradicted, and goes on with what it finds no support for. None goes by words alone and uses all queries.
         queries: how many at most.
         most: how many passages to keep; the turns of the trajectory show these alone, best first.
         wide: how many passages to take from each engine for each query.
@@ -71,7 +74,7 @@ class StepSearch:
         engines: Sequence[SearchEngine],
         verify: Verify | None = None,
         *,
-        queries: int = 5,
+        queries: int = QUERIES,
         most: int = 5,
         wide: int = 10,
     ) -> None:
@@ -109,7 +112,7 @@ class StepSearch:
         while True:
             unsupported = await self._unsupported(way)
             if unsupported is None:
-                return "supported"
+                return "decided"
             if len(way.turns) == self._queries:
                 return "turns"
             lead = way.next_lead(unsupported)
@@ -119,22 +122,25 @@ class StepSearch:
                 way.value(page, lead.weight * _share(page, lead))
 
     async def _ask(self, way: _Way, lead: Lead) -> list[Page]:
-        """The passages that a query brings, best first."""
-        result = await search_engines(self.engines, lead.query, self._wide)
-        way.asked.add(lead.stems)
-        way.turns.append(SearchTurn(lead.why, "all", lead.query, result))
+        """The passages that a query brings, best first; the name alone is asked for where the words were asked for."""
+        query = lead.name if stems(lead.query) in way.asked else lead.query
+        own = [engine for engine in self.engines if engine.kind == "local"]
+        stays = lead.origin in {engine.name for engine in own}
+        result = await search_engines(own if stays else self.engines, query, self._wide)
+        way.asked |= {lead.stems, stems(query)}
+        way.turns.append(SearchTurn(lead.why, "local" if stays else "all", query, result))
         return [way.pages.setdefault(passage.span, read_page(passage)) for passage in result.passages]
 
     async def _unsupported(self, way: _Way) -> list[str] | None:
-        """Names in the answers that no passage kept so far supports; None if all answers are supported."""
+        """Names in the answers that no passage kept so far supports; None if nothing is left to find out."""
         texts = [claim.text for claim in way.claims]
         if self._verify is not None:
             passages = [way.pages[span].passage for span in way.best(self._most)]
             sources = [Source(p.span.text, f"passage-{n}", p.title, p.url) for n, p in enumerate(passages, 1)]
             outcomes = await self._verify(way.claims, sources)
-            if all(isinstance(outcome, Verdict) and outcome.attributable for outcome in outcomes):
-                return None
             verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+            if len(verdicts) == len(outcomes) and all(map(_is_decided, verdicts)):
+                return None
             entries = [entry for verdict in verdicts for entry in verdict.evidence_alignment]
             texts = [entry.claim_span.text for entry in entries if entry.status == "not_found"]
         return [entity.text for text in texts for entity in find_entities(text)]
@@ -152,6 +158,7 @@ class _Way:
     leads: dict[frozenset[str], Lead] = field(default_factory=dict[frozenset[str], Lead])
     read: set[Span] = field(default_factory=set[Span])
     asked: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
+    """Stems of the names and of the whole queries so far."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -202,6 +209,10 @@ class _Way:
             return replace(turn, result=replace(turn.result, passages=tuple(passages)))
 
         return tuple(map(shown, self.turns))
+
+
+def _is_decided(verdict: Verdict) -> bool:
+    return verdict.attributable or verdict.relation == "contradicted"
 
 
 def _share(page: Page, lead: Lead) -> float:

@@ -7,6 +7,7 @@ draws.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from textwrap import dedent
@@ -254,10 +255,11 @@ def report_html(report: Report) -> str:
 def score_words(score: float) -> str:
     """A score that is no probability, as people read it.
 
-    >>> score_words(0.91444), score_words(-3.0)
-    ('0.914', '-3')
+    >>> score_words(0.91444), score_words(-3.0), score_words(0.0001234)
+    ('0.914', '-3', '0.000123')
     """
-    return f"{score:.3f}".rstrip("0").rstrip(".")
+    digits = 3 if score == 0 or abs(score) >= 0.1 else min(9, 2 - math.floor(math.log10(abs(score))))
+    return f"{score:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def ranking_text(ranking: Ranking) -> str:

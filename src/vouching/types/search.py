@@ -10,9 +10,10 @@ from vouching.types.verdict import Usage
 
 EngineKind: TypeAlias = Literal["local", "web"]
 """Where an engine looks: in an index of one's own documents, or on the web."""
-SearchEnd: TypeAlias = Literal["ready", "no_call", "unparsed", "turns", "failed", "supported", "exhausted"]
+SearchEnd: TypeAlias = Literal["ready", "no_call", "unparsed", "turns", "failed", "decided", "exhausted"]
 """Why a search ended: a stop word; a turn without a call; a call that does not parse; the last allowed turn; the model
-or every engine failed. A search without a language model ends when all is supported or no query is left."""
+or every engine failed. A search without a language model ends when a verifier has found every answer supported or
+contradicted, or when no query is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +81,18 @@ class Trajectory:
     ended: SearchEnd
     """Why it ended."""
     searcher: str
-    """What searched: a model's name, "deterministic", or "single" for a single query."""
+    """What searched: a model's name, or "deterministic"."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
 
     @property
     def passages(self) -> tuple[Passage, ...]:
         """Every passage found, once, in the order of first sight."""
-        found = (passage for turn in self.turns if turn.result for passage in turn.result.passages)
-        return tuple(
-            {(p.span.source_id, p.span.start, p.span.end, p.span.text): p for p in reversed([*found])}.values()
-        )[::-1]
+        found: dict[tuple[str | None, int, int, str], Passage] = {}
+        for passage in (passage for turn in self.turns if turn.result for passage in turn.result.passages):
+            span = passage.span
+            found.setdefault((span.source_id, span.start, span.end, span.text), passage)
+        return tuple(found.values())
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -116,3 +118,5 @@ class Compression:
     """What the model concluded; never part of what is scored."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
+    unread: int = 0
+    """Characters of the search that the model was not shown, since they were too many."""

@@ -12,7 +12,7 @@ from vouching.models.base import Model
 from vouching.search.agent import SearchAgent
 from vouching.search.base import SearchEngine
 from vouching.search.compress import ModelCompressor, SentenceCompressor
-from vouching.search.steps import StepSearch
+from vouching.search.steps import QUERIES, StepSearch
 from vouching.types import RankMode
 from vouching.verifiers.calibration import find_calibration
 from vouching.verifiers.discriminative import DiscriminativeVerifier
@@ -23,12 +23,10 @@ from vouching.verifiers.discriminative_rank import Ranker, ScoringRanker
 from vouching.verifiers.discriminative_scorer import Closable, EmbeddedScorer, Scorer
 from vouching.verifiers.embedded.verifier import MODELS, open_embedded
 
-SCORERS = """
-  embedded, embedded:rules        the verifier that ships
-  discriminative:PATH[#ADAPTER]   what vouch train rank saved
-  minicheck:PATH                  weights of MiniCheck (flan-t5, roberta, deberta)
-  hhem:PATH[#TOKENIZER]           weights of HHEM-2.1-Open, with the tokenizer of flan-t5-base
-  factscore:MODEL                 the FActScore protocol on a language model, or on embedded"""
+SCORERS = (
+    "embedded, embedded:rules, discriminative:PATH[#ADAPTER] (what vouch train rank saved), minicheck:PATH, "
+    "hhem:PATH[#TOKENIZER], factscore:MODEL"
+)
 """What a scorer's name can look like."""
 
 
@@ -59,7 +57,7 @@ def open_scorer(name: str) -> Scorer:
     if name in MODELS:
         return EmbeddedScorer(open_embedded(name))
     if not path or not is_scorer(name):
-        raise ConfigError(f"no scorer is called {name!r}; a scorer is named like this:{SCORERS}")
+        raise ConfigError(f"no scorer is called {name!r}; there are {SCORERS}")
     if kind == "discriminative":
         from vouching.verifiers.discriminative_model import TrainedScorer
 
@@ -108,6 +106,7 @@ def open_ranker(
     *,
     search_model: str | Model | None = None,
     engines: Sequence[SearchEngine] = (),
+    queries: int | None = None,
 ) -> Ranker:
     """A ranker by the names of its parts. Closing it closes the models and the engines.
 
@@ -117,6 +116,7 @@ def open_ranker(
         mode: how answers are ranked; None for what suits the scorer.
         search_model: a language model that searches and compresses; None does both by words, without one.
         engines: whom to search; without any, sources must come with the answers.
+        queries: how many queries at most; None for the usual number.
 
     Raises:
         ConfigError: a wrong name, or a mode that does not fit.
@@ -125,29 +125,37 @@ def open_ranker(
     >>> open_ranker("embedded:rules").mode
     'full'
     """
-    from vouching.models.open import open_model
+    from vouching.models.open import is_model, open_model
 
     searcher = open_model(search_model) if isinstance(search_model, str) else search_model
-    find, compress, owned = open_search(searcher, engines)
+    find, compress, owned = open_search(searcher, engines, queries)
     if mode in PROMPTS:
         if score_model in MODELS or is_scorer(score_model):
-            raise ConfigError(f"mode {mode} asks a language model, got the scorer {score_model}: name a language model")
+            raise ConfigError(
+                f"mode {mode} asks a language model, got the scorer {score_model}: name a language model to score with"
+            )
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
         return GenerativeRanker(model, mode, find=find, owned=owned)
+    if is_model(score_model):
+        raise ConfigError(
+            f"a language model such as {score_model} ranks by mode generative, agentic or points, got mode {mode}: "
+            "name one of these"
+        )
     scorer = open_scorer(score_model)
     calibration = find_calibration(scorer.name)
     return ScoringRanker(scorer, mode, find=find, compress=compress, calibration=calibration, owned=owned)
 
 
 def open_search(
-    searcher: Model | None, engines: Sequence[SearchEngine]
+    searcher: Model | None, engines: Sequence[SearchEngine], queries: int | None = None
 ) -> tuple[Find | None, Compress, list[Closable]]:
     """What searches the engines, None without one; what makes its result short; and what is to be closed with them.
 
     Args:
         searcher: a language model that does both; None does them by words.
         engines: whom to search.
+        queries: how many queries at most; None for the usual number.
 
     >>> find, compress, owned = open_search(None, ())
     >>> find is None, owned
@@ -156,11 +164,12 @@ def open_search(
     compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
     if not engines:
         return None, compress, [searcher] if searcher else []
+    most = QUERIES if queries is None else queries
     if searcher is not None:
-        agent = SearchAgent(searcher, engines)
+        agent = SearchAgent(searcher, engines, turns=most)
         return agent.search, compress, [agent]
     # Without a verifier: a short answer stands in some passage soon, which would end the search before its evidence.
-    steps = StepSearch(engines)
+    steps = StepSearch(engines, queries=most)
     return steps.search, compress, [steps]
 
 
