@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,15 @@ def test_any_text_gets_a_ruling_that_quotes_it_and_strict_implies_loose(response
     [strict], [loose] = followed([item(rule)], response)
     assert loose >= strict
     assert result.passed == strict == (result.score == 1.0)
+
+
+@pytest.mark.parametrize("unit", [".", "a. ", "1. \n", "*", "[", "<<a", "- \n", '"', "P. ", "Part ", "[a", "{"])
+def test_time_is_linear_on_repetitive_responses(unit: str) -> None:
+    started = time.process_time()
+    for rule in RULES:
+        rule_on(item(rule), unit * 30_000 + "x")
+    # About .5 s; quadratic work on 30,000 units took 15 s for a single rule.
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,14 @@ def test_a_case_is_not_asked_for_beside_another_language() -> None:
 
 def test_wishes_that_exclude_each_other_give_no_rule() -> None:
     assert found("Answer in French. Please answer in German.") == []
+
+
+@pytest.mark.parametrize("unit", ["Use 3 words. ", '"', "use the word ", '"a" and ', "(", "1 ", "no ", "in ", "wrap "])
+def test_time_is_about_linear_on_repetitive_instructions(unit: str) -> None:
+    started = time.process_time()
+    find_rules(unit * 3_000)
+    # At most .5 s; looking all the way back from each number took minutes.
+    assert time.process_time() - started < 5
 
 
 PIECES = (

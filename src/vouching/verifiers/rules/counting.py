@@ -11,7 +11,9 @@ import re
 from vouching.text.sentences import LIST_MARKER, abbreviates
 
 _WORD = re.compile(r"\w+")
-_STOP = re.compile(r"""(?P<stop>[.!?…]+)["'”’»)\]*_`]*(?=\s)|[。！？｡؟۔।॥։።]+[」』）】》”’"')\]]*(?=.)""", re.DOTALL)
+_STOP = re.compile(
+    r"""(?P<stop>(?<![.!?…])[.!?…]++)["'”’»)\]*_`]*+(?=\s)|[。！？｡؟۔।॥։።]+[」』）】》”’"')\]]*(?=.)""", re.DOTALL
+)
 _BLANKS = re.compile(r"\s*+")
 _LETTERS = re.compile(r"[^\W_]")
 _CAPITALS = re.compile(r"[^\W_]+(?:(?:[-&./]|['’](?=[A-Z]))[^\W_]+)*")

@@ -75,8 +75,8 @@ def placeholder_count(response: str, num_placeholders: int) -> Ruling:
     >>> placeholder_count("Dear [name], at [place].", 2).span.text
     '[name]'
     """
-    number = len(_PLACEHOLDER.findall(response))
-    return ruled(number >= num_placeholders, counted(number, "placeholder"), _PLACEHOLDER.search(response))
+    found = _within_lines(_PLACEHOLDER, response, "]")
+    return ruled(len(found) >= num_placeholders, counted(len(found), "placeholder"), next(iter(found), None))
 
 
 def bullet_count(response: str, num_bullets: int) -> Ruling:
@@ -128,7 +128,8 @@ def has_title(response: str) -> Ruling:
     >>> has_title("<<A day>> It rained.").passed, has_title("<< >>").passed
     (True, False)
     """
-    found = next((title for title in _TITLE.finditer(response) if title.group().lstrip("<").rstrip(">").strip()), None)
+    titles = _within_lines(_TITLE, response, ">>")
+    found = next((title for title in titles if title.group().lstrip("<").rstrip(">").strip()), None)
     return ruled(found is not None, f"It has {'a' if found else 'no'} title.", found)
 
 
@@ -159,3 +160,18 @@ def two_responses(response: str) -> Ruling:
     if len({*answers}) < len(answers):
         return ruled(False, "It gives the same answer twice.")
     return ruled(len(answers) == 2, counted(len(answers), "answer"))
+
+
+def _within_lines(pattern: re.Pattern[str], text: str, closing: str) -> list[re.Match[str]]:
+    """What a pattern finds that opens and closes on one line; a line is read only to its last ``closing``.
+
+    Otherwise each of many openings would be followed to the end of the line: time would grow with the square.
+    """
+    found: list[re.Match[str]] = []
+    start = 0
+    for line in text.split("\n"):
+        last = text.rfind(closing, start, start + len(line))
+        if last >= 0:
+            found += pattern.finditer(text, start, last + len(closing))
+        start += len(line) + 1
+    return found
