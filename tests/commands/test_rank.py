@@ -108,7 +108,7 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         ([*ASKED[1:], "--source-text", "x", "--mode", "generative"], "looks at no evidence"),
         ([*ASKED[1:], "--mode", "no-search", "--search-model", "x"], "searches nothing"),
         ([*ASKED[1:], "--source-text", "x", "--score-model", "bogus"], "no scorer is called 'bogus'"),
-        ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "which ranks by mode generative, agentic"),
+        ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "ranks by mode generative, agentic"),
         ([*ASKED[1:], "--source-text", "x", "--output", "o.jsonl"], "add --input"),
         ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
         ([*ASKED[1:], "--source", "nowhere.txt"], "there is no such file"),
