@@ -150,7 +150,7 @@ def test_rows_without_sources_are_told_where_sources_could_come_from(tmp_path: P
     for command, row in (("rank", rows), ("check", written(tmp_path / "claims.jsonl", [{"claim": "In 1973."}]))):
         result = run(command, "--input", row, "--output", tmp_path / f"{command}.jsonl")
         assert result.exit_code == Exit.INCOMPLETE
-        assert "--index PATH or --web ENGINE" in result.stderr.splitlines()[-1]
+        assert "or somewhere to search for them (--index, --web)" in result.stderr.splitlines()[0]
 
 
 def test_a_run_that_was_cut_short_is_finished_and_other_settings_are_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import AGAIN, run_rows
-from vouching.commands.search_options import ROWS_HINT, SearchOptions
+from vouching.commands.search_options import SearchOptions
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
@@ -163,8 +163,6 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = A
     except OSError as error:
         return cannot_write(error, options.output)
     _tell(summary, options.output, again)
-    if summary.problems and summary.problems == summary.rows and not options.search:
-        write_error(ROWS_HINT)
     if options.report is not None:
         from vouching.report.page import write_report
 

@@ -18,10 +18,9 @@ from vouching.batch.waiting import Waiting
 from vouching.commands.files import STDIN
 from vouching.commands.rank import NEEDS_NOTHING, RankOptions
 from vouching.commands.row_progress import AGAIN, run_rows
-from vouching.commands.search_options import ROWS_HINT
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
-from vouching.inputs import SOURCE_KEYS, as_sources, check_text, row_sources
+from vouching.inputs import OR_SEARCH, SOURCE_KEYS, as_sources, check_text, row_sources
 from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
 from vouching.types.serial import to_json
 from vouching.version import __version__
@@ -42,8 +41,7 @@ def rank_rows(options: RankOptions) -> Exit:
     assert options.input is not None
     assert options.output is not None
     ranker = options.ranker()  # a wrong setting shows before any file is made
-    needed = not options.search and options.mode not in NEEDS_NOTHING
-    work = rank_work(ranker, needed)
+    work = rank_work(ranker, needed=not options.search and options.mode not in NEEDS_NOTHING)
     try:
         with ExitStack() as open_files:
             reader = open_files.enter_context(open_rows(options.input, _COLUMNS))
@@ -56,10 +54,7 @@ def rank_rows(options: RankOptions) -> Exit:
             summary = run_rows(reader, journal, work, look, again="" if printed else AGAIN)
     except OSError as error:
         return cannot_write(error, options.output)
-    status = _told(summary, options.output)
-    if summary.problems and summary.problems == summary.rows and needed:
-        write_error(ROWS_HINT)
-    return status
+    return _told(summary, options.output)
 
 
 def rank_work(ranker: Ranker, needed: bool) -> Waiting:
@@ -127,7 +122,7 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
 def _sources(fields: Fields, needed: bool) -> tuple[Source, ...]:
     if not needed and all(fields.get(key) is None for key in SOURCE_KEYS):
         return ()
-    return as_sources(row_sources(fields))
+    return as_sources(row_sources(fields, otherwise=OR_SEARCH))
 
 
 def _settings(options: RankOptions, ranker: Ranker) -> dict[str, str | float | bool | None]:

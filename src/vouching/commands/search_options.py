@@ -11,8 +11,6 @@ import typer
 if TYPE_CHECKING:
     from vouching.search.base import SearchEngine
 
-ROWS_HINT = "rows that bring no sources need a place to search: --index PATH or --web ENGINE"
-"""What to say where no row of a file can be used and nothing is searched."""
 PANEL = "Where to search for sources"
 
 
