@@ -16,6 +16,8 @@ from pathlib import Path
 
 from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
+from render_rankings import ranking_lines
+from render_search import search_lines
 from render_tables import RULES, Figures, interval, number, origin, table
 
 FILES = {
@@ -26,6 +28,9 @@ FILES = {
     "sets": "docs/results/embedded/results.json",
     "sets of rules": "docs/results/embedded-rules/results.json",
     "against rules": "docs/results/embedded-against-rules.json",
+    "rankings": "docs/results/fgveribench.json",
+    "rankings of rules": "docs/results/fgveribench-rules.json",
+    "search": "docs/results/search.json",
     "ablation": "recipes/encoder/ablation.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
@@ -177,6 +182,10 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield sets_lines(public, found.get("against rules") if "sets" in found else None)
         yield links(found)
         yield from (write(public) for write in (spans_lines, calibration_lines, error_type_lines))
+    if rankings := [found[name] for name in ("rankings", "rankings of rules") if name in found]:
+        yield ranking_lines(rankings)
+    if search := found.get("search"):
+        yield search_lines(search)
     of_encoder = {
         "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
         "encoder": training_lines,

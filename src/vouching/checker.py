@@ -17,7 +17,7 @@ from vouching.batch.rows import row_name
 from vouching.claims import decompose
 from vouching.errors import ConfigError, InputError
 from vouching.evidence import Evidence, Searches
-from vouching.inputs import ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
+from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
 from vouching.models.base import Model
 from vouching.models.running import run
 from vouching.repair import Rest, repair
@@ -295,7 +295,7 @@ class Checker:
             row = cast("Mapping[str, Any]", given)
             name = row_name(row, number)
             check_text(str(row.get("id", "")), "the id")
-            sources = row_sources(row, needed=self.finder is None)
+            sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
             if row.get("response") is not None and row.get("claim") is not None:
                 raise InputError('it has both "claim" and "response", wanted one of them: make two rows of it')
             if row.get("response") is not None:

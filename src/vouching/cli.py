@@ -18,15 +18,19 @@ from typer.exceptions import TyperException
 from vouching.commands import (
     annotate,
     bench,
+    build_ranking,
     calibrate,
     check,
     data,
+    data_checklist,
+    data_gold,
     diagnose,
     diagnose_verifier,
     index,
     pairs,
     rank,
     reward,
+    reward_checklist,
     schema,
     train,
 )
@@ -51,7 +55,11 @@ app.add_typer(train.app, name="train")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
+data.app.add_typer(data_checklist.app)
+data.app.add_typer(data_gold.app)
+reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
+bench.app.add_typer(build_ranking.app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -73,6 +81,7 @@ def vouch(
 
 
 _PLAIN = (
+    (r"No such command 'search'.*", "there is no command search; vouch index search looks into an index"),
     (r"No such command '(.*?)'.*", r"there is no command \1"),
     (r"No such option: (\S+).*", r"there is no option \1"),
     (r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)", r"got \1 too many: put a text with blanks in quotes"),

@@ -1,8 +1,8 @@
 """What each claim is judged against where sources are searched for: those given, and those found for it.
 
 A claim for which nothing is found stays without a verdict: that a search finds nothing says nothing about the claim.
-What was asked, what came and who failed goes with every claim as warnings of the kind "engine". Left out: a judgement
-of what was found; that is the verifier's.
+What was asked, what came and who failed goes with every claim as notes of the kind "search", or "engine" where one
+failed. Left out: a judgement of what was found; that is the verifier's.
 """
 
 from __future__ import annotations
@@ -84,7 +84,11 @@ def _words(claim: Claim) -> str:
 
 
 def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evidence:
-    warnings = tuple(VerdictWarning("engine", told(turn)) for turn in way.turns if turn.result or turn.error)
+    warnings = tuple(
+        VerdictWarning("engine" if turn.error or (turn.result and turn.result.errors) else "search", told(turn))
+        for turn in way.turns
+        if turn.result or turn.error
+    )
     if sources:
         return Evidence(sources, warnings)
     if way.ended == "failed":

@@ -135,12 +135,18 @@ def check_text(value: object, name: str) -> str:
     return value
 
 
+OR_SEARCH = ", or somewhere to search for them (--index, --web)"
+"""What does in place of a row's sources for a command that can search."""
+
+
 @overload
-def row_sources(row: Mapping[str, object]) -> SourcesLike: ...
+def row_sources(row: Mapping[str, object], *, otherwise: str = "") -> SourcesLike: ...
 @overload
-def row_sources(row: Mapping[str, object], needed: bool) -> SourcesLike | None: ...
-def row_sources(row: Mapping[str, object], needed: bool = True) -> SourcesLike | None:
+def row_sources(row: Mapping[str, object], needed: bool, otherwise: str = "") -> SourcesLike | None: ...
+def row_sources(row: Mapping[str, object], needed: bool = True, otherwise: str = "") -> SourcesLike | None:
     """The sources of a row, under one of the accepted names; None if there are none and none is ``needed``.
+
+    The message for a row without any ends with ``otherwise``, which says what would do in their place.
 
     Raises:
         InputError: there are none, or under two names.
@@ -150,7 +156,9 @@ def row_sources(row: Mapping[str, object], needed: bool = True) -> SourcesLike |
     """
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
     if not given and needed:
-        raise InputError(f'the row has the keys {[*row]}, wanted "source" or "sources" (a text or a list of texts)')
+        raise InputError(
+            f'the row has the keys {[*row]}, wanted "source" or "sources" (a text or a list of texts){otherwise}'
+        )
     if len(given) > 1:
         raise InputError(f'it has both "{given[0]}" and "{given[1]}", wanted one of them: put all texts into "sources"')
     return cast("SourcesLike", row[given[0]]) if given else None

@@ -15,9 +15,11 @@ import pytest
 
 from tests.bench.test_compare import write_run, wrong
 from tests.bench.test_evaluate import scored
+from tests.bench.test_ranking_figures import line
 from tests.house.source_tree import ROOT
 from vouching.bench.compare import compare_runs
 from vouching.bench.evaluate import pooled_figures, set_figures
+from vouching.bench.ranking_figures import ranking_figures
 
 FEW = 500
 MEASURED = {"version": "1", "date": "2026-11-22", "machine": "a laptop"}
@@ -183,3 +185,18 @@ def test_the_encoder_has_its_tables(root: Path) -> None:
     assert "`epochs=1`" in figures
     assert "| dev/x | 200 | 0.800 |\n\nmean AUROC of the sets: 0.800.\n" in figures
     assert "in 98.9%" in figures
+
+
+def test_rankings_are_shown_with_baselines_and_what_was_not_measured(root: Path) -> None:
+    lines = [line((3, 2, 1), keys=["a"]), line(None, keys=["b"])]
+    record = {
+        **MEASURED, "command": "vouch bench run fgveribench", "bootstrap": {"method": "BCa", "resamples": 0},
+        "settings": {"model": "embedded:rules", "mode": "full", "vouching": "1"},
+        "sets": {"fgveribench": ranking_figures(lines, 0)},
+    }  # fmt: skip
+    _, figures = pages(root, {"docs/results/fgveribench-rules.json": record})
+    # One ranking is right and one failed: P@1 1 and 0, tau 1 and -1.
+    assert "| all rows | 2 | 1 | 0.500 | 0.000 | 1.000 | 1.000 |\n" in figures
+    assert "| drawn at random | | | 0.333 | 0.000 | | |\n" in figures
+    assert "- Tau by how many answers the search supports: not measured" in figures
+    assert "- Failed rankings count as wrong, P@1 0 and tau -1: unparsable 1.\n" in figures

@@ -48,6 +48,7 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
     ("arguments", "told"),
     [
         (("chek",), "there is no command chek (see vouch --help)"),
+        (("search", "x"), "there is no command search; vouch index search looks into an index (see vouch --help)"),
         (("check", "--nope"), "there is no option --nope (see vouch check --help)"),
         (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
         (("check", "x", "--votes", "0"), "--votes: wanted at least 1 (see vouch check --help)"),

@@ -46,7 +46,7 @@ def engine() -> Iterator[tuple[str, list[str]]]:
 
 
 def messages(record: Any) -> list[str]:
-    return [warning["message"] for warning in record["warnings"] if warning["kind"] == "engine"]
+    return [warning["message"] for warning in record["warnings"] if warning["kind"] in ("search", "engine")]
 
 
 def test_a_claim_without_a_source_is_checked_by_what_is_found(engine: tuple[str, list[str]]) -> None:
@@ -54,7 +54,9 @@ def test_a_claim_without_a_source_is_checked_by_what_is_found(engine: tuple[str,
     assert result.exit_code == 0
     assert result.stdout.startswith("✗ Not Attributable · temporal shift")
     assert "Fix  Change 1937 to 1973." in result.stdout
-    assert f'! engine: Asked for "{WRONG}": web:searxng found 2 passages.' in " ".join(result.stdout.split())
+    told = " ".join(result.stdout.split())
+    assert f'Asked for "{WRONG}": web:searxng found 2 passages.' in told
+    assert "! " not in told  # nothing failed, so nothing warns
     assert [path.partition("?")[0] for path in engine[1]] == ["/search"]
 
 
@@ -111,7 +113,10 @@ def test_an_answer_is_checked_claim_by_claim_and_its_report_shows_queries_engine
 def test_a_page_for_a_single_claim_shows_what_was_found(engine: tuple[str, list[str]], tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert vouch(WRONG, "--web", engine[0], "--report", str(page)).exit_code == 0
-    assert BRIDGE[1] in page.read_text(encoding="utf-8")
+    shown = page.read_text(encoding="utf-8")
+    assert BRIDGE[1] in shown
+    assert 'class="searched"' in shown
+    assert "Warnings: " not in shown  # that a search found something is none
 
 
 def test_a_recorded_check_is_repeated_offline(engine: tuple[str, list[str]], tmp_path: Path) -> None:
@@ -202,7 +207,7 @@ def test_rows_are_checked_against_an_index_by_several_processes(index: str, tmp_
     ("arguments", "told"),
     [
         ((WRONG,), "where to search with --index PATH or --web ENGINE"),
-        ((WRONG, "--web", "google"), "no search engine is called 'google'. There are:"),
+        ((WRONG, "--web", "google"), "no search engine is called 'google'. There are searxng=URL"),
         ((WRONG, "--index", "nowhere"), "nowhere"),
         ((WRONG, "--web", "searxng"), "say where, e.g. searxng=http://localhost:8080"),
         ((WRONG, "--web", "searxng=localhost"), "the address of searxng must be like"),

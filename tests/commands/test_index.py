@@ -70,6 +70,11 @@ def test_documents_are_removed_by_id_or_by_file(files: Path) -> None:
     assert vouch("index", "remove", "towns", "docs/mill.md").exit_code == Exit.OK
 
 
+def test_a_document_is_removed_by_any_way_to_write_its_path(files: Path) -> None:
+    vouch("index", "build", "towns", "./docs", "rows.jsonl")
+    assert vouch("index", "remove", "towns", "./docs/../docs/mill.md", "./rows.jsonl").exit_code == Exit.OK
+
+
 def test_what_cannot_be_read_is_named_and_counted(files: Path) -> None:
     (files / "docs" / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
     (files / "docs" / "dots.txt").write_text("...")

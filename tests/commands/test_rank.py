@@ -108,6 +108,7 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         ([*ASKED[1:], "--source-text", "x", "--mode", "generative"], "looks at no evidence"),
         ([*ASKED[1:], "--mode", "no-search", "--search-model", "x"], "searches nothing"),
         ([*ASKED[1:], "--source-text", "x", "--score-model", "bogus"], "no scorer is called 'bogus'"),
+        ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "ranks by mode generative, agentic"),
         ([*ASKED[1:], "--source-text", "x", "--output", "o.jsonl"], "add --input"),
         ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
         ([*ASKED[1:], "--source", "nowhere.txt"], "there is no such file"),
@@ -142,6 +143,14 @@ def test_each_row_gives_a_ranking_and_a_broken_one_says_why(tmp_path: Path) -> N
     wanted = ['wanted "source"', "wanted a list of texts", 'wanted "question" and "answers"', "answer 2 is empty"]
     assert all(words in message for words, message in zip(wanted, messages, strict=True))
     assert "5 rows, 2 answers; 4 of the rows cannot be used" in result.stderr
+
+
+def test_rows_without_sources_are_told_where_sources_could_come_from(tmp_path: Path) -> None:
+    rows = written(tmp_path / "rows.jsonl", [{"question": QUESTION, "answers": ["In 1973."]}])
+    for command, row in (("rank", rows), ("check", written(tmp_path / "claims.jsonl", [{"claim": "In 1973."}]))):
+        result = run(command, "--input", row, "--output", tmp_path / f"{command}.jsonl")
+        assert result.exit_code == Exit.INCOMPLETE
+        assert "or somewhere to search for them (--index, --web)" in result.stderr.splitlines()[0]
 
 
 def test_a_run_that_was_cut_short_is_finished_and_other_settings_are_refused(tmp_path: Path) -> None:

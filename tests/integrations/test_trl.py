@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from tests.rewards.replies import CLAIM, SOURCE, reply, supported
-from vouching.errors import ConfigError, InputError
-from vouching.integrations.trl import trl_ranking_reward, trl_reward
+from vouching.errors import ConfigError, InputError, ModelUnavailableError
+from vouching.integrations.trl import trl_checklist_reward, trl_ranking_reward, trl_reward
 from vouching.models import ScriptedModel
+from vouching.rewards.checklist import ChecklistRules
 from vouching.rewards.structured import PARTS, structured_reward
 from vouching.types import Claim, Reward, Source, Trajectory, Unverified
+from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 from vouching.verifiers.discriminative_evidence import given
 from vouching.verifiers.discriminative_generative import GenerativeRanker
 from vouching.verifiers.discriminative_open import open_scorer
@@ -73,12 +75,18 @@ def test_answers_of_a_question_are_ranked_together_with_one_search_for_all() -> 
         question=["When?", "When?", "What year?", "What year?", "What year?"],
         log_metric=logged.__setitem__,
     )
-    assert totals == [0.0, 1.0, 1.0, None, 0.0]
+    assert totals == [0.0, 1.0, 1.0, 0.0, 0.0]  # to say nothing is no way around a bad place
     assert searched == [("When?", 2), ("What year?", 2)]
-    assert logged["ranking/unverified"] == pytest.approx(0.2)
-    assert logged["ranking/place"] == 0.5
+    assert logged["ranking/unverified"] == 0
+    assert logged["ranking/place"] == pytest.approx(0.4)  # (0 + 1 + 1 + 0 + 0) / 5
     with pytest.raises(ConfigError, match="needs 'question' of each row"):
         reward(completions=["In 1973."])
+
+
+def test_a_judge_out_of_reach_gives_no_reward_and_ends_no_training(caplog: pytest.LogCaptureFixture) -> None:
+    ranker = GenerativeRanker(ScriptedModel([ModelUnavailableError("503")]), "generative")
+    assert trl_ranking_reward(ranker)(completions=["a", ""], question=["When?"] * 2) == [None, None]
+    assert "no reward for 2 answers: 503" in caplog.text
 
 
 def test_a_ranking_that_is_none_gives_no_reward() -> None:
@@ -153,3 +161,23 @@ def test_a_real_trainer_leaves_out_replies_whose_judge_failed(policy: tuple[Any,
     rewards = trainer._logs["rewards"]["judged"]
     assert sorted(map(math.isnan, rewards)) == [False, False, True, True]
     assert all(math.isfinite(advantage) for advantage in trainer._logs["advantages"])
+
+
+def test_replies_are_judged_by_the_checklist_of_their_row_and_a_failed_judge_gives_none() -> None:
+    judge = ScriptedModel({"Is it short": "yes", "Is it red": "no", "Is it odd": "Hm.", "cannot be used": "Hm."})
+    logged: dict[str, float] = {}
+    reward = trl_checklist_reward(ChecklistVerifier(judge), ChecklistRules(beta=0.5))
+    totals = reward(
+        prompts=["Ask.", [{"role": "user", "content": "Ask."}], "Ask.", "Ask."],
+        completions=["Why?", [{"role": "assistant", "content": "Why?"}], "Why?", " "],
+        checklist=[["Is it short?"], ["Is it short?", "Is it red?"], ["Is it odd?"], ["Is it short?"]],
+        log_metric=logged.__setitem__,
+    )
+    # All of one; half of two, and beta; no judgment; nothing said.
+    assert totals == [1.0, 0.25, None, 0.0]
+    assert (logged["checklist/unverified"], logged["checklist/s"]) == (0.25, 0.5)  # (1 + .5 + 0) / 3
+
+
+def test_the_same_replies_may_be_judged_as_a_whole() -> None:
+    judge = ChecklistVerifier(ScriptedModel(["yes", "no", "yes"]), ChecklistConfig(holistic=True, votes=3))
+    assert trl_checklist_reward(judge, ChecklistRules(tau=0.6))(prompts=["Ask."], completions=["Why?"]) == [1.0]

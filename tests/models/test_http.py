@@ -213,7 +213,7 @@ def test_a_status_decides_whether_a_retry_can_help(status: int, kind: type[Vouch
     [
         (Answer(body=b"<html>Welcome</html>", headers={"content-type": "text/html"}), r"text/html.*<html>Welcome"),
         (Answer(body=b'{"choices": [{"mess', headers={"content-type": "application/json"}), "wanted JSON"),
-        (Answer(), "wanted JSON: nothing"),
+        (Answer(), "wanted JSON: an empty body"),
         (Answer(body=b"\xff\xfe{}", headers={"content-type": "application/json"}), "wanted JSON"),
         (of_json([]), "no object"),
         (of_json({"usage": {}}), "without"),
@@ -225,7 +225,7 @@ def test_a_status_decides_whether_a_retry_can_help(status: int, kind: type[Vouch
         (Answer(body=b"[" * 200_000), "wanted JSON"),
         (Answer(body=b'{"choices": [' + b"1" * 5_000 + b"]}"), "wanted JSON"),
         (Answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n"), "cannot be read"),
-        (Answer(status=204), "wanted JSON: nothing"),
+        (Answer(status=204), "wanted JSON: an empty body"),
     ],
 )
 def test_an_answer_that_is_no_completion_is_an_error_that_shows_it(answer: Answer, reason: str) -> None:

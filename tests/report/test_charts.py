@@ -18,6 +18,7 @@ from vouching.report.charts import (
     coverage_curve,
     forest_plot,
     histogram,
+    line_plot,
     reliability_diagram,
     roc_curve,
     share_bar,
@@ -33,6 +34,7 @@ EVERY_CHART = [
     reliability_diagram([(0.1, 0.2, 5), (0.5, 0.5, 0)], title=HOSTILE),
     roc_curve({HOSTILE: [(0, 0), (1, 1)]}, title=HOSTILE),
     coverage_curve({HOSTILE: [(0.5, 0.9), (1, 0.8)]}, title=HOSTILE),
+    line_plot({HOSTILE: [(1, 0.9), (20, 0.8)]}, title=HOSTILE, names=(HOSTILE, "y"), x_range=(1, 20)),
     confusion_matrix([[1, 2], [3, 4]], (HOSTILE, "b"), title=HOSTILE),
     forest_plot([ForestRow(HOSTILE, 0.5, 0.4, 0.6, 0.3)], title=HOSTILE),
 ]
@@ -43,6 +45,7 @@ EMPTY_CHARTS = [
     reliability_diagram([], title="t"),
     roc_curve({}, title="t"),
     coverage_curve({}, title="t"),
+    line_plot({}, title="t", names=("x", "y"), x_range=(1, 20)),
     confusion_matrix([[0, 0], [0, 0]], ("a", "b"), title="t"),
     forest_plot([], title="t"),
 ]

@@ -160,10 +160,12 @@ def test_an_injected_sentence_is_struck_out_in_the_source(tmp_path: Path) -> Non
 def test_results_of_other_methods_are_shown_too(tmp_path: Path) -> None:
     findings = (
         ItemResult("Is it short?", (True, None, False), 1 / 3, False, "Two pages."),
+        ItemResult("Use no commas.", (False,), 0.0, False, "It has 2.", rule="punctuation:no_comma"),
         UnitResult("line 7", "12", True, "revise", "14", "12 is wrong", "Rule 3", (("a.b", "14"),)),
     )
     page = page_of(tmp_path, Entry(Report("Text.", (), findings)))
     assert "Votes: yes, unclear, no; share of yes 0.33. Two pages." in page
+    assert "Rule punctuation:no_comma: failed. It has 2." in page
     assert "Proposed: 12. Then: revise. 12 is wrong Rule 3" in page
 
 

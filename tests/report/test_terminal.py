@@ -178,11 +178,13 @@ def test_items_and_units_are_shown_by_their_questions_and_values() -> None:
     response = "It is blue."
     findings = (
         ItemResult("Is it red?", (True, False, None), 1 / 3, False, "It says blue.", span_in(response, "blue")),
+        ItemResult("Use no commas.", (True,), 1.0, True, rule="punctuation:no_comma"),
         UnitResult("shift-7", "Ann", challenged=False, decision=None, submitted="Ann"),
     )
     shown = drawn(Report(response, (), findings, totals=Totals()))
     assert "✗1 Is it red? · 1 of 3 votes say yes · It says blue." in shown
-    assert "✓2 shift-7: Ann" in shown
+    assert "✓2 Use no commas." in shown
+    assert "✓3 shift-7: Ann" in shown
     assert "It is ✗1 blue." in shown
 
 

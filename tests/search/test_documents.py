@@ -93,6 +93,13 @@ def test_a_web_page_gives_its_title_and_its_text_without_menus(tmp_path: Path) -
     assert "var x" not in document.text
 
 
+def test_a_web_page_that_is_too_broken_is_told(tmp_path: Path) -> None:
+    (tmp_path / "torn.html").write_text("<math><meta charset=utf-7><table>")
+    documents, [skipped] = read(tmp_path)
+    assert documents == []
+    assert "too broken to be read" in skipped
+
+
 def test_the_pages_of_a_pdf_end_with_form_feeds(tmp_path: Path) -> None:
     (tmp_path / "mill.pdf").write_bytes(pdf_of("Ada built the mill.", "It stands in Oslo.", title="The mill"))
     [document], _ = read(tmp_path)

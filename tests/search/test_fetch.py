@@ -83,7 +83,8 @@ def test_this_machine_cannot_be_reached_however_its_address_is_written(host: str
     "address",
     ["10.0.0.8", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "224.0.0.1", "240.0.0.1",
      "255.255.255.255", "192.0.2.1", "198.18.0.1", "[fe80::1]", "[fc00::1]", "[fec0::1]", "[ff02::1]", "[2001:db8::1]",
-     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[64:ff9b:1::a00:8]", "[64:ff9b::a9fe:a9fe]", "[fe80::1%25lo]"],
+     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[64:ff9b:1::a00:8]", "[64:ff9b::a9fe:a9fe]", "[fe80::1%25lo]",
+     "168.63.129.16", "[::ffff:168.63.129.16]"],
 )  # fmt: skip
 def test_private_and_special_addresses_are_refused_without_a_connection(address: str) -> None:
     with pytest.raises(FetchError, match=r"no address of the public internet|no address"):
@@ -220,6 +221,19 @@ def test_a_page_that_unpacks_to_very_much_is_refused_before_it_takes_memory() ->
     tracemalloc.stop()
     assert "larger than 1,000,000 bytes" in str(page)
     assert peak < 10_000_000
+
+
+def test_what_follows_the_end_of_a_packed_page_is_not_collected() -> None:
+    page, _ = fetch([html(gzip.compress(b"<p>Hello.</p>") + bytes(60_000_000), headers={"content-encoding": "gzip"})])
+    assert isinstance(page, Page)
+    assert page.body == b"<p>Hello.</p>"
+
+
+def test_a_packed_page_that_unpacks_to_nothing_is_refused_by_what_was_sent() -> None:
+    # Blocks of deflate that hold no byte, 5 bytes each (RFC 1951, 3.2.4), after the header of gzip: it has no end.
+    endless = gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * 300_000
+    page, _ = fetch([html(endless, headers={"content-encoding": "gzip"})], most_bytes=1_000_000)
+    assert "larger than 1,000,000 bytes" in str(page)
 
 
 def test_a_packed_page_is_unpacked() -> None:

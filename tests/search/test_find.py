@@ -55,7 +55,7 @@ def shelf(**texts: str) -> Shelf:
 
 def messages(outcome: Any) -> list[str]:
     """What an outcome says about the engines."""
-    return [warning.message for warning in outcome.warnings if warning.kind == "engine"]
+    return [warning.message for warning in outcome.warnings if warning.kind in ("search", "engine")]
 
 
 def test_a_claim_without_sources_is_judged_by_what_is_found_for_it() -> None:
@@ -274,7 +274,7 @@ def test_engines_are_opened_by_their_names(monkeypatch: pytest.MonkeyPatch) -> N
     names = ["web:searxng", "web:wikipedia", "web:wikipedia=https://de.wikipedia.org", "web:brave"]
     assert [open_engine(spec).name for spec in specs] == names
     assert [web_name(spec) for spec in specs] == names
-    with pytest.raises(ConfigError, match=r"did you mean tavily\? There are:"):
+    with pytest.raises(ConfigError, match=r"did you mean tavily\? There are searxng=URL"):
         open_engine("tavilly")
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
     with pytest.raises(ConfigError, match="TAVILY_API_KEY"):

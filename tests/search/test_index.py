@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.search.corpora import TOWNS, LetterEncoder, built, ids
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, SearchError
 from vouching.search.base import search_engines
 from vouching.search.bm25 import K1, B
 from vouching.search.dense import write_graph
@@ -132,10 +132,20 @@ def test_all_documents_may_go(tmp_path: Path) -> None:
 
 
 def test_rows_go_with_the_file_they_came_from(tmp_path: Path) -> None:
-    built(tmp_path / "i", [Source("mill", "a.jsonl#1"), Source("mill", "a.jsonl#2#x"), Source("mill", "a.jsonl")])
+    names = ("a.jsonl#1", "a.jsonl#C#", "a.jsonl#C", "a.jsonl.gz#1", "a.jsonl", "notes#1.txt")
+    built(tmp_path / "i", [Source("mill", name) for name in names])
     with change_index(tmp_path / "i") as writer:
-        assert writer.remove(["a.jsonl#2"]) == 1
-        assert writer.remove(["a.jsonl"]) == 2
+        assert writer.remove(["a.jsonl#C"]) == 1
+        assert writer.remove(["notes"]) == 0  # no file of rows
+        assert writer.remove(["a.jsonl"]) == 3
+    assert {*ids(open_index(tmp_path / "i").find("mill"))} == {"a.jsonl.gz#1", "notes#1.txt"}
+
+
+def test_only_passages_of_a_pdf_itself_name_a_page(tmp_path: Path) -> None:
+    pdf = Source("mill\fmill two", "a.pdf", "", "/docs/a.pdf")
+    row = Source("mill three", "rows.jsonl#7", "", "https://example.org/b.pdf")  # a row about a PDF elsewhere
+    found = built(tmp_path / "i", [pdf, row]).find("mill")
+    assert {passage.url for passage in found} == {"/docs/a.pdf#page=1", "https://example.org/b.pdf"}
 
 
 def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) -> None:
@@ -144,7 +154,7 @@ def test_a_query_in_another_script_finds_nothing_and_says_why(tmp_path: Path) ->
     assert index.foreign("столица 東京") == (
         "the query is written in cjk and cyrillic letters, the index in latin ones"
     )
-    assert index.foreign("zebras") == "none of the query's words occurs in the index: zebra"
+    assert index.foreign("zebras") == "none of the query's words occurs in the index: zebras"
     assert index.foreign("?!") == "the query has no word"
     assert index.foreign("zebras of Oslo") is None
 
@@ -225,6 +235,23 @@ def test_a_file_that_was_cut_off_is_refused_when_the_index_is_opened(tmp_path: P
     path.write_bytes(path.read_bytes()[:left])
     with pytest.raises(InputError, match=r"cannot be read .*: build it again"):
         open_index(tmp_path / "i", LetterEncoder())
+
+
+def test_a_damaged_place_is_told_and_no_accident(tmp_path: Path) -> None:
+    built(tmp_path / "i")
+    [path] = (tmp_path / "i").glob("segment-*")
+    head = json.loads(path.read_bytes().partition(b"\n")[0])
+    start = len(path.read_bytes()) - head["bytes"]
+    kind, shape, place = head["arrays"]["posted"]
+    assert (kind, shape[0] > 1) == ("<i4", True)
+    damaged = bytearray(path.read_bytes())
+    damaged[start + place : start + place + 4 * shape[0]] = b"\xff\xff\xff\x7f" * shape[0]
+    path.write_bytes(damaged)
+    index = open_index(tmp_path / "i")
+    with pytest.raises(SearchError, match="index:i cannot be read"):
+        index.find("mill")
+    with pytest.raises(SearchError, match="index:i cannot be read"):
+        asyncio.run(index.search("mill", 5))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

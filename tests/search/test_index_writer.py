@@ -96,6 +96,18 @@ def test_a_second_writer_is_refused_while_readers_are_not(tmp_path: Path) -> Non
     assert len(open_index(folder)) == 4
 
 
+def test_a_writer_that_is_refused_opens_the_way_for_no_third(tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    with create_index(folder) as writer:
+        writer.add(TOWNS[0])
+        writer.flush()
+        for _ in range(2):
+            with pytest.raises(InputError, match="is being written by another process"), create_index(folder):
+                pass
+        writer.add(TOWNS[1])
+    assert len(open_index(folder)) == 2
+
+
 def test_an_index_is_not_built_over_another_or_over_other_files(tmp_path: Path) -> None:
     built(tmp_path / "i")
     with pytest.raises(InputError, match="holds an index: add to it"), create_index(tmp_path / "i"):

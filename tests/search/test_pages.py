@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 import zlib
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.models.fault_server import Answer, FaultServer, Request, of_json
 from vouching.search.fetch import Fetcher, Page
-from vouching.search.pages import Pages, chosen, page_text
+from vouching.search.pages import Pages, chosen, page_text, within
 from vouching.search.web.engine import WebEngine
 from vouching.search.web.searxng import SEARXNG
 from vouching.types import Passage, Span
@@ -54,7 +56,9 @@ def pdf(*lines: str) -> bytes:
     return made + tail.encode() + f"startxref\n{len(made)}\n%%EOF".encode()
 
 
-def search(pages: Mapping[str, Answer], query: str, most: int = 3) -> tuple[list[Passage], list[str]]:
+def search(
+    pages: Mapping[str, Answer], query: str, most: int = 3, seconds: float = 30.0
+) -> tuple[list[Passage], list[str]]:
     """What is found on the pages of a server that is SearXNG as well, and the paths that were asked for."""
 
     async def main() -> tuple[list[Passage], list[str]]:
@@ -69,7 +73,7 @@ def search(pages: Mapping[str, Answer], query: str, most: int = 3) -> tuple[list
             return of_json({"results": results})
 
         async with FaultServer(answer) as server:
-            engine = Pages(WebEngine(SEARXNG, f"http://127.0.0.1:{server.port}"), Fetcher(["127.0.0.1/32"]))
+            engine = Pages(WebEngine(SEARXNG, f"http://127.0.0.1:{server.port}"), Fetcher(["127.0.0.1/32"]), seconds)
             found = await engine.search(query, most)
             await engine.aclose()
             return found, [urlsplit(request.path).path for request in server.requests]
@@ -104,6 +108,7 @@ def test_a_page_that_cannot_be_read_leaves_the_snippet() -> None:
     pages = {
         "/gone": Answer(404), "/image": page(b"\x89PNG", "image/png"), "/menu": page("<nav>Home</nav>"),
         "/broken.pdf": page(b"%PDF-1.4 broken", "application/pdf"), "/binary": page(bytes(999), "text/plain"),
+        "/torn": page("<math><meta charset=utf-7><table>"),  # trafilatura asserts what is not so
         "/away": Answer(302, headers={"location": "http://169.254.169.254/latest/meta-data"}),
         "/weather": page(f"<article><p>{FILLER}</p></article>"), "/bridges": page(ARTICLE),
     }  # fmt: skip
@@ -112,6 +117,21 @@ def test_a_page_that_cannot_be_read_leaves_the_snippet() -> None:
     # The page about the weather has no word of the query, so its snippet stands in for it as well.
     assert [p.span.text for p in found[1:]] == [f"See {name}." for name in [*pages][:-1]]
     assert all(p.score == 0 for p in found[1:])
+
+
+def test_a_page_whose_text_takes_too_long_leaves_the_snippet() -> None:
+    found, _ = search({"/bridges": page(ARTICLE)}, "Bosphorus 1973", seconds=1e-9)
+    assert [p.span.text for p in found] == ["See /bridges."]
+
+
+def test_work_that_takes_too_long_is_left_and_an_error_in_it_is_told() -> None:
+    started, free = time.perf_counter(), threading.Event()
+    with pytest.raises(TimeoutError):
+        asyncio.run(within(0.05, free.wait))
+    assert time.perf_counter() - started < 5  # the thread still waits, and the loop was closed without it
+    free.set()
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(within(5, lambda: 1 // 0))
 
 
 def test_pdf_and_plain_text_are_read_too() -> None:
@@ -123,6 +143,13 @@ def test_pdf_and_plain_text_are_read_too() -> None:
         assert page_text(Page("http://a", "text/plain", charset, "Café".encode())) == "Café"
     found, _ = search({"/facts.pdf": page(pdf("Page one.", FACT), "application/pdf")}, "Bosphorus 1973")
     assert FACT in found[0].span.text
+
+
+@pytest.mark.parametrize("charset", ["punycode", "PunyCode", "idna", "unicode_escape", "raw-unicode-escape"])
+def test_a_codec_that_is_no_charset_is_not_run_on_a_strangers_page(charset: str) -> None:
+    # Punycode would read "Hello", an escape "é", and idna would refuse; punycode would take hours for a large page.
+    text = r"Hello \u00e9-"
+    assert page_text(Page("http://a", "text/plain", charset, text.encode())) == text
 
 
 def test_letters_are_read_as_the_server_or_the_page_says() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.search.passages import LEAST_WORDS, cut_passages, page_of
+from vouching.search.passages import LEAST_WORDS, cut_passages, pages_of
 from vouching.text.words import find_words
 
 PIECES = st.lists(
@@ -52,5 +54,22 @@ def test_a_short_text_is_one_passage_without_its_outer_blanks() -> None:
     assert cut_passages("\n One two.  Three.\n") == [(2, 18)]
 
 
+def test_a_long_text_is_cut_as_a_short_one_and_takes_little_memory() -> None:
+    sentence = "The mill of Oslo was built by Ada in 1873 and burnt down. "
+    text = sentence * 20_000  # 1.2 million characters
+    tracemalloc.start()
+    cuts = cut_passages(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * len(text)  # a list of its words would be twice as much
+    short = cut_passages(sentence * 40)
+    assert cuts[: len(short) - 1] == short[:-1]
+
+
+def test_a_long_text_of_few_words_or_none_is_one_passage_or_none() -> None:
+    assert cut_passages("One" + " " * 200_000 + "two.") == [(0, 200_007)]
+    assert cut_passages(" " * 200_000) == []
+
+
 def test_pages_are_counted_by_form_feeds() -> None:
-    assert [page_of("a\fb\fc", at) for at in range(5)] == [1, 1, 2, 2, 3]
+    assert pages_of("a\fb\fc", range(5)) == [1, 1, 2, 2, 3]

@@ -101,6 +101,19 @@ def test_a_file_that_is_no_recording_is_refused_with_its_line(text: str, tmp_pat
         Replay(path, "web:x")
 
 
+def test_a_recording_goes_on_and_a_file_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    engine = WebEngine(SEARXNG, "http://localhost")
+    path, notes = tmp_path / "answers.jsonl", tmp_path / "notes.txt"
+    line = '{"engine": "web:x", "query": "q", "most": 5, "passages": []}\n'
+    for text in ("", line):
+        path.write_text(text, encoding="utf-8")
+        asyncio.run(Recording(engine, path).aclose())
+    notes.write_text("My notes.\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"notes\.txt, line 1: no recorded search; record to a new file"):
+        Recording(engine, notes)
+    assert notes.read_text(encoding="utf-8") == "My notes.\n"
+
+
 def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         Recording(WebEngine(SEARXNG, "http://localhost"), tmp_path)

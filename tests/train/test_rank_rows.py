@@ -61,6 +61,11 @@ def test_a_question_has_each_of_its_answers_once() -> None:
     assert questions_of(pairs)[0].worth == [2, 0, 0]
 
 
+def test_questions_that_share_a_name_stay_apart() -> None:
+    named = [RankPair("1", "set", "document 7", question, RIGHT, WRONG) for question in ("When?", "Where?")]
+    assert [one.question for one in questions_of(named)] == ["When?", "Where?"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -158,11 +158,38 @@ def test_an_encoder_is_trained_like_a_causal_model(config: RankConfig, tmp_path:
     assert scores["all"]["p_at_1"] > 0.9
 
 
+def test_adapters_of_an_encoder_take_its_new_pooler_along(config: RankConfig, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model
+
+    tokenizer = AutoTokenizer.from_pretrained(config.model)
+    tokenizer.save_pretrained(tmp_path / "base")
+    shape = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    base = DebertaV2Config(vocab_size=len(tokenizer), max_position_embeddings=CONTEXT, type_vocab_size=0, **shape)
+    DebertaV2Model(base).save_pretrained(tmp_path / "base")  # which has no pooler, as the published ones
+    run = tmp_path / "run"
+    train_rank(replace(config, model=str(tmp_path / "base"), lora_rank=4, most_steps=2), run, report=quiet)
+    one = read_material(config).held[0]
+    read = [input_of(one.question, answer, one.history, "compressed") for answer in one.answers]
+    candidates = [Candidate("", "", Claim("x"), shown, ()) for shown in read]
+    again = asyncio.run(TrainedScorer(run / "model").score(candidates))
+    written = json.loads((run / "held.jsonl").read_text(encoding="utf-8").splitlines()[0])["scores"]
+    assert [outcome.value for outcome in again if isinstance(outcome, Scored)] == pytest.approx(written, abs=1e-5)
+
+
+def test_batches_of_one_step_weigh_as_one_large_batch(config: RankConfig, tmp_path: Path) -> None:
+    # With the margin far above all gaps every pair has the slope 1, so that equal parts have equal weight.
+    whole = replace(config, most_steps=2, dropout=0.0, lora_rank=0, margin=9.0, batch_pairs=8)
+    train_rank(whole, tmp_path / "whole", report=quiet)
+    train_rank(replace(whole, batch_pairs=2, accumulate=4), tmp_path / "parts", report=quiet)
+    first, second = weights_in(tmp_path / "whole/model"), weights_in(tmp_path / "parts/model")
+    assert all(torch.allclose(first[name], second[name], atol=1e-4) for name in first)
+
+
 def test_the_dropout_of_adapters_stays_on_and_nothing_is_reported(config: RankConfig, tmp_path: Path) -> None:
     from trl import RewardTrainer
 
     noisy = replace(config, lora_rank=4, dropout=0.25)
-    model, tokenizer = load_scorer(noisy, reduced=False)
+    model, tokenizer, _ = load_scorer(noisy, reduced=False)
     trainer = make_trainer(noisy, training_arguments(noisy, tmp_path), model, tokenizer, read_material(noisy).train)
     drops = {m.p for name, m in trainer.model.named_modules() if "lora_dropout" in name and hasattr(m, "p")}
     assert drops == {0.25}
@@ -172,7 +199,7 @@ def test_the_dropout_of_adapters_stays_on_and_nothing_is_reported(config: RankCo
 
 
 def test_the_loss_of_a_step_is_the_hinge_over_its_pairs(config: RankConfig, tmp_path: Path) -> None:
-    model, tokenizer = load_scorer(config, reduced=False)
+    model, tokenizer, _ = load_scorer(config, reduced=False)
     material = read_material(config)
     trainer = make_trainer(config, training_arguments(config, tmp_path), model, tokenizer, material.train)
     batch = trainer.data_collator([trainer.train_dataset[i] for i in range(8)])

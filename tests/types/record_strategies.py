@@ -72,7 +72,10 @@ def verdicts(draw: st.DrawFn) -> Verdict:
 UNVERIFIED = st.builds(
     Unverified, CLAIMS, st.sampled_from(["backend", "unparsable", "input"]), TEXTS, warnings=few(WARNINGS), usage=USAGES
 )
-ITEMS = st.builds(ItemResult, TEXTS, few(st.none() | st.booleans()), SHARES, st.booleans(), TEXTS, st.none() | SPANS)
+ITEMS = st.builds(
+    ItemResult, TEXTS, few(st.none() | st.booleans()), SHARES, st.booleans(), TEXTS, st.none() | SPANS,
+    rule=st.none() | TEXTS,
+)  # fmt: skip
 UNITS = st.builds(
     UnitResult, TEXTS, TEXTS, st.booleans(), st.sampled_from([None, "keep", "revise"]), TEXTS,
     evidence=few(st.tuples(TEXTS, TEXTS)),

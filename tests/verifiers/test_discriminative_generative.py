@@ -110,6 +110,14 @@ def test_a_reply_that_was_cut_off_is_told_from_one_that_is_wrong() -> None:
     assert {failed.reason for failed in ranked(ranker, ANSWERS).unverified} == {"truncated"}
 
 
+def test_half_a_number_is_no_points() -> None:
+    # "1" may be what is left of "10".
+    ranker = GenerativeRanker(ScriptedModel(["Right. <verdict> 1 </verdict>"] * 3), "points", max_tokens=3)
+    ranking = ranked(ranker, ANSWERS, BRIDGE)
+    assert ranking.answers == ()
+    assert {failed.reason for failed in ranking.unverified} == {"truncated"}
+
+
 def test_a_refusing_model_is_a_failure_and_no_invalid_ranking_and_a_busy_one_is_waited_for() -> None:
     ranking = ranked(GenerativeRanker(ScriptedModel([ModelRefusedError("too long")]), "generative"), ANSWERS)
     assert ranking.invalid is None

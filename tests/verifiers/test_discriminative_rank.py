@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,11 +15,22 @@ from tests.verifiers.scorers import BRIDGE, QUESTION, TableScorer, first_sentenc
 from vouching import rank
 from vouching.errors import ConfigError, InputError, ModelError, ModelUnavailableError
 from vouching.metrics.calibrators import Calibrator
-from vouching.types import Claim, Compression, RankedAnswer, Ranking, Trajectory
+from vouching.models import ScriptedModel
+from vouching.search.compress import ModelCompressor
+from vouching.types import (
+    Asked,
+    Claim,
+    Compression,
+    RankedAnswer,
+    Ranking,
+    SearchResult,
+    SearchTurn,
+    Trajectory,
+)
 from vouching.types.serial import from_json, to_json
 from vouching.verifiers.calibration import Calibration
 from vouching.verifiers.discriminative_rank import ScoringRanker, placed
-from vouching.verifiers.discriminative_scorer import EmbeddedScorer
+from vouching.verifiers.discriminative_scorer import EmbeddedScorer, Scorer
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 EMBEDDED = ScoringRanker(EmbeddedScorer(EmbeddedVerifier()))
@@ -97,6 +109,28 @@ def test_the_embedded_scorer_has_no_score_where_nothing_was_found() -> None:
     assert [failed.reason for failed in ranking.unverified] == ["no_evidence", "no_evidence"]
 
 
+@pytest.mark.parametrize("scorer", [EMBEDDED.scorer, TableScorer({"1973": 1.0})], ids=["reads passages", "reads text"])
+def test_where_every_engine_failed_no_answer_has_a_score_and_the_failure_is_the_reason(scorer: Scorer) -> None:
+    async def fail(question: str, answers: Sequence[str]) -> Trajectory:
+        turns = [
+            SearchTurn("", "all", query, SearchResult(query, (), (Asked("web:y", 0, "y is down"),)))
+            for query in ("bridge", "tower")
+        ]
+        return Trajectory(question, (*answers,), (*turns,), "failed", "steps")
+
+    ranking = ranked(ScoringRanker(scorer, "full", find=fail), ["1973"])
+    assert [(one.reason, "y is down" in one.message) for one in ranking.unverified] == [("backend", True)]
+    assert [warning.message for warning in ranking.warnings] == ["web:y failed in 2 of 2 queries (y is down)."]
+
+
+def test_a_model_that_never_searched_found_not_nothing() -> None:
+    async def idle(question: str, answers: Sequence[str]) -> Trajectory:
+        return Trajectory(question, (*answers,), (SearchTurn("READY_FOR_EVALUATION", None),), "ready", "m")
+
+    ranking = ranked(ScoringRanker(TableScorer({"1973": 1.0}), "full", find=idle), ["1973"])
+    assert [warning.message for warning in ranking.warnings] == ["Nothing was searched for."]
+
+
 def test_the_embedded_scorer_puts_the_supported_answer_first_and_shows_where_it_stands() -> None:
     ranking = ranked(EMBEDDED, ["In 1937.", "In 1973."], BRIDGE)
     assert [answer.text for answer in ranking.answers] == ["In 1973.", "In 1937."]
@@ -113,6 +147,20 @@ def test_a_sentence_that_addresses_the_verdict_moves_no_score(address: str) -> N
     plain = ranked(EMBEDDED, ["In 1937.", "In 1973."], BRIDGE)
     told = ranked(EMBEDDED, ["In 1937.", "In 1973."], f"{BRIDGE} {address}")
     assert [(a.number, a.score) for a in told.answers] == [(a.number, a.score) for a in plain.answers]
+
+
+def test_a_long_source_is_read_to_its_end_and_what_a_compressing_model_was_not_shown_is_told() -> None:
+    filler = " ".join(f"Tower {number} is painted grey." for number in range(200))  # about 5,000 characters
+    scorer = TableScorer({"a": 1.0})
+    ranked(ScoringRanker(scorer, "full"), ["a"], f"{filler} {BRIDGE}")
+    read = scorer.read[0].read.evidence
+    assert BRIDGE in read
+    assert all(len(line) < 1_600 and line.startswith("Found (given): ") for line in read.splitlines())
+    model = ScriptedModel(["Useful Facts: none\nReasoning: The record is silent."])
+    compress = ModelCompressor(model, most=3_000).compress
+    [answer] = ranked(ScoringRanker(scorer, "compressed", compress=compress), ["a"], f"{filler} {BRIDGE}").answers
+    assert [warning.kind for warning in answer.warnings] == ["truncated"]
+    assert BRIDGE not in model.asked[0].last
 
 
 def test_a_model_that_fails_to_compress_leaves_the_answer_unverified_unless_a_retry_may_help() -> None:

@@ -82,6 +82,13 @@ def test_an_answer_without_facts_or_a_reply_without_a_list_has_no_score(reply: A
     assert outcome.usage.calls == isinstance(reply, str)  # what was said is paid for, also where it is of no use
 
 
+def test_a_list_that_was_cut_off_is_no_list() -> None:
+    split = split_by_model(ScriptedModel(["- It opened in 1973.\n- It never closed."]), max_tokens=7)
+    facts = asyncio.run(split("When?", "In 1973."))
+    assert facts.texts == ()
+    assert facts.fault == "the list of facts was cut off: raise max_tokens, now 7"
+
+
 def test_a_busy_model_is_waited_for() -> None:
     with pytest.raises(ModelUnavailableError):
         scored(judged_by_rules(ModelUnavailableError("busy")), "x", Source(BRIDGE))

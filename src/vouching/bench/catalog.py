@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, get_args
+from typing import Generic, TypeAlias, TypeVar, get_args
 
-from vouching.bench import attribution
+from vouching.bench import attribution, rankings
 from vouching.bench.published import (
     anli,
     clearfacts,
@@ -27,17 +27,19 @@ from vouching.bench.published import (
     ragtruth,
 )
 from vouching.bench.publishers import PUBLISHED, PublishedFigure
+from vouching.bench.rankings import RankingRow
 from vouching.bench.rows import BenchRow, Fault, Split
 from vouching.errors import ConfigError, InputError
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 ALL = "all"
 """Stands for every set of a split whose files are there."""
-Read: TypeAlias = Callable[[Sequence[Path], Split], Iterator[BenchRow | Fault]]
+RowT = TypeVar("RowT")
+Read: TypeAlias = Callable[[Sequence[Path], Split], Iterator[RowT | Fault]]
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet:
+class DataSet(Generic[RowT]):
     """A data set and where to find it."""
 
     name: str
@@ -50,7 +52,7 @@ class DataSet:
     """Terms, as its authors state them; "none stated" if they state none."""
     files: Mapping[Split, tuple[str, ...]]
     """For each split it has, its files below the data folder; patterns for several of a kind."""
-    read: Read
+    read: Read[RowT]
     """Reads these files, in this order."""
     get: str = (
         "convert the authors' rows: id, claim, source, label (Attributable | Not Attributable), see docs/bench.md"
@@ -66,7 +68,7 @@ class DataSet:
         found = [sorted(folder.glob(pattern)) for pattern in self.files.get(split, ())]
         return [path for paths in found for path in paths] if found and all(found) else None
 
-    def rows(self, folder: Path, split: Split) -> Iterator[BenchRow | Fault]:
+    def rows(self, folder: Path, split: Split) -> Iterator[RowT | Fault]:
         """Its rows, and what is wrong with those that cannot be used.
 
         Raises:
@@ -82,8 +84,9 @@ class DataSet:
 
 
 def _own(
-    name: str, splits: str, what: str, origin: str, licence: str, read: Read = attribution.claims, remark: str = ""
-) -> DataSet:
+    name: str, splits: str, what: str, origin: str, licence: str, read: Read[BenchRow] = attribution.claims,
+    remark: str = "",
+) -> DataSet[BenchRow]:  # fmt: skip
     """A set in this project's own format."""
     files: dict[Split, tuple[str, ...]] = {
         split: (f"attribution/{split}/{name}.jsonl.gz",) for split in SPLITS if split in splits.split()
@@ -92,8 +95,9 @@ def _own(
 
 
 def _theirs(
-    name: str, what: str, origin: str, licence: str, files: Mapping[Split, tuple[str, ...]], read: Read, get: str
-) -> DataSet:
+    name: str, what: str, origin: str, licence: str, files: Mapping[Split, tuple[str, ...]],
+    read: Read[BenchRow], get: str,
+) -> DataSet[BenchRow]:  # fmt: skip
     """A set in its authors' format."""
     return DataSet(name, what, origin, licence, files, read, get, published=PUBLISHED.get(name, ()))
 
@@ -119,7 +123,7 @@ _NLI_UNCLEAR = {"control": "no source stated", "lingnli": "Parrish et al. 2021",
                 "rte_glue": "Dagan et al. 2005 to 2009"}  # fmt: skip
 
 
-def _entailment(name: str, origin: str, folder: str) -> DataSet:
+def _entailment(name: str, origin: str, folder: str) -> DataSet[BenchRow]:
     """A set of entailment pairs; all of it is for training."""
     licence = "see the authors" if folder == "nli" else "none stated: for experiments only"
     files: dict[Split, tuple[str, ...]] = {"train": (f"attribution/{folder}/{name}.jsonl.gz",)}
@@ -214,8 +218,38 @@ _PAIRS = (
     *(_entailment(name, origin, "nli_unclear") for name, origin in _NLI_UNCLEAR.items()),
 )
 
-DATA_SETS: dict[str, DataSet] = {data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS)}
-"""Every set, by name."""
+DATA_SETS: dict[str, DataSet[BenchRow]] = {data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS)}
+"""Every set of claims and responses, by name."""
+
+_RANKINGS = (
+    DataSet(
+        "fgveribench", "three answers to each question of six sets, ranked by factuality", "DiVA, Huang et al.",
+        "none stated", {"test": tuple(f"fgveribench/{name}.jsonl.gz" for name in rankings.PARTS)}, rankings.fgveribench,
+        "rows of DiVA's release, a file for each set: id, question, reference, answers (text, label), ranking",
+        published=PUBLISHED["fgveribench"],
+    ),
+    DataSet(
+        "fgveribench_long", "three biographies of each of 160 people, ranked by people's labels of their facts",
+        "FActScore, Min et al. 2023; ranked by DiVA", "MIT",
+        {"test": ("fgveribench/factscore.jsonl.gz", "factscore/*.jsonl.gz")}, rankings.biographies,
+        "factscore.jsonl.gz of DiVA's release, and the labelled data of github.com/shmsw25/FActScore in factscore",
+        "one of the 160 rows has an empty answer and is left out",
+        published=PUBLISHED["fgveribench_long"],
+    ),
+    DataSet(
+        "own_rankings", "three answers to each question of yours, ranked by factuality", "your own", "yours",
+        {"test": ("rankings/*.jsonl*",)}, rankings.fgveribench, "make one with vouch bench build-ranking",
+    ),
+    DataSet(
+        "best_of_n", "answers of yours to questions with known answers, of which one is chosen", "your own", "yours",
+        {"test": ("best_of_n/*.jsonl*",)}, rankings.samples,
+        "write rows: question, reference, answers (a list of texts)",
+        published=PUBLISHED["best_of_n"],
+    ),
+)  # fmt: skip
+
+RANKING_SETS: dict[str, DataSet[RankingRow]] = {data_set.name: data_set for data_set in _RANKINGS}
+"""Every set of answers to be ranked, by name."""
 
 
 def data_folder() -> Path:
@@ -235,8 +269,8 @@ def data_folder() -> Path:
     return folder
 
 
-def chosen(names: Sequence[str], folder: Path, split: Split) -> list[DataSet]:
-    """The sets of these names, each once, in the order given; "all" is every set of the split that is here.
+def chosen(names: Sequence[str], folder: Path, split: Split) -> list[DataSet[BenchRow]]:
+    """The sets of claims of these names, each once, in the order given; "all" is every one of the split that is here.
 
     Raises:
         InputError: an unknown name (the nearest is told), or "all" where there is no set.
@@ -248,7 +282,7 @@ def chosen(names: Sequence[str], folder: Path, split: Split) -> list[DataSet]:
     ...
     vouching.errors.InputError: there is no set named 'wise'; did you mean wice? See vouch bench list
     """
-    found: dict[str, DataSet] = {}
+    found: dict[str, DataSet[BenchRow]] = {}
     for name in names:
         if name == ALL:
             here = {key: data_set for key, data_set in DATA_SETS.items() if data_set.paths(folder, split)}
@@ -258,7 +292,31 @@ def chosen(names: Sequence[str], folder: Path, split: Split) -> list[DataSet]:
         elif name in DATA_SETS:
             found[name] = DATA_SETS[name]
         else:
-            near = get_close_matches(name, [*DATA_SETS, ALL], n=1)
-            advice = f"did you mean {near[0]}? See" if near else "see"
-            raise InputError(f"there is no set named {name!r}; {advice} vouch bench list")
+            raise InputError(_unknown(name))
     return [*found.values()]
+
+
+def chosen_rankings(names: Sequence[str]) -> list[DataSet[RankingRow]] | None:
+    """The sets of answers to be ranked of these names, each once; None if they are names of other sets.
+
+    Raises:
+        InputError: sets of both kinds, which are run apart; or an unknown name among these.
+
+    >>> [data_set.name for data_set in chosen_rankings(["fgveribench"])], chosen_rankings(["wice"])
+    (['fgveribench'], None)
+    """
+    ranked = [name for name in names if name in RANKING_SETS]
+    if not ranked:
+        return None
+    other = next((name for name in names if name not in RANKING_SETS), None)
+    if other in DATA_SETS or other == ALL:
+        raise InputError(f"{ranked[0]} has answers to be ranked, {other} claims to be judged: run them apart")
+    if other is not None:
+        raise InputError(_unknown(other))
+    return [RANKING_SETS[name] for name in dict.fromkeys(names)]
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, [*DATA_SETS, *RANKING_SETS, ALL], n=1)
+    advice = f"did you mean {near[0]}? See" if near else "see"
+    return f"there is no set named {name!r}; {advice} vouch bench list"

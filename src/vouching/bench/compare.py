@@ -46,7 +46,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
         InputError: a folder holds no run, or the runs are on different rows.
     """
     runs = [read_record(folder, RUN) for folder in (first, second)]
-    names = _same_data(runs, first, second)
+    names = same_data(runs, first, second)
     both = {name: _paired(name, read_scored(first, name), read_scored(second, name)) for name in names}
     measured = {name: pair for name in names if (pair := _arrays(both[name])) is not None}
     pooled = [name for name, pair in measured.items() if pair[0].both_classes and not _remark(name)]
@@ -64,8 +64,8 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
     }
 
 
-def _same_data(runs: Sequence[Record], first: Path, second: Path) -> list[str]:
-    """The names of the sets of both runs. Raises InputError if the data differ."""
+def same_data(runs: Sequence[Record], first: Path, second: Path) -> list[str]:
+    """The names of the sets of both runs, from what their folders say. Raises InputError if the data differ."""
     try:
         data, others = ({**run["data"], **_drawn(run["settings"])} for run in runs)
     except (KeyError, TypeError):

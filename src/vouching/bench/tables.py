@@ -10,6 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from vouching.bench.catalog import DataSet
+from vouching.bench.rankings import RankingRow
 from vouching.bench.report import interval_words, number_words
 from vouching.bench.rows import BenchRow, Split, group_keys
 from vouching.metrics import document_numbers
@@ -20,7 +21,7 @@ _PLAIN: dict[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0
 _STYLES = {"better": "green", "worse": "red"}
 
 
-def here_words(data_set: DataSet, parts: Mapping[Split, Sequence[BenchRow]]) -> Group:
+def here_words(data_set: DataSet[Any], parts: Mapping[Split, Sequence[BenchRow | RankingRow]]) -> Group:
     """What a set is whose files are there, and what was counted in each part of it."""
     columns = (Column(justify=side) for side in ("left", "right", "right", "right"))
     counts = Table(*columns, show_header=False, **_PLAIN)
@@ -30,7 +31,7 @@ def here_words(data_set: DataSet, parts: Mapping[Split, Sequence[BenchRow]]) -> 
     return Group(about, counts, *([f"  note  {data_set.remark}"] if data_set.remark else []))
 
 
-def missing_words(data_set: DataSet) -> str:
+def missing_words(data_set: DataSet[Any]) -> str:
     """What a set is whose files are not there, how to get them and where to put them."""
     wanted = dict.fromkeys(pattern for patterns in data_set.files.values() for pattern in patterns)
     return (
@@ -48,7 +49,7 @@ def run_table(results: Mapping[str, Any], width: int) -> Table:
         width: columns of the terminal; the claim's length, balanced accuracy and macro-F1 are shown from ``WIDE`` on.
     """
     wide = ("length >", "bal. acc. >", "macro-F1 >") if width >= WIDE else ()
-    table = _table("set", "rows >", "AUROC >", "overlap >", "difference [95 %]", *wide)
+    table = plain_table("set", "rows >", "AUROC >", "overlap >", "difference [95 %]", *wide)
     rows = [(f"{name} *" if found["remark"] else name, *_run(found)) for name, found in results["sets"].items()]
     pooled = results["pooled"]
     for way, name in (("mean_of_sets", "mean of the sets"), ("all_rows", "all their rows")) if pooled else ():
@@ -79,7 +80,7 @@ def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
         width: columns of the terminal; macro-F1 and balanced accuracy are shown from ``WIDE`` on.
     """
     wide = ("macro-F1", "balanced accuracy") if width >= WIDE else ()
-    table = _table("set", "rows >", "1st only >", "2nd only >", "p >", "AUROC", *wide)
+    table = plain_table("set", "rows >", "1st only >", "2nd only >", "p >", "AUROC", *wide)
     named = [*comparison["sets"].items()]
     if comparison["pooled"]:
         named += [("mean of the sets", comparison["mean_of_sets"]), ("all their rows", comparison["pooled"])]
@@ -88,7 +89,7 @@ def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
     return table
 
 
-def _table(*columns: str) -> Table:
+def plain_table(*columns: str) -> Table:
     """A plain table; a name that ends in > is that of a column of numbers."""
     return Table(
         *(Column(name.rstrip(" >"), justify="right" if name.endswith(">") else "left") for name in columns),
@@ -96,7 +97,11 @@ def _table(*columns: str) -> Table:
     )  # fmt: skip
 
 
-def _counted(rows: Sequence[BenchRow]) -> Sequence[str]:
+def _counted(found: Sequence[BenchRow | RankingRow]) -> Sequence[str]:
+    rows = [row for row in found if isinstance(row, BenchRow)]
+    if len(rows) < len(found):
+        answers = sum(len(row.answers) for row in found if isinstance(row, RankingRow))
+        return (f"{len(found):,} questions", f"{answers:,} answers", "")
     gold = [row.attributable for row in rows if row.attributable is not None]
     groups = len(set(document_numbers(map(group_keys, rows)).tolist()))
     share = f"{sum(gold) / len(gold):.0%} attributable" if gold else "no labels"

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from vouching.bench.catalog import DataSet
 from vouching.bench.evaluate import set_figures
+from vouching.bench.ranking_figures import METRICS, ranking_figures
+from vouching.bench.ranking_score import ScoredRanking
+from vouching.bench.rankings import RankingRow
 from vouching.bench.rows import BenchRow, Fault, Split
 from vouching.bench.score import Scored, span_counts_of
 from vouching.errors import InputError
@@ -20,7 +24,7 @@ SPOILED = 10
 """One of so many answers is made wrong."""
 
 
-def validate(data_set: DataSet, folder: Path, split: Split) -> Iterator[Fault]:
+def validate(data_set: DataSet[Any], folder: Path, split: Split) -> Iterator[Fault]:
     """What is wrong with one split of a set, in the order of its rows; nothing if it is sound.
 
     Args:
@@ -31,7 +35,8 @@ def validate(data_set: DataSet, folder: Path, split: Split) -> Iterator[Fault]:
     Raises:
         InputError: the set has no such split or is not here.
     """
-    rows: list[BenchRow] = []
+    claims: list[BenchRow] = []
+    rankings: list[RankingRow] = []
     found = data_set.rows(folder, split)
     sound = True
     try:
@@ -39,17 +44,21 @@ def validate(data_set: DataSet, folder: Path, split: Split) -> Iterator[Fault]:
             if isinstance(row, Fault):
                 sound = False
                 yield row
+            elif isinstance(row, RankingRow):
+                rankings.append(row)
             else:
-                rows.append(row)
+                claims.append(row)
     except InputError as error:
         sound = False
         yield Fault("the whole set", str(error))
-    yield from id_faults(rows)
-    if rows or sound:
-        yield from figure_faults(rows)
+    yield from id_faults([*claims, *rankings])
+    if rankings:
+        yield from ranking_faults(rankings)
+    elif claims or sound:
+        yield from figure_faults(claims)
 
 
-def id_faults(rows: Sequence[BenchRow]) -> Iterator[Fault]:
+def id_faults(rows: Sequence[BenchRow | RankingRow]) -> Iterator[Fault]:
     """Ids that several rows have.
 
     >>> row = BenchRow("a", "It opened.", ("It opened.",), True)
@@ -80,6 +89,35 @@ def figure_faults(rows: Sequence[BenchRow]) -> Iterator[Fault]:
             yield Fault("the whole set", f"answers of which a tenth is wrong have {name} 1, wanted less")
     if not perfect:
         yield Fault("the whole set", "no figure is defined on it: it has neither labels nor whole pairs")
+
+
+def ranking_faults(rows: Sequence[RankingRow]) -> Iterator[Fault]:
+    """The same of rankings: the gold one must have P@1 1 and tau 1, and less where a tenth is turned around.
+
+    >>> row = RankingRow("a", "When?", ("1937", "1973"), (1.0, 2.0))
+    >>> [*ranking_faults([row])]
+    []
+    """
+    gold = [row for row in rows if row.worth is not None]
+    perfect = ranking_figures([_ranking(row, right=True) for row in gold], resamples=0)["metrics"]
+    spoiled = ranking_figures([_ranking(row, right=n % SPOILED != 0) for n, row in enumerate(gold)], resamples=0)
+    for name in METRICS if gold else ():
+        value = perfect[name]["estimate"]
+        if value != 1.0:
+            yield Fault("the whole set", f"gold rankings have {name} {value}, wanted 1")
+        elif spoiled["metrics"][name]["estimate"] == 1.0:
+            yield Fault("the whole set", f"rankings of which a tenth is turned around have {name} 1, wanted less")
+
+
+def _ranking(row: RankingRow, *, right: bool) -> ScoredRanking:
+    """The row as ranked by someone who knows the gold, or by one who has it the wrong way round."""
+    worth = row.worth or ()
+    scores = [value if right else -value for value in worth]
+    return {
+        "id": row.id, "part": row.part, "worth": worth, "labels": row.labels, "scores": scores, "failed": None,
+        "found": None, "supported": None, "longest": scores, "overlap": scores, "token_f1": None, "seconds": 0.0,
+        "keys": [row.id],
+    }  # fmt: skip
 
 
 def _answer(row: BenchRow, *, right: bool) -> Scored:

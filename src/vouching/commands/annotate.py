@@ -20,6 +20,7 @@ from vouching.batch.journal import open_journal
 from vouching.batch.rows import Row, open_rows
 from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
+from vouching.commands.outputs import journal_beside
 from vouching.commands.row_progress import AGAIN, run_rows
 from vouching.commands.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
@@ -117,7 +118,8 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     from vouching.verifiers.structured_teacher import Teacher
 
     teacher = Teacher(model, options.demands, options.seed, options.max_tokens)
-    journal_path = _checked_outputs(options)
+    prompts = (options.prompts,) if options.prompts else ()
+    journal_path = journal_beside(options.input, options.output, options.rejected, *prompts)
     settings = {
         "command": "data annotate", "model": model.name, "demands": ",".join(sorted(options.demands)),
         "seed": options.seed, "max_tokens": options.max_tokens, "prompt": teacher.prompt_hash, "vouching": __version__,
@@ -130,22 +132,6 @@ def annotate_rows(options: AnnotateOptions, model: Model) -> Exit:
     for line in _told(summary, options):
         write_error(line)
     return Exit.INCOMPLETE if summary.stopped is not None or summary.problems else Exit.OK
-
-
-def _checked_outputs(options: AnnotateOptions) -> Path:
-    """The path of the journal. Raises InputError if a file that would be written is something else's."""
-    named = (options.output, options.prompts) if options.prompts else (options.output,)
-    for path in named:
-        if path.suffix != ".jsonl":
-            raise InputError(f"{path}: wanted an output that ends in .jsonl")
-    journal, written = options.output.with_suffix(".journal.jsonl"), (*named, options.rejected)
-    places = [path.resolve() for path in (*written, journal, Path(options.input))]
-    if len({*places}) < len(places):
-        raise InputError(f"{', '.join(map(str, (*written, options.input)))}: two of these are one file, name another")
-    there = [path for path in written if path.exists() and path.stat().st_size]
-    if there and not journal.exists():
-        raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
-    return journal
 
 
 @dataclass(frozen=True, slots=True)

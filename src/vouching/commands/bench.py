@@ -10,11 +10,22 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from vouching.commands.bench_rankings import (
+    Mode,
+    RelevanceModel,
+    ScoreModel,
+    SearchModel,
+    draw_rankings,
+    engine_words,
+    opened_task,
+    refuse_rankings,
+)
 from vouching.commands.row_progress import LINE_SECONDS, RowProgress
+from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import ConfigError, InputError
 from vouching.types.visible import visible_line
@@ -23,7 +34,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.bench.catalog import DataSet
-    from vouching.bench.rows import Split
+    from vouching.bench.rankings import RankingRow
+    from vouching.bench.rows import BenchRow, Fault, Split
 
 app = typer.Typer()
 
@@ -51,6 +63,11 @@ _Jobs = Annotated[int, typer.Option(metavar="N", min=0, help="Processes that sco
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
 _Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of a table.")]
+
+_Responses = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="For ifeval: rows of prompt and response, which take the place of a model."),
+]
 
 _LIST_EPILOG = """
 **Example**
@@ -80,8 +97,12 @@ vouch bench run wice ragtruth --model embedded:rules --out runs/first
 
 vouch bench run all --limit 200 --out runs/quick --jobs 0
 
-**Exit status**: 0 done; 2 the command line, a data set or the folder cannot be used; 3 rows without a verdict, or the
-run was stopped and can be resumed.
+vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
+
+vouch bench run fgveribench --score-model discriminative:runs/rank/model --index wiki --out runs/ranked
+
+**Exit status**: 0 done; 2 the command line, a data set or the folder cannot be used; 3 rows without a verdict or a
+ranking, or the run was stopped and can be resumed.
 """
 
 
@@ -98,32 +119,35 @@ def bench(context: typer.Context) -> None:
 @app.command("list", epilog=_LIST_EPILOG)
 def list_command(split: _AnySplit = None) -> None:
     """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
-    from vouching.bench.catalog import DATA_SETS, data_folder
-    from vouching.bench.rows import BenchRow
+    from vouching.bench.catalog import DATA_SETS, RANKING_SETS, data_folder
+    from vouching.bench.ifeval import about as about_ifeval
     from vouching.bench.tables import here_words, missing_words
 
     try:
         folder = data_folder()
     except ConfigError as error:
         write_error(str(error))
-        here: dict[str, dict[Split, list[BenchRow]]] = {}
+        folder = None
+        here: dict[str, dict[Split, list[BenchRow | RankingRow]]] = {}
     else:
         with usage_errors(), progress("Counting rows"):
             here = {}
             for one, part in _here(folder, split):
                 try:
-                    rows = [row for row in one.rows(folder, part) if isinstance(row, BenchRow)]
+                    rows = [row for row in one.rows(folder, part) if not isinstance(row, Fault)]
                 except InputError as error:
                     write_error(f"{one.name}, {part}: {error}")
                     rows = []
                 here.setdefault(one.name, {})[part] = rows
-    missing = [one for one in DATA_SETS.values() if one.name not in here and (split is None or split in one.files)]
+    known = {**DATA_SETS, **RANKING_SETS}
+    missing = [one for one in known.values() if one.name not in here and (split is None or split in one.files)]
 
     def paint(console: Console) -> None:
         for name, parts in here.items():
-            console.print(here_words(DATA_SETS[name], parts))
+            console.print(here_words(known[name], parts))
         if missing:
             console.print("\nNot here:\n", *map(missing_words, missing), sep="\n", soft_wrap=True)
+        console.print("", about_ifeval(folder), sep="\n", soft_wrap=True)
 
     draw(paint)
 
@@ -137,15 +161,29 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
     faulty = False
     with usage_errors():
         folder = data_folder()
+        if names == ["ifeval"]:
+            raise typer.Exit(_validate_ifeval(folder))
         for data_set, part in _wanted(names, folder, split):
             with progress(f"Reading {data_set.name}"):
                 faults = [*validate(data_set, folder, part)]
             faulty = faulty or bool(faults)
-            lines = [f"{data_set.name}, {part}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
-            lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
-            lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
-            write_result("".join(f"{line}\n" for line in lines))
+            _write_faults(f"{data_set.name}, {part}", faults)
     raise typer.Exit(Exit.INCOMPLETE if faulty else Exit.OK)
+
+
+def _validate_ifeval(folder: Path) -> Exit:
+    from vouching.bench.ifeval import NAME, validate
+
+    faults = [*validate(folder)]
+    _write_faults(NAME, faults)
+    return Exit.INCOMPLETE if faults else Exit.OK
+
+
+def _write_faults(name: str, faults: list[Fault]) -> None:
+    lines = [f"{name}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
+    lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
+    lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
+    write_result("".join(f"{line}\n" for line in lines))
 
 
 @app.command("run", epilog=_EPILOG)
@@ -157,30 +195,61 @@ def run_command(
     limit: _Limit = None,
     jobs: _Jobs = 1,
     resume: _Resume = False,
+    score_model: ScoreModel = None,
+    mode: Mode = None,
+    search_model: SearchModel = None,
+    relevance_model: RelevanceModel = None,
+    index: Indexes = None,
+    web: WebEngines = None,
+    pages: Pages = False,
+    record: RecordFile = None,
+    replay: ReplayFile = None,
+    responses: _Responses = None,
 ) -> None:
     """Score data sets and write rows, figures with intervals and a report into a folder.
 
-    Beside the verifier: the overlap of words, the length of the claim, always the same label.
+    Beside the verifier: the overlap of words, the length of the claim, always the same label. Sets of answers to be
+    ranked (fgveribench, fgveribench_long, best_of_n) are run apart from those of claims.
     """
+    if "ifeval" in names or responses is not None:
+        from vouching.commands.bench_ifeval import run_ifeval_command
+
+        raise typer.Exit(run_ifeval_command(names, responses, out))
     from vouching.batch.pool import cores
-    from vouching.bench.catalog import chosen, data_folder
-    from vouching.bench.run import RunOptions, run_benchmark
-    from vouching.bench.tables import run_notes, run_table
+    from vouching.bench.catalog import chosen, chosen_rankings, data_folder
+    from vouching.bench.ranking_task import RankOptions
+    from vouching.bench.run import run_benchmark, run_task
+    from vouching.bench.task import RunOptions
 
     with usage_errors():
+        search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay)
+        ranking = RankOptions(score_model or model, mode, search_model, engine_words(search), relevance_model)
         folder = data_folder()
-        options = RunOptions(model, split, limit, jobs or cores(), resume)
+        ranked = chosen_rankings(names)
+        options = RunOptions(ranking.score_model if ranked else model, split, limit, jobs or cores(), resume)
         try:
             listener = _RunProgress()
             with listener:
-                outcome = run_benchmark(chosen(names, folder, split), folder, out, options, listener)
+                if ranked:
+                    outcome = run_task(opened_task(ranking, search, jobs), ranked, folder, out, options, listener)
+                else:
+                    refuse_rankings(ranking, search, score_model)
+                    outcome = run_benchmark(chosen(names, folder, split), folder, out, options, listener)
         except OSError as error:
             write_error(f"cannot write to {out}: {error.strerror or error}; make room and go on with --resume")
             raise typer.Exit(Exit.INCOMPLETE) from None
     if outcome.results is None:
         write_error(f"stopped: {outcome.stopped}; go on with --resume when that is mended")
         raise typer.Exit(Exit.INCOMPLETE)
-    results = outcome.results
+    (draw_rankings if ranked else _draw_claims)(outcome.results, out)
+    if outcome.unverified:
+        told = "a ranking: {}; they count as wrong" if ranked else "a verdict: {}; the figures leave them out"
+        write_error(f"rows without {told.format(f'{outcome.unverified:,}')}, {out / 'rows'} says why")
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _draw_claims(results: dict[str, Any], out: Path) -> None:
+    from vouching.bench.tables import run_notes, run_table
 
     def paint(console: Console) -> None:
         console.print(run_table(results, console.width))
@@ -190,23 +259,26 @@ def run_command(
         console.print(f"\nAll figures: {out / 'results.json'}; to look at: {out / 'report.html'}")
 
     draw(paint)
-    if outcome.unverified:
-        write_error(
-            f"rows without a verdict: {outcome.unverified:,}; the figures leave them out, {out / 'rows'} says why"
-        )
-        raise typer.Exit(Exit.INCOMPLETE)
 
 
 @app.command("compare", epilog=_COMPARE_EPILOG)
 def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
     """Compare two runs on the same rows: what the second gains over the first, and whether that could be luck."""
     from vouching.bench.compare import compare_runs
+    from vouching.bench.compare_rankings import are_rankings, compare_rankings
+    from vouching.bench.ranking_tables import ranking_comparison_table
     from vouching.bench.tables import comparison_table
 
     with usage_errors(), progress("Comparing"):
-        comparison = compare_runs(first, second)
+        kinds = {are_rankings(folder) for folder in (first, second)}
+        if len(kinds) > 1:
+            raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs of the same sets")
+        ranked = kinds == {True}
+        comparison = (compare_rankings if ranked else compare_runs)(first, second)
     if as_json:
         write_result(json.dumps(comparison, indent=2 if sys.stdout.isatty() else None) + "\n")
+    elif ranked:
+        draw(lambda console: console.print(ranking_comparison_table(comparison)))
     else:
 
         def paint(console: Console) -> None:
@@ -237,27 +309,28 @@ class _RunProgress(RowProgress):
             write_error(words)
 
 
-def _here(folder: Path, split: Split | None) -> Iterator[tuple[DataSet, Split]]:
+def _here(folder: Path, split: Split | None) -> Iterator[tuple[DataSet[Any], Split]]:
     """Every set and part whose files are there."""
-    from vouching.bench.catalog import DATA_SETS
+    from vouching.bench.catalog import DATA_SETS, RANKING_SETS
 
-    for data_set in DATA_SETS.values():
+    for data_set in (*DATA_SETS.values(), *RANKING_SETS.values()):
         for part in data_set.files:
             if split in (None, part) and data_set.paths(folder, part):
                 yield data_set, part
 
 
-def _wanted(names: list[str] | None, folder: Path, split: Split | None) -> list[tuple[DataSet, Split]]:
+def _wanted(names: list[str] | None, folder: Path, split: Split | None) -> list[tuple[DataSet[Any], Split]]:
     """The sets to validate with their parts: those that are here, of the named ones all that are wanted."""
-    from vouching.bench.catalog import ALL, chosen
+    from vouching.bench.catalog import ALL, RANKING_SETS, chosen
 
     here = [*_here(folder, split)]
     if not here:
         raise InputError(f"there is no data set in {folder}: see vouch bench list")
     if not names or ALL in names:
         return here
-    wanted: list[tuple[DataSet, Split]] = []
-    for one in chosen(names, folder, split or "test"):
+    wanted: list[tuple[DataSet[Any], Split]] = []
+    ranked = [RANKING_SETS[name] for name in dict.fromkeys(names) if name in RANKING_SETS]
+    for one in (*chosen([name for name in names if name not in RANKING_SETS], folder, split or "test"), *ranked):
         parts: list[Split] = [split] if split else [part for known, part in here if known == one]
         # A set that is not here is asked for its rows all the same: the refusal says how to get it.
         wanted.extend((one, part) for part in parts or one.files)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from vouching.commands.check_options import CheckOptions, refuse_contradictions
+from vouching.commands.check_options import ChecklistOptions, CheckMethod, CheckOptions, refuse_contradictions
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text, source_files
 from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
@@ -86,10 +86,21 @@ _Model = Annotated[
     ),
 ]
 _Method = Annotated[
-    Literal["embedded", "structured", "label"] | None,
+    CheckMethod | None,
     _panel(
-        _HOW, metavar="NAME", help="How a language model is asked: structured (whole record) or label. (structured)"
+        _HOW,
+        metavar="NAME",
+        help="How a language model is asked: structured (whole record) or label. (structured) Or rules, which needs "
+        "none: the answer is checked against what --question asks of its form. Or checklist or holistic: it is judged "
+        "by all that --question asks, item by item or at once.",
     ),
+]
+_ChecklistFile = Annotated[
+    str | None,
+    _panel(_HOW, metavar="PATH|-", help="With --method checklist: a file with its questions; made without it."),
+]
+_Reasons = Annotated[
+    bool, _panel(_HOW, "--reasons", metavar="", help="With --method checklist: ask why, and for the words that decide.")
 ]
 _Votes = Annotated[
     int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model, of which the majority decides.")
@@ -130,6 +141,8 @@ def check_command(
     threshold: _Threshold = 0.5,
     model: _Model = "embedded",
     method: _Method = None,
+    checklist: _ChecklistFile = None,
+    reasons: _Reasons = False,
     votes: _Votes = 1,
     seed: _Seed = None,
     max_tokens: _MaxTokens = None,
@@ -158,18 +171,22 @@ def check_command(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
         votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries),
+        ChecklistOptions(checklist, reasons),
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
         if options.input is not None:
-            from vouching.commands.check_rows import check_rows
-
-            raise typer.Exit(check_rows(options))
+            raise typer.Exit(_check_rows(options))
         outcome, sources = check(options)
         _write_report(outcome, sources, options)
         _write(outcome, options)
     if options.fail and isinstance(outcome, Report) and not outcome.findings:
-        write_error("no claim was found: the answer states nothing that could be checked")
+        rules = options.method == "rules"
+        write_error(
+            "no rule was found: the question asks for nothing that could be checked"
+            if rules
+            else "no claim was found: the answer states nothing that could be checked"
+        )
     raise typer.Exit(exit_status(outcome, options.fail))
 
 
@@ -186,6 +203,8 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
+    if options.method in ("rules", "checklist", "holistic"):
+        return _by_instruction(options)
     checker = Checker(
         options.model,
         options.threshold,
@@ -226,6 +245,39 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
         return Exit.FINDINGS
     missing = any(isinstance(f, Unverified) for f in findings) or (fail and not findings)
     return Exit.INCOMPLETE if missing else Exit.OK
+
+
+def _check_rows(options: CheckOptions) -> Exit:
+    """Check a file of rows."""
+    if options.method == "rules":
+        from vouching.commands.check_rules import check_rule_rows
+
+        return check_rule_rows(options)
+    if options.by_instruction:
+        from vouching.commands.check_checklist import check_item_rows
+
+        return check_item_rows(options)
+    from vouching.commands.check_rows import check_rows
+
+    return check_rows(options)
+
+
+def _by_instruction(options: CheckOptions) -> tuple[Report, tuple[Source, ...]]:
+    """The answer, checked against what the question asks: by rules found in it, or by a language model."""
+    subject, question = _subject(options), argument_text(options.question or "", "--question")
+    if options.method == "rules":
+        from vouching.verifiers.rules import rules_report
+
+        report = rules_report(question, subject.text)
+    else:
+        from vouching.commands.check_checklist import check_by_items
+        from vouching.inputs import as_sources
+
+        files = [Source(file.text, id=file.name) for file in source_files(options.source)]
+        given = [*files, *(argument_text(text, "--source-text") for text in options.source_text)]
+        with progress("Checking"):
+            report = check_by_items(options, question, subject.text, as_sources(given) if given else ())
+    return replace(report, warnings=(*report.warnings, *subject.warnings)), report.sources
 
 
 def _subject(options: CheckOptions) -> TextFile:

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from vouching.commands.files import STDIN
 from vouching.commands.search_options import SearchOptions
 from vouching.errors import InputError
+
+CheckMethod: TypeAlias = Literal["embedded", "structured", "label", "rules", "checklist", "holistic"]
+"""How claims or answers are judged; the last three judge an answer by its instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistOptions:
+    """What belongs to ``--method checklist``."""
+
+    file: str | None = None
+    """Path of a checklist, or "-"; None has one made."""
+    reasons: bool = False
+    """Whether to ask for a reason and the words that decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,7 @@ class CheckOptions:
     """How many processes check rows; 0 for one per core."""
     stop_on_error: bool = False
     """Whether a row that cannot be used ends the command."""
-    method: Literal["embedded", "structured", "label"] | None = None
+    method: CheckMethod | None = None
     """How the model is asked; None for what suits it."""
     votes: int = 1
     """How many answers of a language model decide."""
@@ -64,6 +78,13 @@ class CheckOptions:
     """Length of a language model's reply; None for the usual one."""
     search: SearchOptions = field(default_factory=SearchOptions)
     """Where to search for sources."""
+    checklist: ChecklistOptions = field(default_factory=ChecklistOptions)
+    """The checklist, and what to ask about it."""
+
+    @property
+    def by_instruction(self) -> bool:
+        """Whether an answer is judged by its instruction, and needs no sources."""
+        return self.method in ("rules", "checklist", "holistic")
 
     @property
     def repair_rest(self) -> Literal["mark", "remove", "keep"] | None:
@@ -74,12 +95,42 @@ class CheckOptions:
 def refuse_contradictions(options: CheckOptions) -> None:
     """Raise InputError with the most important thing that is wrong with the options, if anything is."""
     of_kind = _of_rows if options.input is not None else _of_one
-    for complaint in of_kind(options):
+    for complaint in chain(_of_method(options), of_kind(options)):
         raise InputError(complaint)
     if options.rest and not options.repair:
         raise InputError(f"got --rest {options.rest} without --repair: add --repair")
     for complaint in options.search.complaints():
         raise InputError(complaint)
+
+
+def _of_method(options: CheckOptions) -> Iterator[str]:
+    """What is wrong with the options for a method that judges an answer by its instruction, or for others."""
+    method, asks = options.method, options.method in ("checklist", "holistic")
+    of_items = {"--checklist": options.checklist.file is not None, "--reasons": options.checklist.reasons}
+    if method != "rules" and not asks:
+        for name in (name for name, used in of_items.items() if used):
+            yield f"got {name} without --method checklist: add that, or leave it out"
+        return
+    if options.claim is not None:
+        yield f"got a CLAIM with --method {method}, which checks a whole answer: use --response or --response-text"
+    unused = {
+        "--index or --web": bool(options.search), "--repair": options.repair,
+        "--report": options.input is not None and options.report is not None,
+    }  # fmt: skip
+    if asks:
+        unused |= {"--jobs": options.jobs != 1, "--checklist": method == "holistic" and of_items["--checklist"]}
+    else:
+        unused |= {
+            "--source": bool(options.source), "--source-text": bool(options.source_text),
+            "--threshold": options.threshold != 0.5, "--votes": options.votes != 1, "--seed": options.seed is not None,
+            "--max-tokens": options.max_tokens is not None, **of_items,
+        }  # fmt: skip
+    for name in (name for name, used in unused.items() if used):
+        yield f"got {name} with --method {method}, which has no use for it: leave it out"
+    if options.input is None and options.question is None:
+        yield f"got --method {method} without the instruction that the answer is to follow: add --question TEXT"
+    if [options.checklist.file, options.response, options.input].count(STDIN) > 1:
+        yield "got - more than once, but standard input can be read only once: name a file for the others"
 
 
 def _of_one(options: CheckOptions) -> Iterator[str]:
@@ -98,7 +149,7 @@ def _of_one(options: CheckOptions) -> Iterator[str]:
         yield f"got {' and '.join(names)}, wanted one of them: check them one after the other"
     if options.claim is not None and _is_file(options.claim):
         yield f"CLAIM {options.claim} is a file, wanted a statement: check its text with --response {options.claim}"
-    if not options.source and not options.source_text and not options.search:
+    if not options.source and not options.source_text and not options.search and not options.by_instruction:
         yield (
             "no source was given: say what to check against with --source FILE or --source-text TEXT, or where to "
             "search with --index PATH or --web ENGINE"

@@ -1,4 +1,4 @@
-"""``vouch diagnose``: what training runs and their rewards say about themselves; so far ``vouch diagnose rewards``.
+"""``vouch diagnose``: what rewards say about themselves, and what every diagnosis shares.
 
 Left out: reading a file that does not fit into memory; a diagnosis compares all rows of a group.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vouching.rewards.diagnostics import ScoredReply
+    from vouching.rewards.tables import Table
 
 app = typer.Typer()
 
@@ -76,23 +78,33 @@ def rewards_command(
 
             write_diagnosis(report, "standard input" if file == STDIN else Path(file).name, diagnosis, rows)
     if as_json:
-        write_result(json.dumps(_defined(asdict(diagnosis)), indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_result(json.dumps(defined(asdict(diagnosis)), indent=2 if sys.stdout.isatty() else None) + "\n")
     else:
+        draw_tables(tables_of(diagnosis))
+    end_with(broken)
 
-        def paint(console: Console) -> None:
-            from rich.table import Table
 
-            for table in tables_of(diagnosis):
-                console.print(table.heading, style="bold")
-                drawn = Table(box=None, show_header=any(table.head))
-                for number, name in enumerate(table.head):
-                    drawn.add_column(name, justify="right" if number else "left")
-                for row in table.rows:
-                    drawn.add_row(*row)
-                console.print(drawn)
-                console.print()
+def draw_tables(tables: Iterable[Table]) -> None:
+    """Print tables with their headings."""
 
-        draw(paint)
+    def paint(console: Console) -> None:
+        from rich.table import Table
+
+        for table in tables:
+            console.print(table.heading, style="bold")
+            drawn = Table(box=None, show_header=any(table.head))
+            for number, name in enumerate(table.head):
+                drawn.add_column(name, justify="right" if number else "left")
+            for row in table.rows:
+                drawn.add_row(*row)
+            console.print(drawn)
+            console.print()
+
+    draw(paint)
+
+
+def end_with(broken: int) -> NoReturn:
+    """End a command that left out so many rows."""
     if broken:
         write_error(f"{broken:,} row{'s' * (broken != 1)} cannot be used and {'are' if broken != 1 else 'is'} left out")
     raise typer.Exit(Exit.INCOMPLETE if broken else Exit.OK)
@@ -150,10 +162,14 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-def _defined(value: Any) -> Any:
-    """The same with null for what is undefined, which JSON has no number for."""
+def defined(value: Any) -> Any:
+    """The same with null for what is undefined or without end, which JSON has no number for.
+
+    >>> defined({"deviation": float("nan"), "groups": (3, float("inf"))})
+    {'deviation': None, 'groups': [3, None]}
+    """
     if isinstance(value, dict):
-        return {key: _defined(member) for key, member in cast("dict[str, Any]", value).items()}
+        return {key: defined(member) for key, member in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_defined(member) for member in cast("list[Any]", value)]
-    return None if isinstance(value, float) and math.isnan(value) else value
+        return [defined(member) for member in cast("list[Any]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

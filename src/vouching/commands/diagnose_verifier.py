@@ -1,4 +1,4 @@
-"""``vouch diagnose verifier``: what a verifier falls for; so far, sentences in a source that address the verdict.
+"""``vouch diagnose verifier``: what a verifier falls for, and whether checklists make it a better teacher.
 
 Left out: a verdict on the verifier. The rates are those of one corpus; an attacker has others.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vouching.batch.rows import open_rows
+from vouching.commands.diagnose_labels import plan_command
 from vouching.commands.streams import progress, usage_errors, write_result
 from vouching.errors import InputError
 
@@ -41,16 +43,25 @@ _Model = Annotated[
         help="What judges: embedded, embedded:rules, or a language model such as http://host:8000/v1#name.",
     ),
 ]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the places where injections go.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the places where injections go, and of intervals.")]
 _MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a language model's reply.")]
+_Labels = Annotated[
+    str | None,
+    typer.Option(metavar="ROWS", help="Plan checklists: completions with gold labels and votes, see docs/theory.md."),
+]
+_Tau = Annotated[float, typer.Option(metavar="T", help="Share of yes among votes from which a judgment is yes.")]
+_Report = Annotated[Path | None, typer.Option(metavar="PATH", help="With --labels: also write a page with charts.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of the table.")]
 
 _EPILOG = """
-**Example**
+**Examples**
 
 vouch diagnose verifier --injections --model http://localhost:8000/v1#qwen
 
-**Exit status**: 0 done; 2 the command line or a file cannot be used; 3 the model was not reached.
+vouch diagnose verifier --labels judged.jsonl --report plan.html
+
+**Exit status**: 0 done; 2 the command line or a file cannot be used; 3 the model was not reached, or some rows could
+not be used.
 """
 
 
@@ -62,14 +73,25 @@ def verifier_command(
     model: _Model = "embedded",
     seed: _Seed = 0,
     max_tokens: _MaxTokens = 1024,
+    labels: _Labels = None,
+    tau: _Tau = 0.5,
+    report: _Report = None,
     as_json: _Json = False,
 ) -> None:
-    """Measure what a verifier falls for. A language model is tried with the screen for injections and without it."""
+    """Measure what a verifier falls for, or how often it is right about wholes and about the items of checklists.
+
+    --injections tries a language model with the screen for injections and without it. --labels reads judgments that
+    were made before, and tells which way of asking to train with.
+    """
     from vouching.verifiers.injection_flips import UNSUPPORTED, injection_of, shipped_injections
 
     with usage_errors():
-        if not injections:
-            raise InputError("nothing to diagnose was named: add --injections")
+        if injections == (labels is not None):
+            raise InputError("wanted one thing to diagnose: add --injections or --labels ROWS")
+        if labels is not None:
+            plan_command(labels, tau, seed, report, as_json)
+        if report is not None:
+            raise InputError("--report needs --labels: injections have no page")
         tried = [injection_of(row) for row in _fields(corpus)] if corpus else shipped_injections()
         claims = [_pair(row) for row in _fields(pairs)] if pairs else UNSUPPORTED
         with progress("Trying injections"):

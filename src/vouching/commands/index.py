@@ -6,6 +6,7 @@ Left out: serving an index to other machines, and watching folders for changes.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -31,7 +32,7 @@ app = typer.Typer()
 
 _Folder = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
 _Paths = Annotated[list[Path], typer.Argument(help="Files, and folders with files.")]
-_Words = Annotated[int, typer.Option(metavar="N", help="Most words of a passage.")]
+_Words = Annotated[int, typer.Option(metavar="N", help="Most words of a passage, at least 64.")]
 _Dense = Annotated[
     str | None, typer.Option(metavar="ENCODER", help='Search by meaning too: a folder with an encoder, or "shipped".')
 ]
@@ -73,7 +74,7 @@ _SEARCH_EPILOG = """
 
 vouch index search handbook.index "Who may sign contracts?" --most 3
 
-**Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used.
+**Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used; 3 a file of it is damaged.
 """
 _INFO_EPILOG = """
 **Example**
@@ -143,7 +144,9 @@ def remove_command(folder: _Folder, names: _Names) -> None:
         try:
             with change_index(folder) as writer:
                 for name in names:
-                    if not writer.remove([argument_text(name, "NAMES")]):
+                    # A path goes into the index without what a path can do without, such as "./".
+                    given = argument_text(name, "NAMES")
+                    if not writer.remove([given]) and not writer.remove([Path(os.path.normpath(given)).as_posix()]):
                         unknown.append(name)
         except OSError as error:
             raise _cannot_write(folder, error) from None

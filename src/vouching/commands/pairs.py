@@ -57,7 +57,7 @@ vouch data pairs --input questions.jsonl --model openai/gpt-4o-mini --model loca
 --index wiki --output pairs.jsonl --dpo preferences.jsonl
 
 **Exit status**: 0 done; 2 the command line, the input or an output cannot be used; 3 some rows could not be used, or
-the run ended early: finish it with --resume.
+the run ended early: finish it with --resume; 130 interrupted.
 """
 
 
@@ -157,7 +157,7 @@ def make_pairs(options: PairOptions) -> Exit:
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
         summary = run_rows(reader, journal, _work(options), _look, again=AGAIN)
     _split(journal_path, options)
-    for line in _told(summary):
+    for line in _told(summary, _rejected(options.output)):
         write_error(line)
     return Exit.INCOMPLETE if summary.stopped is not None or summary.problems else Exit.OK
 
@@ -225,7 +225,7 @@ def _split(journal: Path, options: PairOptions) -> None:
     """Write pairs, preferences and rejects from the journal."""
     from vouching.train.rank_pairs import pairs_in, preferences_in, rejects_in
 
-    writers = [(options.output, pairs_in), (options.output.with_suffix(".rejected.jsonl"), rejects_in)]
+    writers = [(options.output, pairs_in), (_rejected(options.output), rejects_in)]
     writers += [(options.dpo, preferences_in)] if options.dpo else []
     with ExitStack() as files:
         lines = files.enter_context(journal.open(encoding="utf-8"))
@@ -235,7 +235,7 @@ def _split(journal: Path, options: PairOptions) -> None:
                 file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(line))
 
 
-def _told(summary: BatchSummary) -> Iterator[str]:
+def _told(summary: BatchSummary, rejected: Path) -> Iterator[str]:
     counts = summary.counts
     if summary.stopped is not None:
         yield f"stopped: {summary.stopped}; finish with --resume"
@@ -245,7 +245,12 @@ def _told(summary: BatchSummary) -> Iterator[str]:
         yield f"answers that got a mark: {_share(counts['judged'] - counts['unmarked'], counts['judged'])}"
     if counts["compared"]:
         yield f"pairs that the judge confirmed: {_share(counts['confirmed'], counts['compared'])}"
-    yield f"{counts['pairs']:,} pairs; questions with a pair: {_share(counts['with_pairs'], counts['questions'])}"
+    why = f"; {rejected} says why not all" if counts["with_pairs"] < counts["questions"] else ""
+    yield f"{counts['pairs']:,} pairs; questions with a pair: {_share(counts['with_pairs'], counts['questions'])}{why}"
+
+
+def _rejected(output: Path) -> Path:
+    return output.with_suffix(".rejected.jsonl")
 
 
 def _share(part: int, whole: int) -> str:

@@ -44,7 +44,8 @@ vouch rank --input questions.jsonl --output rankings.jsonl --index notes --mode 
     --search-model http://localhost:8000/v1#qwen --score-model http://localhost:8000/v1#qwen
 
 **Exit status**: 0 done; 2 the command line or a file cannot be used; 3 an answer has no score, what a language model
-wrote is no ranking, a row could not be used, or the result could not be written.
+wrote is no ranking, a row could not be used, a model was not reached, or the result could not be written; 130
+interrupted.
 """
 
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, cast
 from vouching.batch.journal import Journal, open_journal
 from vouching.batch.rows import Fields, Row, open_rows
 from vouching.batch.run import BatchSummary, Seen
-from vouching.batch.waiting import Waiting
+from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
 from vouching.commands.files import STDIN
 from vouching.commands.rank import NEEDS_NOTHING, RankOptions
 from vouching.commands.row_progress import AGAIN, run_rows
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
-from vouching.inputs import SOURCE_KEYS, as_sources, check_text, row_sources
+from vouching.inputs import OR_SEARCH, SOURCE_KEYS, as_sources, check_text, row_sources
+from vouching.models.open import is_model
 from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
 from vouching.types.serial import to_json
 from vouching.version import __version__
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from vouching.verifiers.discriminative_rank import Ranker
 
 _COLUMNS = ("question",)
+_AT_ONCE = 8
+"""Rows under way where nothing is waited for: enough to fill a batch, few enough that lines come soon."""
 
 
 def rank_rows(options: RankOptions) -> Exit:
@@ -41,7 +44,9 @@ def rank_rows(options: RankOptions) -> Exit:
     assert options.input is not None
     assert options.output is not None
     ranker = options.ranker()  # a wrong setting shows before any file is made
-    work = rank_work(ranker, needed=not options.search and options.mode not in NEEDS_NOTHING)
+    asked = any(is_model(name or "") for name in (options.score_model, options.search_model)) or options.search.web
+    at_once = ROWS_AT_ONCE if asked else _AT_ONCE
+    work = rank_work(ranker, needed=not options.search and options.mode not in NEEDS_NOTHING, at_once=at_once)
     try:
         with ExitStack() as open_files:
             reader = open_files.enter_context(open_rows(options.input, _COLUMNS))
@@ -57,12 +62,13 @@ def rank_rows(options: RankOptions) -> Exit:
     return _told(summary, options.output)
 
 
-def rank_work(ranker: Ranker, needed: bool) -> Waiting:
+def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> Waiting:
     """The work of ranking rows.
 
     Args:
         ranker: what ranks.
         needed: whether a row must have sources, as where nothing is searched.
+        at_once: rows under way at the same time.
     """
 
     async def rank(row: Row) -> str:
@@ -72,7 +78,7 @@ def rank_work(ranker: Ranker, needed: bool) -> Waiting:
         except InputError as error:
             return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {error}"))
 
-    return Waiting(lambda: rank, ranker.aclose)
+    return Waiting(lambda: rank, ranker.aclose, at_once)
 
 
 def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Source, ...]]:
@@ -122,7 +128,7 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
 def _sources(fields: Fields, needed: bool) -> tuple[Source, ...]:
     if not needed and all(fields.get(key) is None for key in SOURCE_KEYS):
         return ()
-    return as_sources(row_sources(fields))
+    return as_sources(row_sources(fields, otherwise=OR_SEARCH))
 
 
 def _settings(options: RankOptions, ranker: Ranker) -> dict[str, str | float | bool | None]:

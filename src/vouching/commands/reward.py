@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from vouching.batch.journal import Journal, open_journal
+from vouching.batch.journal import Journal, Settings, open_journal
 from vouching.batch.rows import Fields, Row, open_rows
 from vouching.batch.run import BatchSummary, Seen
-from vouching.batch.worker import Work
+from vouching.batch.worker import Work, WorkFactory
 from vouching.commands.files import STDIN
-from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_progress import AGAIN, LookIn, run_rows
 from vouching.commands.streams import Exit, cannot_write, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.rewards.structured_weights import Calibration, Split, Variant, structured_weights
@@ -89,15 +89,42 @@ def structured_command(
     }
     with usage_errors():
         work()  # a wrong setting shows before any file is made
-        try:
-            with ExitStack() as open_files:
-                reader = open_files.enter_context(open_rows(input, _COLUMNS))
-                journal = Journal(sys.stdout.buffer) if output == STDIN else open_journal(output, settings, resume)
-                open_files.enter_context(journal)
-                summary = run_rows(reader, journal, work, _look, again="" if output == STDIN else AGAIN)
-        except OSError as error:
-            raise typer.Exit(cannot_write(error, output)) from None
-    raise typer.Exit(_told(summary))
+        summary = score_rows((input, output), work, _look, settings, _COLUMNS, resume)
+    unread = summary.counts["unreadable"]
+    raise typer.Exit(told(summary, f", {unread:,} with a reply that is no record" if unread else ""))
+
+
+def score_rows(
+    files: tuple[str, str],
+    work: WorkFactory,
+    look: LookIn,
+    settings: Settings,
+    columns: Sequence[str],
+    resume: bool,
+) -> BatchSummary:
+    """Write a line for each row, as far as an output takes them.
+
+    Args:
+        files: the input and the output, either of them "-" for a standard stream.
+        work: makes the function from a row to its line.
+        look: tells what a line says.
+        settings: what makes the lines, for the note beside them.
+        columns: a table of rows must have one of these.
+        resume: whether to finish an output that was cut short.
+
+    Raises:
+        InputError: the input or the output cannot be used.
+        typer.Exit: the output takes no more.
+    """
+    input, output = files
+    try:
+        with ExitStack() as open_files:
+            reader = open_files.enter_context(open_rows(input, columns))
+            journal = Journal(sys.stdout.buffer) if output == STDIN else open_journal(output, settings, resume)
+            open_files.enter_context(journal)
+            return run_rows(reader, journal, work, look, again="" if output == STDIN else AGAIN)
+    except OSError as error:
+        raise typer.Exit(cannot_write(error, output)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +206,12 @@ def _look(input_name: str, record: dict[str, Any]) -> Seen:
     return Seen(record["id"], counts={"unreadable": 1} if parts.get("format") == 0 else {})
 
 
-def _told(summary: BatchSummary) -> Exit:
+def told(summary: BatchSummary, more: str = "") -> Exit:
     """Say on standard error what became of the rows, and how the command ends."""
     if summary.stopped is not None:
         write_error(f"stopped: {summary.stopped}")
     elif summary.found and summary.found == summary.rows:
         write_error("nothing to do: the output is finished")
     broken = f"; {summary.problems:,} of the rows cannot be used, the output says why" if summary.problems else ""
-    unread = summary.counts["unreadable"]
-    unreadable = f", {unread:,} with a reply that is no record" if unread else ""
-    write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{unreadable}{broken}")
+    write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{more}{broken}")
     return Exit.INCOMPLETE if summary.problems or summary.stopped is not None else Exit.OK

@@ -136,8 +136,12 @@ def progress_words(
     '1,200 rows, 120 a second, 25 %, 30 s left'
     >>> progress_words(1200, 10, None)
     '1,200 rows, 120 a second'
+    >>> progress_words(1, 0, 0.25)
+    '1 row'
     """
-    rate = rows / max(seconds, 1e-9)
+    if rows == 1 or not seconds:  # the clock starts with the first row, so there is no rate yet
+        return f"{rows:,} {what if rows != 1 else what.removesuffix('s')}"
+    rate = (rows - 1) / seconds
     words = f"{rows:,} {what}, {rate:,.0f} a second" if rate >= 10 else f"{rows:,} {what}, {rate:.1f} a second"
     if share is None or first_share is None or share <= first_share:
         return words

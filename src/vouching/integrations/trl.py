@@ -6,22 +6,35 @@
 
 The data set has a column for each field that the scoring function takes; here ``gold``, ``claim`` and ``source``. Where
 the judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Answers to a
-question are rewarded by ``trl_ranking_reward``, which ranks those of a group together. Tried with TRL 1.16. Left out:
-groups that several processes share; TRL passes each its own replies.
+question are rewarded by ``trl_ranking_reward``, which ranks those of a group together; ``trl_checklist_reward`` has
+replies judged by a checklist. Tried with TRL 1.16. Left out: groups that several processes share; TRL passes each its
+own replies.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from vouching.errors import ConfigError, InputError
+from vouching.errors import BackendError, ConfigError, InputError
 from vouching.inputs import as_sources
 from vouching.integrations.scoring import RowScore, Score
 from vouching.models.running import run
+from vouching.rewards.checklist import (
+    PAPER,
+    PARTS,
+    ChecklistRules,
+    checklist_reward,
+    holistic_reward,
+    item_votes,
+)
 from vouching.rewards.discriminative import By, ranking_rewards
-from vouching.types import Reward, Unverified
+from vouching.types import ItemResult, Reward, Unverified
+from vouching.verifiers.at_once import all_of
+from vouching.verifiers.checklist import ChecklistVerifier
+from vouching.verifiers.checklist_items import as_items, instruction_of
 from vouching.verifiers.discriminative_rank import Ranker
 
 TrlReward: TypeAlias = Callable[..., list[float | None]]
@@ -65,8 +78,9 @@ def trl_reward(score: Score, **settings: Any) -> TrlReward:
 def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
     """A function for ``reward_funcs`` that ranks the answers to each question together, with one search for all.
 
-    The data set has the column ``question`` and, if the ranker does not search, ``sources``. An answer that is empty,
-    has no score, or stands in a ranking that is none (``Ranking.invalid``) gets None. Metrics are those of
+    The data set has the column ``question`` and, if the ranker does not search, ``sources``. An answer without a word
+    is the policy's own fault: place 0, probability 0, or the lowest score of its group. One that has no score, stands
+    in a ranking that is none (``Ranking.invalid``), or whose judge was out of reach gets None. Metrics are those of
     :func:`trl_reward`, named ``ranking``.
 
     Args:
@@ -93,20 +107,78 @@ def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
         given = columns.get("sources") or [None] * len(answers)
         for place, (question, sources) in enumerate(zip(columns["question"], given, strict=True)):
             groups[repr((question, sources))].append(place)
-        outcomes: list[Reward | Unverified | None] = [None] * len(answers)
+        outcomes: dict[int, Reward | Unverified | None] = dict.fromkeys(range(len(answers)))
         for places in groups.values():
             said = [place for place in places if any(c.isalnum() for c in answers[place])]
             if not said:
                 continue
             sources = given[said[0]]
             evidence = as_sources(sources) if sources else ()
-            ranking = run(ranker.rank(columns["question"][said[0]], [answers[place] for place in said], evidence))
-            for place, outcome in zip(said, ranking_rewards(ranking, by), strict=True):
-                outcomes[place] = outcome
-        return _totals("ranking", outcomes, log_metric)
+            try:
+                ranking = run(ranker.rank(columns["question"][said[0]], [answers[place] for place in said], evidence))
+            except BackendError as error:
+                logging.getLogger(__name__).warning("no reward for %d answers: %s", len(places), error)
+                continue
+            rewards = ranking_rewards(ranking, by)
+            outcomes |= zip(said, rewards, strict=True)
+            worst = _worst(rewards, by)
+            outcomes |= {place: worst for place in places if place not in said}
+        return _totals("ranking", [*outcomes.values()], log_metric)
 
     reward.__name__ = "ranking"
     return reward
+
+
+def trl_checklist_reward(verifier: ChecklistVerifier, rules: ChecklistRules = PAPER) -> TrlReward:
+    """A function for ``reward_funcs`` that has each reply judged by a checklist, all replies of a step at once.
+
+    The data set has the column ``checklist`` (questions, or mappings with text, rule and arguments), unless the
+    verifier has one, or judges as a whole; TRL passes the prompts. A reply without a word earns 0. Metrics are those of
+    :func:`trl_reward`, named ``checklist``.
+
+    Args:
+        verifier: judges; of its settings the threshold and the aggregator give way to those of ``rules``.
+        rules: how votes become rewards.
+
+    >>> from vouching.models import ScriptedModel
+    >>> from vouching.verifiers.checklist import ChecklistVerifier
+    >>> judge = ChecklistVerifier(ScriptedModel({"Is it a bridge?": "yes", "Is it in Japan?": "no"}))
+    >>> reward = trl_checklist_reward(judge)
+    >>> asked, items = ["Name a Japanese bridge."], [["Is it a bridge?", "Is it in Japan?"]]
+    >>> reward(prompts=asked, completions=["Tower Bridge."], checklist=items)  # beta = .5, and one of two items
+    [0.25]
+    """
+
+    async def judged(reply: str, prompt: object, items: object) -> Reward | Unverified:
+        if not reply.strip():
+            return Reward(0.0, dict.fromkeys(PARTS, 0.0))
+        chosen = None if items is None else as_items(items)
+        report = await verifier.verify(instruction_of({"prompt": prompt}), reply, items=chosen)
+        votes = item_votes([one for one in report.findings if isinstance(one, ItemResult | Unverified)])
+        return holistic_reward(votes[0], rules) if verifier.config.holistic else checklist_reward(votes, rules)
+
+    async def judge_all(replies: Sequence[str], columns: Mapping[str, Any]) -> list[Reward | Unverified]:
+        lists = columns.get("checklist") or [None] * len(replies)
+        return await all_of(map(judged, replies, columns["prompts"], lists))
+
+    def reward(
+        *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any
+    ) -> list[float | None]:
+        outcomes = run(judge_all([_text(completion) for completion in completions], columns))
+        return _totals("checklist", outcomes, log_metric)
+
+    reward.__name__ = "checklist"
+    return reward
+
+
+def _worst(rewards: Sequence[Reward | Unverified], by: By) -> Reward | None:
+    """What an answer without a word gets in its group; None if nothing else has a reward."""
+    scored = [one for one in rewards if isinstance(one, Reward)]
+    if not scored:
+        return None
+    lowest = {part: min(one.parts[part] for one in scored) for part in scored[0].parts}
+    parts = {part: lowest[part] if part == "score" else 0.0 for part in lowest}
+    return Reward(parts[by], parts)
 
 
 def _totals(

@@ -113,7 +113,7 @@ def excerpt(text: str) -> str:
     >>> excerpt('{"error": {"message": "no such model", "code": 404}}')
     'no such model'
     >>> excerpt("")
-    'nothing'
+    'an empty body'
     """
     try:
         found: Any = json.loads(text)
@@ -123,4 +123,4 @@ def excerpt(text: str) -> str:
         if isinstance(found, dict) and key in found:
             found = cast("dict[str, Any]", found)[key]
     line = " ".join((found if isinstance(found, str) else text).split())
-    return (line if len(line) <= EXCERPT else f"{line[:EXCERPT]}...") or "nothing"
+    return (line if len(line) <= EXCERPT else f"{line[:EXCERPT]}...") or "an empty body"

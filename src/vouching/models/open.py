@@ -28,6 +28,15 @@ FORMS = (
 """What a model's name can look like; ``docs/models.md`` has more."""
 
 
+def is_model(name: str) -> bool:
+    """Whether a name looks like that of a language model; see ``FORMS``.
+
+    >>> is_model("http://localhost:8000/v1#qwen"), is_model("embedded:rules")
+    (True, False)
+    """
+    return name.startswith(("http://", "https://", "openai/", "local:", "vllm:"))
+
+
 def open_model(
     spec: str | None = None,
     *,

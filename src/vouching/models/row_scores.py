@@ -78,6 +78,8 @@ def load_weights(kind: str, path: str | Path, **settings: Any) -> tuple[Any, set
     need("torch")
     transformers = need("transformers")
     config_of(path)
+    transformers.logging.set_verbosity_error()  # what is missing is told by the caller
+    transformers.logging.disable_progress_bar()
     try:
         model, told = getattr(transformers, kind).from_pretrained(
             path, local_files_only=True, trust_remote_code=False, output_loading_info=True, **settings
@@ -93,8 +95,9 @@ def config_of(path: str | Path) -> dict[str, Any]:
         found = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
+        hint = f", such as {path}/model" if (Path(path) / "model/config.json").is_file() else ""
         raise ConfigError(
-            f"{path} holds no model ({reason}): name a folder with config.json, weights and a tokenizer"
+            f"{path} holds no model ({reason}): name a folder with config.json, weights and a tokenizer{hint}"
         ) from error
     return found if isinstance(found, dict) else {}
 

@@ -170,6 +170,26 @@ def coverage_curve(curves: Curves, *, title: str) -> str:
     return _curves(curves, frame, title, ("share of claims kept, most confident first", "accuracy"), diagonal=False)
 
 
+def line_plot(
+    curves: Curves, *, title: str, names: tuple[str, str], x_range: tuple[float, float], y_top: float = 1.0
+) -> str:
+    """Curves over whole numbers, from 0 upwards.
+
+    Args:
+        curves: points of each curve.
+        title: what is shown.
+        names: of the horizontal and of the vertical axis.
+        x_range: values at the left and right edge.
+        y_top: value at the upper edge; what lies beyond is drawn on it.
+
+    >>> "error over items: ours" in line_plot(
+    ...     {"ours": [(1, 0.3), (2, 0.2)]}, title="Errors", names=("items", "error"), x_range=(1, 2)
+    ... )
+    True
+    """
+    return _curves(curves, Frame(48, 30, 300, 300, x_range, (0.0, y_top), x_least=1), title, names, diagonal=False)
+
+
 def _curves(curves: Curves, frame: Frame, title: str, names: tuple[str, str], *, diagonal: bool) -> str:
     body = frame.axes(*names)
     body += [_diagonal(frame)] if diagonal else []
@@ -267,5 +287,5 @@ def forest_plot(
 
 __all__ = [
     "Curves", "ForestRow", "Tone", "bar_chart", "confusion_matrix", "coverage_curve", "forest_plot", "histogram",
-    "reliability_diagram", "roc_curve", "share_bar",
+    "line_plot", "reliability_diagram", "roc_curve", "share_bar",
 ]  # fmt: skip

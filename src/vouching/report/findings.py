@@ -9,6 +9,7 @@ from typing import Literal
 
 from vouching.report.points import confidence_words
 from vouching.types import Finding, ItemResult, Span, UnitResult, Unverified, Verdict
+from vouching.types.display import decided_words
 
 FindingStatus = Literal["match", "mismatch", "not_found", "unverified"]
 
@@ -43,8 +44,7 @@ def title_of(finding: Finding) -> list[str]:
         case Unverified():
             return [f"Unverified ({finding.reason})"]
         case ItemResult():
-            votes = f"{sum(vote is True for vote in finding.votes)} of {len(finding.votes)} votes say yes"
-            return [finding.question, votes, *filter(None, [finding.reason])]
+            return [finding.question, decided_words(finding), *filter(None, [finding.reason])]
         case UnitResult():
             challenge = [f"challenged: {finding.claim or finding.proposal}"] if finding.challenged else []
             return [f"{finding.unit_id}: {finding.submitted}", *challenge]

@@ -33,7 +33,7 @@ class Overview:
         self.errors: Counter[str] = Counter()
         """Not Attributable claims by error type."""
         self.warnings: Counter[str] = Counter()
-        """Findings by the kinds of warnings they carry."""
+        """Findings by the kinds of warnings they carry; where was searched is none."""
         self.makers: Counter[str] = Counter()
         """Verdicts by what produced them."""
         self.responses = 0
@@ -60,7 +60,7 @@ class Overview:
             made_by = finding.provenance
             self.makers[f"{made_by.model}, vouching {made_by.version}, threshold {finding.threshold:.2f}"] += 1
         if isinstance(finding, Verdict | Unverified):
-            self.warnings.update({warning.kind for warning in finding.warnings})
+            self.warnings.update({warning.kind for warning in finding.warnings} - {"search"})
 
     @property
     def findings(self) -> int:

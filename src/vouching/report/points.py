@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from vouching.types import Alignment, RankedAnswer, ReasoningStep, Report, Span, Status, Verdict
+from vouching.types.display import item_counts
 
 NOT_FOUND = "NOT_FOUND"
 """What a reasoning step quotes where nothing in the sources corresponds."""
@@ -160,9 +161,14 @@ def origin_words(verdict: Verdict) -> str:
 
 
 def totals_words(report: Report) -> str:
-    """How many claims came out how."""
+    """How many claims or items came out how."""
     if not report.findings:
-        return "Nothing to check: the response makes no claim."
+        by_rules = any(warning.kind == "unchecked" for warning in report.warnings)
+        what = "no rule was found in the question" if by_rules else "the response makes no claim"
+        return f"Nothing to check: {what}."
+    items = item_counts(report)
+    if items is not None:
+        return items
     totals, number = report.totals, len(report.findings)
     parts = [f"{totals.attributable} attributable", f"{totals.not_attributable} not attributable"]
     parts += [f"{totals.unverified} unverified"] if totals.unverified else []

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import count
 from typing import Literal, TypeAlias
 
 from vouching.types.visible import visible_line
@@ -141,6 +142,8 @@ class Frame:
     """Values at the left and the right edge."""
     y_range: tuple[float, float] = (0.0, 1.0)
     """Values at the lower and the upper edge."""
+    x_least: float = 0.01
+    """Least distance of the numbers below the horizontal axis."""
 
     def x(self, value: float) -> float:
         """Pixels of a value on the horizontal axis; beyond an edge it stands on it."""
@@ -161,7 +164,7 @@ class Frame:
         for value in ticks(*self.y_range):
             drawn.append(line(self.left, self.y(value), self.left + self.width, self.y(value)))
             drawn.append(text(self.left - 8, self.y(value) + 4, f"{value:g}", tone="muted", anchor="end", size=12))
-        for value in ticks(*self.x_range):
+        for value in ticks(*self.x_range, self.x_least):
             drawn.append(text(self.x(value), bottom + 18, f"{value:g}", tone="muted", anchor="middle", size=12))
         middle = self.left + self.width / 2
         drawn.append(text(middle, bottom + 38, x_name, tone="muted", anchor="middle", size=12))
@@ -169,13 +172,15 @@ class Frame:
         return drawn
 
 
-def ticks(low: float, high: float) -> list[float]:
-    """Round values from ``low`` to ``high``, which lie at most 5 apart; at most six of them.
+def ticks(low: float, high: float, least: float = 0.01) -> list[float]:
+    """Round values from ``low`` to ``high``, at most six of them and at least ``least`` apart.
 
-    >>> ticks(0, 1), ticks(0.7, 1)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.7, 0.8, 0.9, 1.0])
+    >>> ticks(0, 1), ticks(0.7, 1), ticks(1, 20), ticks(1, 3, least=1)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.7, 0.8, 0.9, 1.0], [5.0, 10.0, 15.0, 20.0], [1.0, 2.0, 3.0])
     """
-    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if (high - low) / step <= 5.001)
+    scales = (10.0**power for power in count(-2))
+    steps = (step for scale in scales for step in (scale, 2 * scale, 5 * scale))
+    step = next(step for step in steps if step >= least and (high - low) / step <= 5.001)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(place * step, 10) for place in range(first, last + 1)]
 

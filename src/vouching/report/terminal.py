@@ -270,6 +270,9 @@ class _Page:
         for warning in warnings:
             if warning in known:
                 continue
+            if warning.kind == "search":  # says where the evidence is from, and is no reason to doubt
+                self.put(self.text(warning.message, "dim"), 2)
+                continue
             self.put(Text.assemble(("! ", "bold yellow"), self.text(f"{warning.kind}: {warning.message}", "yellow")), 2)
             if warning.span:
                 self.put(self.text(f'"{shorten(warning.span.text, LONGEST_QUOTATION)}"', "dim"), 4)

@@ -16,12 +16,12 @@ from vouching.rewards.diagnostics import Diagnosis, PartVariance, ScoredReply, g
 from vouching.rewards.tables import tables_of
 
 TEMPLATES = Path(__file__).with_name("templates")
-_WIDTH = 420.0
+WIDTH = 420.0
 """Of the charts, so that they can be read on a telephone."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Chart:
+class Chart:
     """One chart of the page."""
 
     heading: str
@@ -54,24 +54,24 @@ def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Se
     )
 
 
-def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[_Chart]:
+def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[Chart]:
     """The charts that the rows have numbers for."""
     # A deviation above 1 needs rewards that are further apart than any of these; it counts to the last bar.
     deviations = [min(1.0, value) for value in group_deviations(rows)]
     if deviations:
         title = "Groups by the standard deviation of their rewards"
-        yield _Chart(title, charts.histogram(deviations, title=title, name="standard deviation, unbiased"))
+        yield Chart(title, charts.histogram(deviations, title=title, name="standard deviation, unbiased"))
     if diagnosis.observed:
         title = "What replies of each quality earn"
         note = "Dot: mean here; line: what the extremes of such replies earn; ring: Table 1 of the paper."
-        yield _Chart(title, _level_plot(diagnosis, title), note)
+        yield Chart(title, _level_plot(diagnosis, title), note)
     if diagnosis.variance and not any(map(math.isnan, diagnosis.variance.shares)):
         title = "Where the variance inside groups comes from"
-        yield _Chart(title, _share_plot(diagnosis.variance, title))
+        yield Chart(title, _share_plot(diagnosis.variance, title))
     if any(row.gold and row.predicted for row in rows):
         labels = ("Attributable", "Not Attributable")
         counts = [[sum(row.gold == gold and row.predicted == one for row in rows) for one in labels] for gold in labels]
-        yield _Chart("Labels", charts.confusion_matrix(counts, labels, title="Labels"))
+        yield Chart("Labels", charts.confusion_matrix(counts, labels, title="Labels"))
 
 
 def _level_plot(diagnosis: Diagnosis, title: str) -> str:
@@ -80,9 +80,7 @@ def _level_plot(diagnosis: Diagnosis, title: str) -> str:
         for level in diagnosis.levels
         if level.name in diagnosis.observed
     ]
-    return charts.forest_plot(
-        lines, title=title, name="reward", ends=(-0.1, 1.3), reference=None, width=_WIDTH, keys=""
-    )
+    return charts.forest_plot(lines, title=title, name="reward", ends=(-0.1, 1.3), reference=None, width=WIDTH, keys="")
 
 
 def _share_plot(variance: PartVariance, title: str) -> str:
@@ -90,4 +88,4 @@ def _share_plot(variance: PartVariance, title: str) -> str:
         charts.ForestRow(name, share, None, None) for name, share in zip(variance.names, variance.shares, strict=True)
     ]
     ends = (min(0.0, math.floor(10 * min(variance.shares)) / 10), max(1.0, math.ceil(10 * max(variance.shares)) / 10))
-    return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=0.0, width=_WIDTH)
+    return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=0.0, width=WIDTH)

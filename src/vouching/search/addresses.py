@@ -18,6 +18,8 @@ Network = IPv4Network | IPv6Network
 _UNICAST = IPv6Network("2000::/3")
 """The only part of IPv6 that is given out for use across the internet."""
 _NAT64 = IPv6Network("64:ff9b::/96")
+_HOST_AGENT = IPv4Address("168.63.129.16")
+"""Public by its number, but in every machine of Azure the address of the host below it."""
 
 
 def is_public(address: Address) -> bool:
@@ -38,7 +40,7 @@ def is_public(address: Address) -> bool:
             return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
         if address not in _UNICAST or address.sixtofour is not None or address.teredo is not None:
             return False
-    return address.is_global and not (address.is_multicast or address.is_reserved)
+    return address.is_global and not (address.is_multicast or address.is_reserved or address == _HOST_AGENT)
 
 
 async def resolve(host: str, port: int, allow: Sequence[Network] = ()) -> list[str]:

@@ -46,7 +46,7 @@ class ModelCompressor:
     Args:
         model: what reads and writes, at temperature 0.
         max_tokens: length of its reply, in tokens.
-        most: characters of the search that it is shown; what comes after them is left out.
+        most: characters of the search that it is shown; what comes after them is left out and counted as ``unread``.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -71,8 +71,9 @@ class ModelCompressor:
             ModelError: the model failed, or its reply holds neither facts nor reasoning or was cut off.
             ConfigError: the model cannot be used at all.
         """
+        shown = history_text(trajectory, self._most)
         named = {
-            "record of the search": history_text(trajectory, self._most) or "Nothing was found.",
+            "record of the search": shown or "Nothing was found.",
             "question": trajectory.question,
             "answer": answer,
         }
@@ -86,7 +87,8 @@ class ModelCompressor:
         reply = read_reply(said.text)
         if reply is None:
             raise ModelAnswerError(f"{self.model.name} wrote neither facts nor reasoning: {said.text[:200]!r}")
-        return Compression(reply.facts, reply.reasoning, "model", reply.verdict, said.usage)
+        unread = len(history_text(trajectory)) - len(shown)
+        return Compression(reply.facts, reply.reasoning, "model", reply.verdict, said.usage, unread)
 
     async def aclose(self) -> None:
         """Let go of the model."""

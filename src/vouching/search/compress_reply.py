@@ -1,8 +1,8 @@
 """Reading a compression that a language model wrote: facts, reasoning, and the verdict that must not stay with them.
 
 Models bend the form: marks around the headings, another order, a verdict in the middle of the reasoning, lists instead
-of semicolons. What is read is what can be told apart; a verdict is taken out wherever it is announced. Left out: JSON,
-and judgements in the words of the reasoning ("so this answer is wrong"), which the paper keeps as well.
+of semicolons. What is read is what can be told apart; a verdict is taken out wherever it is announced or stands alone.
+Left out: JSON, and judgements in the words of the reasoning ("so this answer is wrong"), which the paper keeps as well.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ _MARKS = r"[\s#>*_`~\"'\[\]()•\-–—.\d]*"
 _ENDS = r"[*_`\"'\s]*(?:[:：=]|[-–—](?=\s)|$)[*_`]*"
 _HEADING = re.compile(
     rf"^{_MARKS}(?:(?P<facts>(?i:(?:(?:useful|key|relevant)\s+)?facts?))|(?P<reasoning>(?i:reasoning|explanation|analysis))"
-    rf"|(?P<verdict>(?i:(?:final\s+|my\s+|overall\s+)?(?:verdict|conclusion|judge?ment|assessment)))){_ENDS}"
+    rf"|(?P<verdict>(?i:(?:(?:final|my|overall)[\s_-]+)?(?:verdict|conclusion|judge?ment|assessment)))){_ENDS}"
     # In the middle of a line only as the prompt has them.
     r"|(?<=[\s.;])[*_`]*(?:(?P<facts_>Useful Facts)|(?P<reasoning_>Reasoning)|(?P<verdict_>Final Verdict))"
     r"[*_`]*:[*_`]*",
     re.MULTILINE,
 )
 _ANNOUNCED = re.compile(
-    r"\bverdict\b[*_`\"'\s]*(?:[:：=]|[-–—]\s|(?:is|remains|would\s+be|should\s+be)\b)", re.IGNORECASE
+    r"(?<![^\W_])verdict\b[*_`\"'\s]*(?:[:：=]|[-–—]\s|(?:is|remains|would\s+be|should\s+be)\b)", re.IGNORECASE
 )
-_SPOKEN_OF = re.compile(r"\bverdict\b", re.IGNORECASE)
+_SPOKEN_OF = re.compile(r"(?<![^\W_])verdict\b", re.IGNORECASE)
+_ALONE = re.compile(
+    r"(?:[^:：=→,{]{0,60}[:：=→,{])?[\W_]*"
+    r"(?:(?:not|part(?:ial)?ly|mostly|(?:not\s+)?(?:entirely|fully|completely))\s+)?(?:(?:in)?correct|intermediate)[\W_]*",
+    re.IGNORECASE,
+)
+"""Nothing but a word of the verdict, perhaps after a heading: "Correct.", "Overall: Incorrect"."""
 _PARTLY = re.compile(
     r"\b(?:intermediate|part(?:ial)?ly|mixed|not\s+(?:entirely|fully|completely|quite|wholly))\b", re.IGNORECASE
 )
@@ -87,7 +93,8 @@ def _without_verdict(parts: list[str]) -> tuple[list[str], list[str]]:
             sentence = line[start:end]
             names = any(pattern.search(sentence) for pattern in (_PARTLY, _WRONG, _RIGHT))
             announced = _ANNOUNCED.search(sentence) is not None
-            if awaited or announced or (names and _SPOKEN_OF.search(sentence)):
+            alone = _ALONE.fullmatch(sentence) is not None
+            if awaited or announced or alone or (names and _SPOKEN_OF.search(sentence)):
                 said.append(sentence)
                 awaited = announced and not names  # "My verdict is:", and the word comes next.
             else:
@@ -98,7 +105,11 @@ def _without_verdict(parts: list[str]) -> tuple[list[str], list[str]]:
 
 def _facts(line: str) -> list[str]:
     pieces = (_BULLET.sub("", piece.strip()).strip(" \t\"'`*_,[]") for piece in re.split("[;；]", line))
-    return [piece for piece in pieces if re.search(r"\w", piece) and not _NOTHING.fullmatch(piece.rstrip("."))]
+    return [
+        piece
+        for piece in pieces
+        if re.search(r"\w", piece) and not _NOTHING.fullmatch(piece.rstrip(".")) and not _ALONE.fullmatch(piece)
+    ]
 
 
 def _verdict(texts: list[str]) -> Verdict | None:

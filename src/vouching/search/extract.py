@@ -23,13 +23,17 @@ def html_text(raw: bytes | str, name: str) -> tuple[str, str]:
         name: what it is called in messages.
 
     Raises:
-        InputError: it has no text.
+        InputError: it has no text, or is too broken to be read.
         MissingExtraError: trafilatura is not installed.
 
     >>> html_text("<html><title>Mill</title><body><p>The mill stands in Oslo.</p></body></html>", "mill.html")
     ('Mill', 'The mill stands in Oslo.')
     """
-    page: Any = need("trafilatura").bare_extraction(raw, include_comments=False, with_metadata=True)
+    extract = need("trafilatura").bare_extraction
+    try:
+        page: Any = extract(raw, include_comments=False, with_metadata=True)
+    except Exception as error:  # a parser of strangers' files fails in any way
+        raise InputError(f"{name} is too broken to be read ({type(error).__name__}: {error})") from error
     if page is None or not page.text:
         raise InputError(f"{name} has no text that could be told from its menus")
     return " ".join((page.title or "").split()), page.text

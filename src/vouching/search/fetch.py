@@ -4,7 +4,8 @@ Every host is looked up once, each of its addresses is checked, and the connecti
 no second look-up that could answer differently, and every redirect passes the same way. Proxies of the environment are
 not used, since they would make the connection instead; no cookie is kept and no credential is sent.
 
-Left out: robots.txt, which speaks to crawlers; pages that need JavaScript; other ports than the address names.
+Left out: robots.txt, which speaks to crawlers; pages that need JavaScript; what a server sends after the end of a
+packed page.
 """
 
 from __future__ import annotations
@@ -135,21 +136,29 @@ class Fetcher:
         body = bytearray()
         async for chunk in self._decompressed(target, answer):
             body += chunk
-            if len(body) > self._most_bytes:
-                raise FetchError(f"{target} is larger than {self._most_bytes:,} bytes")
+            self._check_size(target, len(body))
         return Page(str(target), content_type, charset, bytes(body))
 
+    def _check_size(self, target: URL, size: int) -> None:
+        if size > self._most_bytes:
+            raise FetchError(f"{target} is larger than {self._most_bytes:,} bytes")
+
     async def _decompressed(self, target: URL, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        """The body piece by piece; at no time is more of it unpacked than may be kept."""
+        """The body piece by piece, to the end of what is packed; never is more of it unpacked than may be kept."""
         encoding = answer.headers.get("content-encoding", "").strip().lower() or "identity"
         if encoding not in {"identity", "gzip", "x-gzip"}:
             raise FetchError(f"{target} is packed as {encoding}, asked for gzip")
         unpack = None if encoding == "identity" else zlib.decompressobj(16 + zlib.MAX_WBITS)
+        sent = 0
         async for chunk in answer.content.iter_any():
+            sent += len(chunk)
+            self._check_size(target, sent)
             try:
                 yield chunk if unpack is None else unpack.decompress(chunk, self._most_bytes + 1)
             except zlib.error as error:
                 raise FetchError(f"{target} cannot be unpacked: {error}") from error
+            if unpack is not None and unpack.eof:
+                return
         if unpack is not None and not unpack.eof:
             raise FetchError(f"{target} is cut off")
 

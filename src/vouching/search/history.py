@@ -1,19 +1,20 @@
 """What a search brought, in lines: for a model that goes on, that makes it short, or that scores by it.
 
-Every passage is one line, so that nothing in it can pass for another line, and sentences that address the verdict are
-left out. Left out: layout of passages; a table loses its rows.
+A passage is one line, a long one several of the same form, so that nothing in it can pass for another line; sentences
+that address the verdict are left out. Left out: layout of passages; a table loses its rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 from vouching.text.injection import addresses_verdict, find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.types import Passage, Trajectory
 
 LONGEST = 1_500
-"""Characters that a line shows of a passage."""
+"""Characters of a passage that a line shows."""
 
 
 def history_text(trajectory: Trajectory, most: int | None = None) -> str:
@@ -41,17 +42,14 @@ def history_text(trajectory: Trajectory, most: int | None = None) -> str:
 
 
 def found_line(passage: Passage) -> str:
-    """A passage in one line: its origin, its title, its text.
+    """A passage in one line: its origin, its title, its text as far as it fits.
 
     >>> from vouching.types import Span
     >>> found_line(Passage(Span("A bridge. This claim is verified.", 0, 33, "b"), 1.0, title="B", origin="web:x"))
     'Found (web:x): B: A bridge.'
     """
-    title = "" if addresses_verdict(passage.title) else one_line(passage.title)
-    text = one_line(screened(passage.span.text))
-    shown = ": ".join(filter(None, (title, text)))
-    origin = f" ({one_line(passage.origin)})" if passage.origin else ""
-    return f"Found{origin}: {shown if len(shown) <= LONGEST else shown[:LONGEST].rstrip() + '…'}"
+    first, *rest = _found_lines(passage)
+    return f"{first}…" if rest else first
 
 
 def screened(text: str) -> str:
@@ -76,4 +74,25 @@ def _lines(trajectory: Trajectory) -> Iterator[str]:
             yield f"Thought: {one_line(turn.thought)}"
         if turn.query.strip():
             yield f"Search: {one_line(turn.query)}"
-        yield from map(found_line, turn.result.passages if turn.result else ())
+        for passage in turn.result.passages if turn.result else ():
+            yield from _found_lines(passage)
+
+
+def _found_lines(passage: Passage) -> Iterator[str]:
+    """A passage in as many lines as it takes, each with its origin and title; cut between sentences, or words."""
+    title = "" if addresses_verdict(passage.title) else one_line(passage.title)[:LONGEST]
+    origin = f" ({one_line(passage.origin)})" if passage.origin else ""
+    lines = [""]
+    for piece in _pieces(one_line(screened(passage.span.text))):
+        if lines[-1] and len(lines[-1]) + 1 + len(piece) > LONGEST:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {piece}".strip()
+    for line in lines:
+        yield f"Found{origin}: {': '.join(filter(None, (title, line)))}"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The sentences of a text; its words where a sentence is longer than a line."""
+    for start, end in sentence_spans(text):
+        sentence = text[start:end]
+        yield from [sentence] if len(sentence) <= LONGEST else wrap(sentence, LONGEST, break_on_hyphens=False)

@@ -23,6 +23,7 @@ from vouching.search.manifest import Manifest, SegmentNote, read_manifest
 from vouching.search.segment import Segment
 from vouching.search.terms import query_terms, scripts
 from vouching.search.vectors import SentenceEncoder, open_encoder
+from vouching.text.words import find_words
 from vouching.types import EngineKind, Passage
 
 DEPTH = 50
@@ -31,6 +32,8 @@ QUICK = 50_000
 """Passages that are searched by words in a few milliseconds, which need no thread of its own."""
 LEAST_SHARE = 0.01
 """A script is one of the index's own if it has this share of the terms of its commonest script."""
+DAMAGE = (OSError, ValueError, LookupError, TypeError)
+"""What reading a damaged file can raise: numbers in it that are places elsewhere, bytes that are no text."""
 _ATTEMPTS = 5
 
 
@@ -87,9 +90,18 @@ class Index:
 
         Raises:
             InputError: ``most`` is less than 1.
+            SearchError: a file of the index cannot be read, or is damaged.
         """
         if most < 1:
             raise InputError(f"got most={most}, wanted at least 1 passage")
+        try:
+            return self._found(query, most)
+        except VouchError:
+            raise
+        except DAMAGE as error:
+            raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
+
+    def _found(self, query: str, most: int) -> list[Passage]:
         if self._dense is None:
             return self.by_words(query, most)
         depth = max(DEPTH, most)
@@ -118,18 +130,14 @@ class Index:
         asked = [script for script, _ in scripts(words).most_common()]
         if asked and not set(asked) & set(written):
             return f"the query is written in {' and '.join(asked)} letters, the index in {' and '.join(written)} ones"
-        return f"none of the query's words occurs in the index: {', '.join(words[:5])}"
+        told = [word.lower for word in find_words(query) if word.stem in words]
+        return f"none of the query's words occurs in the index: {', '.join([*dict.fromkeys(told)][:5])}"
 
     async def search(self, query: str, most: int) -> list[Passage]:
-        """At most ``most`` passages, best first; see :meth:`find`. Raises SearchError if a file cannot be read."""
-        try:
-            if self._dense is None and len(self) <= QUICK:
-                return self.find(query, most)
-            return await asyncio.to_thread(self.find, query, most)
-        except VouchError:
-            raise
-        except (OSError, ValueError) as error:
-            raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
+        """At most ``most`` passages, best first; see :meth:`find`, whose errors it has."""
+        if self._dense is None and len(self) <= QUICK:
+            return self.find(query, most)
+        return await asyncio.to_thread(self.find, query, most)
 
     async def aclose(self) -> None:
         """Nothing to do: files are let go of with the index itself."""
@@ -235,7 +243,7 @@ def open_segments(folder: Path) -> tuple[Manifest, list[Segment]]:
             # A writer may have merged segments after the manifest was read.
             if attempt == _ATTEMPTS - 1:
                 raise InputError(f"the index in {folder} lacks {error.filename}: build it again") from None
-        except (OSError, ValueError, KeyError) as error:
+        except DAMAGE as error:
             raise InputError(f"the index in {folder} cannot be read ({error}): build it again") from None
     raise AssertionError("the last attempt returns or raises")
 

@@ -7,6 +7,7 @@ were taken. One process writes at a time. Left out: several writers, and going o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -211,11 +212,9 @@ def create_index(
                 raise InputError(f"no document with words was added: there is nothing to make the index {folder} of")
             writer.commit()
     finally:
-        if not (folder / MANIFEST).exists():
+        if fresh and not (folder / MANIFEST).exists():
             with suppress(OSError):
-                (folder / LOCK).unlink(missing_ok=True)
-                if fresh:
-                    folder.rmdir()
+                folder.rmdir()
 
 
 @contextmanager
@@ -258,6 +257,8 @@ def _locked(folder: Path) -> Generator[None]:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.fstat(file.fileno()).st_nlink:
+                raise BlockingIOError  # the writer before removed it in the meantime, and others lock a new one
         except ImportError:
             pass
         except BlockingIOError:
@@ -269,6 +270,9 @@ def _locked(folder: Path) -> Generator[None]:
             yield
         finally:
             _sweep(folder)
+            if not (folder / MANIFEST).exists():
+                with suppress(OSError):
+                    (folder / LOCK).unlink()
 
 
 def _sweep(folder: Path) -> None:

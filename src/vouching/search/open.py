@@ -11,14 +11,7 @@ from vouching.errors import ConfigError
 from vouching.search.base import Finder, SearchEngine
 from vouching.search.steps import QUERIES, StepSearch, Verify
 
-FORMS = """
-  index:PATH         an index of your own documents, made by vouch index build
-  searxng=URL        your own instance of SearXNG; it must allow format=json
-  wikipedia          Wikipedia in English; wikipedia=https://de.wikipedia.org for another one
-  brave              Brave Search; key in BRAVE_API_KEY
-  tavily             Tavily; key in TAVILY_API_KEY
-  serper             Google's results by Serper; key in SERPER_API_KEY
-  ddgs               several engines without a key, by the package ddgs"""
+FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, and index:PATH for documents of your own"
 """What an engine's name can look like. After "=" stands another address than the usual one."""
 
 
@@ -38,14 +31,7 @@ def open_engine(spec: str) -> SearchEngine:
     >>> open_engine("bravo")
     Traceback (most recent call last):
     ...
-    vouching.errors.ConfigError: no search engine is called 'bravo'; did you mean brave? There are:
-      index:PATH         an index of your own documents, made by vouch index build
-      searxng=URL        your own instance of SearXNG; it must allow format=json
-      wikipedia          Wikipedia in English; wikipedia=https://de.wikipedia.org for another one
-      brave              Brave Search; key in BRAVE_API_KEY
-      tavily             Tavily; key in TAVILY_API_KEY
-      serper             Google's results by Serper; key in SERPER_API_KEY
-      ddgs               several engines without a key, by the package ddgs
+    vouching.errors.ConfigError: no search engine is called 'bravo'; did you mean brave? There are searxng=URL, ...
     """
     if spec.startswith("index:"):
         return _index(spec.removeprefix("index:"))
@@ -53,7 +39,7 @@ def open_engine(spec: str) -> SearchEngine:
     if name not in _WEB or (given and not address):
         near = get_close_matches(name, _WEB, n=1)
         hint = f"; did you mean {near[0]}?" if near and near[0] != name else "."
-        raise ConfigError(f"no search engine is called {spec!r}{hint} There are:{FORMS}")
+        raise ConfigError(f"no search engine is called {spec!r}{hint} There are {FORMS}")
     return _WEB[name](address or None)
 
 

@@ -1,20 +1,25 @@
 """The pages that a web engine names, read instead of its snippets: the passages of them that bear on the query.
 
 Offsets are those in the text taken from a page, not in its HTML. A page that cannot be fetched or read, or has no word
-of the query, leaves the engine's snippet in its place. Left out: pages that need JavaScript, images of text, and an end
-to the time that taking the text out may take; the size of a page bounds it.
+of the query, leaves the engine's snippet in its place; so does one whose text is not taken out in time. Left out: pages
+that need JavaScript, and images of text.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import math
+import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
+from typing import TypeVar, cast
 
 from vouching.errors import FetchError, InputError
+from vouching.models.loops import PerLoop
 from vouching.search.base import SearchEngine
 from vouching.search.extract import html_text, need, pdf_text
 from vouching.search.fetch import Fetcher, Page
@@ -23,8 +28,13 @@ from vouching.search.terms import query_terms, terms
 from vouching.text.encoding import decode_text
 from vouching.types import EngineKind, Passage, Span
 
+T = TypeVar("T")
 MOST_PDF_PAGES = 200
 """Pages of a PDF that are read; what follows is left out."""
+_AT_ONCE = 4
+"""Pages whose text is taken out at once."""
+_NO_CHARSETS = {"punycode", "idna", "unicode-escape", "raw-unicode-escape"}
+"""Codecs of Python that no page is written in; the time of the first grows with the square of a page."""
 
 
 class Pages:
@@ -33,12 +43,13 @@ class Pages:
     Args:
         engine: what finds pages.
         fetcher: what fetches them; None for one with its usual limits.
+        seconds: how long taking the text out of a page may take.
 
     Raises:
         MissingExtraError: what takes the text out of a page is not installed.
     """
 
-    def __init__(self, engine: SearchEngine, fetcher: Fetcher | None = None) -> None:
+    def __init__(self, engine: SearchEngine, fetcher: Fetcher | None = None, seconds: float = 30.0) -> None:
         for module in ("trafilatura", "pypdf"):
             need(module)
         self.name = engine.name
@@ -47,6 +58,8 @@ class Pages:
         """Where the engine inside looks."""
         self._engine = engine
         self._fetcher = fetcher or Fetcher()
+        self._seconds = seconds
+        self._slots = PerLoop(lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def search(self, query: str, most: int) -> list[Passage]:
         """At most ``most`` passages of the pages found, best first; the score is the share of the query they cover.
@@ -67,9 +80,39 @@ class Pages:
         try:
             page = await self._fetcher.fetch(found.url)
             # Taking the text out of a long page takes seconds, in which others may be fetched.
-            return await asyncio.to_thread(page_passages, page, found)
-        except (FetchError, InputError):
+            async with self._slots.get():
+                return await within(self._seconds, lambda: page_passages(page, found))
+        except (FetchError, InputError, TimeoutError):
             return []
+
+
+async def within(seconds: float, work: Callable[[], T]) -> T:
+    """The result of work in a thread of its own, which is left to itself when time is up and keeps no process alive.
+
+    Raises:
+        TimeoutError: it took longer.
+
+    >>> asyncio.run(within(5, lambda: 1 + 1))
+    2
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: Exception | None) -> None:
+        if not done.done():
+            done.set_exception(error) if error else done.set_result(cast("T", result))
+
+    def run() -> None:
+        try:
+            told = work(), None
+        except Exception as error:  # told to who waits
+            told = None, error
+        with suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(tell, *told)
+
+    threading.Thread(target=run, daemon=True).start()
+    async with asyncio.timeout(seconds):
+        return await done
 
 
 def page_passages(page: Page, found: Passage) -> list[Passage]:
@@ -132,6 +175,7 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], most:
 def _decoded(page: Page) -> str | None:
     """The body in the letters that the server names; None if it names none that are known, or wrong ones."""
     try:
-        return page.body.decode(page.charset) if page.charset else None
+        known = page.charset and codecs.lookup(page.charset).name not in _NO_CHARSETS
+        return page.body.decode(page.charset) if known else None
     except (LookupError, UnicodeError):
         return None

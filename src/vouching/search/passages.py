@@ -6,17 +6,24 @@ meaning.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vouching.encoder.windows import OVERLAP, cut_windows
 from vouching.text.sentences import sentence_spans
-from vouching.text.words import find_words, lower_words
+from vouching.text.words import lower_words, word_offsets
 
 PASSAGE_WORDS = 160
 """Most words of a passage, where nothing else is asked for; with its claim it fits into one window of the encoder."""
 LEAST_WORDS = 2 * OVERLAP
 """Fewest that may be asked for: a passage must say more than it repeats."""
+
+_LONG = 100_000
+"""Characters from which the words of a text are not listed to be counted."""
 
 
 def cut_passages(text: str, most_words: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
@@ -35,10 +42,11 @@ def cut_passages(text: str, most_words: int = PASSAGE_WORDS) -> list[tuple[int, 
     >>> [text[start:end] for start, end in cut_passages(text, most_words=7)]
     ['One two three. Four five six seven.', 'Four five six seven. Eight.']
     """
-    count = len(lower_words(text))
-    if count <= most_words:
+    if len(text) < _LONG and (count := len(lower_words(text))) <= most_words:
         return [_trimmed(text, 0, len(text))] if count else []
-    words = np.array([(word.start, word.end) for word in find_words(text)], np.int64)
+    words = np.frombuffer(word_offsets(text), np.int64).reshape(-1, 2)
+    if (count := len(words)) <= most_words:
+        return [_trimmed(text, 0, len(text))] if count else []
     sentences = np.array(sentence_spans(text), np.int64)
     first_words = np.searchsorted(words[:, 0], sentences[:, 0])
     bounds = np.unique(np.concatenate([[0], first_words, [count]])).astype(np.int32)
@@ -48,13 +56,14 @@ def cut_passages(text: str, most_words: int = PASSAGE_WORDS) -> list[tuple[int, 
     ]
 
 
-def page_of(text: str, at: int) -> int:
-    r"""The page that a place lies on, from 1, in a text whose pages end with a form feed.
+def pages_of(text: str, places: Sequence[int]) -> list[int]:
+    r"""The pages that places lie on, from 1, in a text whose pages end with a form feed.
 
-    >>> page_of("one\ftwo\fthree", 5)
-    2
+    >>> pages_of("one\ftwo\fthree", [0, 5])
+    [1, 2]
     """
-    return text.count("\f", 0, at) + 1
+    breaks = [found.start() for found in re.finditer("\f", text)]
+    return [bisect_left(breaks, at) + 1 for at in places]
 
 
 def _begin(words: NDArray[np.int64], sentences: NDArray[np.int64], word: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,10 +44,10 @@ class Recording:
 
     Args:
         engine: the engine inside.
-        path: the file, JSON lines; made if it is not there.
+        path: the file, JSON lines; made if it is not there, and gone on with if it is a recording.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: the file cannot be written, or holds something else.
 
     >>> import asyncio, tempfile
     >>> from vouching.types import Span
@@ -68,6 +69,10 @@ class Recording:
         self.kind: EngineKind = engine.kind
         """Where the engine inside looks."""
         self._engine = engine
+        if Path(path).is_file():
+            for place, record in islice(read_lines(path), 1):
+                if _answer(record) is None:
+                    raise InputError(f"{place}: no recorded search; record to a new file")
         self._lines = Lines(path)
 
     async def search(self, query: str, most: int) -> list[Passage]:
@@ -106,10 +111,9 @@ class Replay:
         self._path = path
         self._answers: defaultdict[tuple[str, int], deque[Answer]] = defaultdict(deque)
         for place, record in read_lines(path):
-            try:
-                answer = _answers().validate_python(record)
-            except ValueError:
-                raise InputError(f"{place}: no recorded search; remove the line") from None
+            answer = _answer(record)
+            if answer is None:
+                raise InputError(f"{place}: no recorded search; remove the line")
             if answer.engine == name:
                 self._answers[answer.query, answer.most].append(answer)
 
@@ -127,6 +131,14 @@ class Replay:
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+
+def _answer(record: object) -> Answer | None:
+    """The answer that a line holds; None if it holds none."""
+    try:
+        return _answers().validate_python(record)
+    except ValueError:
+        return None
 
 
 @cache

@@ -17,14 +17,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vouching.batch.rows import FORMATS
 from vouching.search.arrays import Strings, map_arrays
 from vouching.types import Passage, Source, Span
+
+_ROW = re.compile(rf"(.*?(?:{'|'.join(map(re.escape, FORMATS))}))#", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,8 @@ def name_hash(name: str) -> int:
 def file_of(name: str) -> str:
     """The file that a document is a row of, by its id; the id itself for any other document.
 
-    >>> file_of("rows.jsonl#17"), file_of("mill.txt")
-    ('rows.jsonl', 'mill.txt')
+    >>> file_of("rows.jsonl#17"), file_of("rows.jsonl#C#"), file_of("mill#2.txt")
+    ('rows.jsonl', 'rows.jsonl', 'mill#2.txt')
     """
-    return name.rpartition("#")[0] or name
+    found = _ROW.match(name)
+    return found[1] if found else name

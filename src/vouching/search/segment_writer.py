@@ -16,7 +16,7 @@ import numpy as np
 
 from vouching.errors import InputError
 from vouching.search.arrays import Array, packed, write_arrays
-from vouching.search.passages import cut_passages, page_of
+from vouching.search.passages import cut_passages, pages_of
 from vouching.search.segment import file_of, name_hash
 from vouching.search.terms import scripts
 from vouching.search.vectors import SentenceEncoder, Vectors
@@ -86,10 +86,10 @@ class SegmentBuilder:
             packed([source.id, source.title, source.url])
         except UnicodeEncodeError as error:
             raise InputError(f"document {source.id!r} has a lone surrogate, which is no character ({error})") from None
-        paged = source.url.lower().endswith(".pdf")
+        paged = file_of(source.id) == source.id and source.url.lower().endswith(".pdf")
         title = self._numbered(source.title) * TITLE_WEIGHT
-        for start, end in places:
-            page = page_of(source.text, start) if paged else 0
+        pages = pages_of(source.text, [start for start, _ in places]) if paged else [0] * len(places)
+        for (start, end), page in zip(places, pages, strict=True):
             self._places.append((len(self._documents), start, end, ends[start], ends[end], page))
             numbers = self._numbered(source.text[start:end])
             self._terms.extend(title + numbers)

@@ -224,22 +224,26 @@ def _stop_ends(text: str, line_start: int, stop: re.Match[str]) -> bool:
         return False
     if goes_on and not wrapped:
         return False
-    return not _abbreviates(text[max(line_start, start - 40) : start], text, following)
+    return not abbreviates(text[max(line_start, start - 40) : start], text[following : following + 40])
 
 
-def _abbreviates(before: str, text: str, following: int) -> bool:
-    """Whether a full stop after ``before`` marks an abbreviation within a sentence that goes on at ``following``."""
+def abbreviates(before: str, after: str) -> bool:
+    """Whether a full stop after ``before`` marks an abbreviation within a sentence that goes on with ``after``.
+
+    >>> abbreviates("He met Dr", "Smith there"), abbreviates("at 5 p.m", "The next day"), abbreviates("It was", "No")
+    (True, False, False)
+    """
     words = before.split()[-2:]
     word = words[-1].lstrip(_OPENERS)
     key = word.lower()
     if key in _NEVER_FINAL:
         return True
     if key in _BEFORE_NUMBER:
-        return text[following].isdigit()
+        return after[:1].isdigit()
     initial = len(word) == 1 and word.isupper() and words[0].lower() not in _LABELLED
     if not (initial or key in _SOMETIMES_FINAL or _DOTTED.fullmatch(key)):
         return False
-    following_word = _NEXT_WORD.match(text, following)
+    following_word = _NEXT_WORD.match(after)
     return not (following_word and following_word.group().lower() in _STARTERS)
 
 

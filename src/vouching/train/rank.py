@@ -77,13 +77,13 @@ def train_rank(
     arguments = training_arguments(config, out)
     first = arguments.process_index == 0
     say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if first else (lambda line: None)  # noqa: T201
-    model, tokenizer = load_scorer(config, arguments.bf16 and bool(config.lora_rank or config.deepspeed))
+    model, tokenizer, drawn = load_scorer(config, arguments.bf16 and bool(config.lora_rank or config.deepspeed))
     with arguments.main_process_first(local=False):
         if first:
             open_run(out, config, material.counts, material.digests, resume)
     checkpoint = last_checkpoint(out) if resume else None
     done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
-    trainer = make_trainer(config, arguments, model, tokenizer, material.train)
+    trainer = make_trainer(config, arguments, model, tokenizer, material.train, drawn)
     held = Held(material.held, trainer.model, tokenizer, config)
     pairs = config.batch_pairs * config.accumulate * arguments.world_size
     tell_steps(

@@ -36,7 +36,7 @@ class RankConfig:
     margin: float = 0.1
     """How far above the worse answer the better one shall score."""
     held_share: float = 0.1
-    """Share of the questions that are held out and scored; which ones, ``seed`` and their ``group`` say."""
+    """Share of the questions that are held out and scored; which ones, ``seed`` and their text say."""
     epochs: float = 3.0
     """Passes over the pairs."""
     most_steps: int = 0

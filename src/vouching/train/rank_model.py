@@ -6,6 +6,7 @@ Left out: loading for use; ``verifiers`` reads what :func:`save_scorer` writes.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from vouching.errors import ConfigError, MissingExtraError
 from vouching.train.encoder_model import encoder_folder
 from vouching.train.rank_config import RankConfig
 from vouching.verifiers.discriminative_note import ScorerNote
+
+_HEADS = {"classifier", "score"}
+"""Names of the head in the classes of transformers."""
 
 
 def imported(name: str) -> Any:
@@ -40,8 +44,8 @@ def base_of(named: str) -> str:
     return str(encoder_folder(named))
 
 
-def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any]:
-    """A model with a new head drawn by the seed, and its tokenizer.
+def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
+    """A model with a new head drawn by the seed, its tokenizer, and the names of the weights that were drawn.
 
     Args:
         config: the settings.
@@ -67,29 +71,37 @@ def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any]:
             tokenizer.pad_token = tokenizer.eos_token
         settings.pad_token_id = tokenizer.pad_token_id
         transformers.set_seed(config.seed)
-        model = transformers.AutoModelForSequenceClassification.from_pretrained(
-            base, config=settings, dtype=torch.bfloat16 if reduced else torch.float32
+        model, told = transformers.AutoModelForSequenceClassification.from_pretrained(
+            base, config=settings, dtype=torch.bfloat16 if reduced else torch.float32, output_loading_info=True
         )
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise ConfigError(f"cannot load a model to train from {base} ({error}): give another model") from error
+        absent = "" if Path(base).is_dir() else ", which is no folder here and so was asked of the hub"
+        raise ConfigError(f"cannot load a model to train from {base}{absent} ({error}): give another model") from error
     longest = getattr(settings, "max_position_embeddings", config.most_tokens)
     if config.most_tokens > longest:
         raise ConfigError(f"{config.model} reads {longest:,} tokens at most: set most_tokens to that or less")
     if tokenizer.pad_token_id is None:
         raise ConfigError(f"the tokenizer of {config.model} has neither a padding nor an end token: give another model")
-    return model, tokenizer
+    return model, tokenizer, {*told["missing_keys"]}
 
 
-def lora_of(config: RankConfig) -> Any:
+def lora_of(config: RankConfig, drawn: Collection[str] = ()) -> Any:
     """The settings of the adapters, on every linear layer (the paper does not say where); None to train all weights.
 
-    The head is trained in full beside them.
+    The head is trained in full beside them, and so is what else was drawn, such as the pooler of DeBERTa: adapters
+    alone would be saved without it.
+
+    Args:
+        config: the settings.
+        drawn: names of the weights that the model's folder does not have.
     """
     if not config.lora_rank:
         return None
+    # peft adds the heads by itself, and what lies in a module that is saved must not be named again.
+    beside = {name.rpartition(".")[0] for name in drawn if not _HEADS & {*name.split(".")}}
     return imported("peft").LoraConfig(
         task_type="SEQ_CLS", r=config.lora_rank, lora_alpha=config.lora_alpha, lora_dropout=config.dropout,
-        target_modules="all-linear",
+        target_modules="all-linear", modules_to_save=sorted(beside) or None,
     )  # fmt: skip
 
 

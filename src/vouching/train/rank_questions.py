@@ -73,8 +73,7 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
     question, reference = record.get("question"), record.get("reference", record.get("answer"))
     if not isinstance(question, str) or not question.strip() or not isinstance(reference, str) or not reference.strip():
         raise InputError(
-            f"question is {question!r:.40} and reference {reference!r:.40}, wanted two texts; its fields are "
-            f"{', '.join(record) or 'none'}"
+            f'the row has the keys {[*record]}, wanted "question" and "reference" (two texts, neither of them empty)'
         )
     aliases, answers, sources = (_list(record, key) for key in ("aliases", "answers", "sources"))
     return RankQuestion(

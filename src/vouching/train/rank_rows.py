@@ -51,7 +51,7 @@ class RankPair:
     set: str
     """Where the question is from; figures are told by set."""
     group: str
-    """The question; its pairs stay together when some are held out."""
+    """Name of the question."""
     question: str
     """The question itself."""
     better: RatedAnswer
@@ -151,7 +151,7 @@ def questions_of(pairs: Iterable[RankPair]) -> list[RatedQuestion]:
     """
     by_group: dict[str, list[RankPair]] = {}
     for pair in pairs:
-        by_group.setdefault(f"{pair.set}\0{pair.group}", []).append(pair)
+        by_group.setdefault(f"{pair.set}\0{pair.group}\0{pair.question}", []).append(pair)
     return [
         RatedQuestion(
             group[0].set, group[0].group, group[0].question,

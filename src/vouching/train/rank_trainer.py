@@ -7,7 +7,7 @@ reports its use to a server, and it switches off every dropout, that of the adap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -69,7 +69,10 @@ def training_arguments(config: RankConfig, out: Path) -> Any:
     )  # fmt: skip
 
 
-def make_trainer(config: RankConfig, arguments: Any, model: Any, tokenizer: Any, pairs: Sequence[RankPair]) -> Any:
+def make_trainer(
+    config: RankConfig, arguments: Any, model: Any, tokenizer: Any, pairs: Sequence[RankPair],
+    drawn: Collection[str] = (),
+) -> Any:  # fmt: skip
     """A trainer before its first step.
 
     Args:
@@ -78,6 +81,7 @@ def make_trainer(config: RankConfig, arguments: Any, model: Any, tokenizer: Any,
         model: from ``rank_model.load_scorer``.
         tokenizer: the same.
         pairs: what to learn from.
+        drawn: names of the weights that were drawn, from ``load_scorer`` too.
     """
     rows = [
         {
@@ -88,7 +92,7 @@ def make_trainer(config: RankConfig, arguments: Any, model: Any, tokenizer: Any,
     ]
     trainer = _trainer_class()(
         model=model, args=arguments, train_dataset=imported("datasets").Dataset.from_list(rows),
-        processing_class=tokenizer, peft_config=lora_of(config),
+        processing_class=tokenizer, peft_config=lora_of(config, drawn),
     )  # fmt: skip
     trainer.margin = config.margin
     trainer.remove_callback(imported("transformers").PrinterCallback)

@@ -62,7 +62,8 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
             raise cause from None
         name = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{name} is {first['input']!r}: {first['msg'].lower()}") from None
+        wanted = 'wanted a list, as in ["one", "two"]' if first["type"] == "tuple_type" else first["msg"].lower()
+        raise ConfigError(f"{name} is {first['input']!r}: {wanted.replace('input should be', 'wanted')}") from None
 
 
 def _set(record: dict[str, Any], override: str) -> None:

@@ -7,6 +7,7 @@ draws.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from textwrap import dedent
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from vouching.types.visible import visible, visible_line
 
 if TYPE_CHECKING:
+    from vouching.types.checklist import ItemResult
     from vouching.types.ranking import Ranking
     from vouching.types.report import Finding, Report
     from vouching.types.spans import Span
@@ -176,8 +178,51 @@ def _plain_body(finding: Finding) -> str:
     return f"<div class='finding'><div class='head'>{_shown(first)}</div><pre>{_shown(dedent(rest))}</pre></div>"
 
 
+def item_text(item: ItemResult) -> str:
+    """A judged item in plain text: its sign, the item, who decided, and why.
+
+    >>> from vouching.types import ItemResult
+    >>> item_text(ItemResult("Is it red?", (True, None, False), 1 / 3, False, "It is blue."))
+    '✗ Is it red? (1 of 3 votes say yes): It is blue.'
+    """
+    reason = f": {visible_line(item.reason)}" if item.reason else ""
+    return f"{'✓' if item.passed else '✗'} {visible_line(item.question)} ({visible_line(decided_words(item))}){reason}"
+
+
+def decided_words(item: ItemResult) -> str:
+    """Who decided an item: a rule by its name, or so many votes.
+
+    >>> from vouching.types import ItemResult
+    >>> decided_words(ItemResult("Use no commas.", (True,), 1.0, True, rule="punctuation:no_comma"))
+    'rule punctuation:no_comma'
+    """
+    if item.rule is not None:
+        return f"rule {item.rule}"
+    return f"{sum(vote is True for vote in item.votes)} of {len(item.votes)} votes say yes"
+
+
+def item_counts(report: Report) -> str | None:
+    """How many items of a checklist came out how; None for a report on claims.
+
+    >>> from vouching.types import ItemResult, Report
+    >>> item_counts(Report("Hi.", (), (ItemResult("Is it short?", (True,), 1.0, True),)))
+    '1 item: 1 passed, 0 failed'
+    """
+    passed = [finding.passed for finding in report.findings if finding.kind == "item"]
+    if not passed:
+        return None
+    parts = [f"{sum(passed)} passed", f"{len(passed) - sum(passed)} failed"]
+    unverified = len(report.findings) - len(passed)
+    parts += [f"{unverified} unverified"] if unverified else []
+    count = len(report.findings)
+    return f"{count} item{'' if count == 1 else 's'}: {', '.join(parts)}"
+
+
 def totals_line(report: Report) -> str:
-    """How many claims came out how, in words."""
+    """How many claims or items came out how, in words."""
+    items = item_counts(report)
+    if items is not None:
+        return items
     totals = report.totals
     parts = [f"{totals.attributable} attributable", f"{totals.not_attributable} not attributable"]
     if totals.unverified:
@@ -210,10 +255,11 @@ def report_html(report: Report) -> str:
 def score_words(score: float) -> str:
     """A score that is no probability, as people read it.
 
-    >>> score_words(0.91444), score_words(-3.0)
-    ('0.914', '-3')
+    >>> score_words(0.91444), score_words(-3.0), score_words(0.0001234)
+    ('0.914', '-3', '0.000123')
     """
-    return f"{score:.3f}".rstrip("0").rstrip(".")
+    digits = 3 if score == 0 or abs(score) >= 0.1 else min(9, 2 - math.floor(math.log10(abs(score))))
+    return f"{score:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def ranking_text(ranking: Ranking) -> str:

@@ -88,10 +88,11 @@ class Trajectory:
     @property
     def passages(self) -> tuple[Passage, ...]:
         """Every passage found, once, in the order of first sight."""
-        found = (passage for turn in self.turns if turn.result for passage in turn.result.passages)
-        return tuple(
-            {(p.span.source_id, p.span.start, p.span.end, p.span.text): p for p in reversed([*found])}.values()
-        )[::-1]
+        found: dict[tuple[str | None, int, int, str], Passage] = {}
+        for passage in (passage for turn in self.turns if turn.result for passage in turn.result.passages):
+            span = passage.span
+            found.setdefault((span.source_id, span.start, span.end, span.text), passage)
+        return tuple(found.values())
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -117,3 +118,5 @@ class Compression:
     """What the model concluded; never part of what is scored."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
+    unread: int = 0
+    """Characters of the search that the model was not shown, since they were too many."""

@@ -13,8 +13,8 @@ VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
 WarningKind = Literal[
-    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "engine", "encoding",
-    "ungrounded", "uncalibrated",
+    "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
+    "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist",
 ]  # fmt: skip
 UnverifiedReason = Literal[
     "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence"

@@ -6,6 +6,7 @@ answer apart, which would favour the answers that are easy to search for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -72,12 +73,41 @@ def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Comp
 
 
 def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
-    """Turns in which something failed, and a search that found nothing."""
+    """What failed, each failure once, and a search that found nothing.
+
+    >>> from vouching.types import Asked
+    >>> asked = (Asked("web:a", 2), Asked("web:b", 0, "b answered 503"))
+    >>> turns = [SearchTurn("", "all", query, SearchResult(query, (), asked)) for query in ("bridge", "tower")]
+    >>> [warning.message for warning in search_warnings(Trajectory("When?", (), tuple(turns), "turns", "steps"))]
+    ['web:b failed in 2 of 2 queries (b answered 503).', 'The search found nothing.']
+    """
+    results = [turn.result for turn in trajectory.turns if turn.result]
+    queries = Counter(asked.engine for result in results for asked in result.asked)
+    failures = Counter((asked.engine, asked.error) for result in results for asked in result.asked if asked.error)
+    for (engine, error), count in failures.items():
+        wanted = queries[engine]
+        often = f" in {count} of {wanted} queries" if wanted > 1 else ""
+        yield VerdictWarning("engine", f"{engine} failed{often} ({error}).")
     for turn in trajectory.turns:
-        if turn.error is not None or (turn.result and turn.result.errors):
+        if turn.error is not None:
             yield VerdictWarning("engine", told(turn))
-    if not trajectory.passages:
-        yield VerdictWarning("engine", "The search found nothing.")
+    if not trajectory.passages and search_failed(trajectory) is None:
+        found = "The search found nothing." if queries else "Nothing was searched for."
+        yield VerdictWarning("engine", found)
+
+
+def search_failed(trajectory: Trajectory) -> str | None:
+    """Why there is nothing to hold an answer against, where every engine failed; None where one answered.
+
+    >>> from vouching.types import Asked
+    >>> asked = (Asked("web:b", 0, "b answered 503"),)
+    >>> turn = SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked))
+    >>> search_failed(Trajectory("When?", (), (turn,), "failed", "steps"))
+    'The search for evidence failed. b answered 503'
+    """
+    if trajectory.ended != "failed" or trajectory.passages:
+        return None
+    return f"The search for evidence failed. {next(iter(trajectory.errors), 'Try again later.')}"
 
 
 def statement(question: str, answer: str, number: int = 1) -> Claim:

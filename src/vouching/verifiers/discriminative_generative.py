@@ -35,7 +35,7 @@ from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import failed
 from vouching.verifiers.discriminative_evidence import Find, gather, search_warnings, sources_of, statement
 from vouching.verifiers.discriminative_rank import check_asked, placed, usage_since
-from vouching.verifiers.discriminative_reply import ReplyError, explanation_of, read_places, read_points
+from vouching.verifiers.discriminative_reply import ReplyError, explanation_of, is_cut, read_places, read_points
 from vouching.verifiers.discriminative_scorer import Closable
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 from vouching.version import __version__
@@ -164,7 +164,7 @@ class GenerativeRanker:
         told.said.append(said)
         told.explanation = explanation_of(said.text)
         try:
-            places = read_places(said.text, len(answers))
+            places = read_places(_whole(said), len(answers))
         except ReplyError as fault:
             told.invalid = f"the reply ranks nothing: {fault}"
             told.unverified = [_unread(said, fault, claim) for claim in claims]
@@ -185,7 +185,7 @@ class GenerativeRanker:
                 return
             told.said.append(said)
             try:
-                told.scores[number] = read_points(said.text)
+                told.scores[number] = read_points(_whole(said))
             except ReplyError as fault:
                 told.unverified.append(_unread(said, fault, claim))
             told.reasoning[number] = explanation_of(said.text)
@@ -217,6 +217,13 @@ class GenerativeRanker:
             reasoning_chain=verdict.reasoning_chain if verdict else (),
             warnings=verdict.warnings if verdict else (),
         )
+
+
+def _whole(said: Completion) -> str:
+    """The reply. Raises ReplyError where it was cut off within its verdict."""
+    if said.finish_reason == "length" and is_cut(said.text):
+        raise ReplyError("the verdict is not closed")
+    return said.text
 
 
 def _unread(said: Completion, fault: ReplyError, claim: Claim) -> Unverified:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +129,21 @@ def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
         whole = peft.PeftModel.from_pretrained(model, str(adapter)).eval()
     except Exception as error:  # peft has errors of many kinds for weights that do not fit
         raise ConfigError(f"{adapter} is no adapter for {base}: {error}") from error
-    if missing and not whole.active_peft_config.modules_to_save:
-        raise ConfigError(f"{adapter} has no head, and neither has {base}: train it with modules_to_save=['score']")
+    if lost := _not_saved(missing, whole.active_peft_config.modules_to_save or ()):
+        raise ConfigError(
+            f"{adapter} has no {lost[0]}, and neither has {base}: it would be drawn anew each time (train the adapter "
+            "by vouch train rank, or with modules_to_save)"
+        )
     return whole
+
+
+def _not_saved(missing: Collection[str], saved: Collection[str]) -> list[str]:
+    """Those of the weights missing in a model that lie in none of the modules saved with its adapter.
+
+    >>> _not_saved(["bert.pooler.dense.bias", "classifier.bias"], ["classifier", "score"])
+    ['bert.pooler.dense.bias']
+    """
+    return sorted(name for name in missing if not any(f".{module}." in f".{name}" for module in saved))
 
 
 def _pad(model: Any, tokenizer: Any) -> int:

@@ -23,12 +23,10 @@ from vouching.verifiers.discriminative_rank import Ranker, ScoringRanker
 from vouching.verifiers.discriminative_scorer import Closable, EmbeddedScorer, Scorer
 from vouching.verifiers.embedded.verifier import MODELS, open_embedded
 
-SCORERS = """
-  embedded, embedded:rules        the verifier that ships
-  discriminative:PATH[#ADAPTER]   what vouch train rank saved
-  minicheck:PATH                  weights of MiniCheck (flan-t5, roberta, deberta)
-  hhem:PATH[#TOKENIZER]           weights of HHEM-2.1-Open, with the tokenizer of flan-t5-base
-  factscore:MODEL                 the FActScore protocol on a language model, or on embedded"""
+SCORERS = (
+    "embedded, embedded:rules, discriminative:PATH[#ADAPTER] (what vouch train rank saved), minicheck:PATH, "
+    "hhem:PATH[#TOKENIZER], factscore:MODEL"
+)
 """What a scorer's name can look like."""
 
 
@@ -59,7 +57,7 @@ def open_scorer(name: str) -> Scorer:
     if name in MODELS:
         return EmbeddedScorer(open_embedded(name))
     if not path or not is_scorer(name):
-        raise ConfigError(f"no scorer is called {name!r}; a scorer is named like this:{SCORERS}")
+        raise ConfigError(f"no scorer is called {name!r}; there are {SCORERS}")
     if kind == "discriminative":
         from vouching.verifiers.discriminative_model import TrainedScorer
 
@@ -127,16 +125,23 @@ def open_ranker(
     >>> open_ranker("embedded:rules").mode
     'full'
     """
-    from vouching.models.open import open_model
+    from vouching.models.open import is_model, open_model
 
     searcher = open_model(search_model) if isinstance(search_model, str) else search_model
     find, compress, owned = open_search(searcher, engines, queries)
     if mode in PROMPTS:
         if score_model in MODELS or is_scorer(score_model):
-            raise ConfigError(f"mode {mode} asks a language model, got the scorer {score_model}: name a language model")
+            raise ConfigError(
+                f"mode {mode} asks a language model, got the scorer {score_model}: name a language model to score with"
+            )
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
         return GenerativeRanker(model, mode, find=find, owned=owned)
+    if is_model(score_model):
+        raise ConfigError(
+            f"{score_model} is a language model, which ranks by mode generative, agentic or points, got "
+            f"{mode or 'none'}: name one of these"
+        )
     scorer = open_scorer(score_model)
     calibration = find_calibration(scorer.name)
     return ScoringRanker(scorer, mode, find=find, compress=compress, calibration=calibration, owned=owned)

@@ -37,6 +37,7 @@ from vouching.verifiers.discriminative_evidence import (
     Find,
     evidence_text,
     gather,
+    search_failed,
     search_warnings,
     sources_of,
     statement,
@@ -173,6 +174,8 @@ class ScoringRanker:
     async def _compressed(
         self, searched: Trajectory | None, claim: Claim, answer: str
     ) -> Compression | Unverified | None:
+        if searched is not None and (failure := search_failed(searched)):
+            return Unverified(claim, "backend", failure)
         if self._compress is None or searched is None or self.shown not in ("compressed", "facts"):
             return None
         try:
@@ -216,7 +219,7 @@ class ScoringRanker:
             reasoning=part.reasoning if part else "",
             evidence_alignment=verdict.evidence_alignment if verdict else (),
             reasoning_chain=verdict.reasoning_chain if verdict else (),
-            warnings=(*scored.warnings, *(verdict.warnings if verdict else ())),
+            warnings=(*_unread(part), *scored.warnings, *(verdict.warnings if verdict else ())),
         )
 
 
@@ -244,6 +247,14 @@ class Probability:
     def __call__(self, score: float) -> float | None:
         """The probability for a number."""
         return self._calibration.calibrator(score) if self._calibration else None
+
+
+def _unread(part: Compression | None) -> tuple[VerdictWarning, ...]:
+    """The warning where a search was too long for the model that compressed it."""
+    if part is None or not part.unread:
+        return ()
+    message = f"The last {part.unread:,} characters of the search were not shown to the model that compressed it."
+    return (VerdictWarning("truncated", message),)
 
 
 def _untrained(scorer: Scorer, shown: Shown) -> tuple[VerdictWarning, ...]:

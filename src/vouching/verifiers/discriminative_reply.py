@@ -81,6 +81,16 @@ def explanation_of(reply: str) -> str:
     return (said[: found[-1].start()] if found else said).strip()
 
 
+def is_cut(reply: str) -> bool:
+    """Whether the last verdict of a reply is not closed: of one that ended too early it may be half of what was meant.
+
+    >>> is_cut("Right. <verdict>1"), is_cut("Right. <verdict>10</verdict>")
+    (True, False)
+    """
+    found = [*_VERDICT.finditer(spoken(reply))]
+    return bool(found) and not found[-1][0].lower().endswith("</verdict>")
+
+
 def verdict_of(reply: str) -> str:
     """What the last verdict of a reply holds; one that was only thought is none. Raises ReplyError if there is none.
 

@@ -163,6 +163,8 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
         messages = Message("system", system), Message("user", fenced(texts))
         [said] = await model.generate(messages, Sampling(max_tokens=max_tokens))
+        if said.finish_reason == "length":
+            return Facts((), said.usage, f"the list of facts was cut off: raise max_tokens, now {max_tokens}")
         try:
             return Facts(tuple(read_facts(said.text)), said.usage)
         except ReplyUnreadable as error:

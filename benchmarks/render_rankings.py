@@ -1,0 +1,33 @@
+"""The section of docs/figures.md on answers to be ranked, from the results of ``vouch bench``.
+
+Left out: figures that others report, which had all of Wikipedia or the web to search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from render_tables import Figures, table
+
+from vouching.bench.ranking_tables import HEADINGS, ranking_notes, ranking_rows
+
+NOTE = """
+P@1 and tau with 95 % intervals by {method} bootstrap, {resamples:,} resamples. FGVeriBench comes without passages. What
+is searched are the 16,832 passages of all questions of `multihop`, which are other questions of HotpotQA, MuSiQue and
+2WikiMultiHopQA. Hardly any of them bears on what is asked, so the figures of all rows show what a ranking is worth
+without evidence. Where a passage on the subject with the reference in it was found, there are few questions, and they
+are those whose right answer can be read off. Nothing was chosen by this set."""
+
+
+def ranking_lines(records: Sequence[Figures]) -> Iterator[str]:
+    """The section, for each run a table for each set."""
+    yield "## Answers to be ranked"
+    for record in records:
+        settings = record["settings"]
+        made_by = f"`{record['command']}`, mode `{settings['mode']}`, vouching {settings['vouching']}"
+        yield from ("", f"{made_by}; {record['date']}, {record['machine']}.")
+        for name, found in record["sets"].items():
+            yield from table((f"{name}, `{settings['model']}`", *HEADINGS[1:]), ranking_rows(found))
+            yield ""
+            yield from (f"- {note}" for note in ranking_notes(found))
+    yield NOTE.format(**records[0]["bootstrap"])

@@ -1,0 +1,35 @@
+"""Files that are written anew from a journal beside them: accepted rows, rejected rows and the like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vouching.errors import InputError
+
+
+def journal_beside(input: str, output: Path, *others: Path) -> Path:
+    """The path of the journal of an output, ``OUTPUT.journal.jsonl`` without its ending.
+
+    Args:
+        input: path of the rows.
+        output: path of the accepted rows.
+        others: paths of what else is written.
+
+    Raises:
+        InputError: a file that would be written is something else's.
+
+    >>> journal_beside("rows.jsonl", Path("nowhere/gold.jsonl"), Path("nowhere/gold.rejected.jsonl")).name
+    'gold.journal.jsonl'
+    """
+    written = (output, *others)
+    for path in written:
+        if path.suffix != ".jsonl":
+            raise InputError(f"{path}: wanted an output that ends in .jsonl")
+    journal = output.with_suffix(".journal.jsonl")
+    places = [path.resolve() for path in (*written, journal, Path(input))]
+    if len({*places}) < len(places):
+        raise InputError(f"{', '.join(map(str, (*written, input)))}: two of these are one file, name another")
+    there = [path for path in written if path.exists() and path.stat().st_size]
+    if there and not journal.exists():
+        raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
+    return journal

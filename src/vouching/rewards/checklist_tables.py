@@ -1,0 +1,105 @@
+"""A plan for verification as tables of words, for the terminal and for the page.
+
+Left out: the curve over numbers of items, which only the page draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from vouching.metrics.checklist_plan import VerificationPlan
+from vouching.metrics.intervals import Interval
+from vouching.rewards.tables import Table, figure
+
+_NAMES = {"p": "p, successes found", "q": "q, failures found", "p_item": "p', items that hold found",
+          "q_item": "q', items that do not found"}  # fmt: skip
+_ERRORS = {"single": "one judgment of the whole", "checklist": "share of items passed", "difference": "difference"}
+
+
+def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
+    """The tables of a plan.
+
+    >>> from vouching.metrics.checklist_plan import plan_verification
+    >>> from vouching.metrics.checklist_rates import JudgedCompletion
+    >>> rows = [JudgedCompletion(str(n), str(n), n > 9, (n % 3 > 0,), (n > 9,), ((n > 9,),)) for n in range(20)]
+    >>> next(plan_tables(plan_verification(rows))).rows[0]
+    ('verification', 'by checklist')
+    """
+    yield Table("What to do", ("", ""), [*advice(plan)])
+    yield Table("MSE against strict success", ("", "measured", "95 %", "by the theory"), [*_errors(plan)])
+    head = ("", "share", "95 % Wilson", "95 % by prompt", "judgments")
+    yield Table("How often the verifier is right", head, [*_rates(plan)])
+    if len(plan.by_votes) > 1:
+        lines = [(f"{line.votes}", figure(line.single), figure(line.checklist)) for line in plan.by_votes]
+        yield Table("Measured MSE by votes on each question", ("votes", "whole", "items"), lines)
+    yield Table("Where the checklist is no more biased (Proposition 4)", ("", "completions", "share"), [*_where(plan)])
+    yield Table("The completions", ("", ""), [*_completions(plan)])
+
+
+def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
+    """What the figures speak for, in words."""
+    undecided = plan.measured["difference"].why_not or "the interval of the difference holds 0"
+    choices = {"holistic": "of the whole", "checklist": "by checklist", "undecided": f"undecided: {undecided}"}
+    yield "verification", choices[plan.choice]
+    for name, votes, place in (("whole", plan.votes[0], 0), ("item", plan.votes[1], 1)):
+        cast = sum((line.single, line.checklist)[place] is not None for line in plan.by_votes)
+        yield f"votes on {'the whole' if name == 'whole' else 'an item'} that do", f"{votes} of {cast}"
+    yield "fewest items with no larger MSE", _size(plan.items_needed, "no number of items")
+    yield "items that do, if more are as good", _size(plan.items_enough, "–")
+
+
+def _size(items: float, without: str) -> str:
+    return f"{items:,.0f}" if math.isfinite(items) else without
+
+
+def _errors(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
+    single, checklist = plan.predicted
+    predicted = (single, checklist, single - checklist)
+    for (name, words), value in zip(_ERRORS.items(), predicted, strict=True):
+        found = plan.measured[name]
+        yield words, figure(found.estimate), range_words(found), figure(value)
+    for words, value in zip(("whole", "items"), plan.association, strict=True):
+        yield f"correlation with success, {words}", figure(value), "", ""
+
+
+def _rates(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
+    for name, words in _NAMES.items():
+        rate = plan.rates[name]
+        yield (words, figure(rate.share.estimate), range_words(rate.share), range_words(rate.by_group),
+               figure(rate.judgments))  # fmt: skip
+    yield "alpha = p + q - 1", figure(plan.quality.alpha), "", "", ""
+    yield "alpha' = p' + q' - 1", figure(plan.quality.alpha_item), "", "", ""
+    yield "correlation of item errors", figure(plan.correlation.estimate), "", range_words(plan.correlation), ""
+
+
+def _where(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
+    words = {"success, met": "strict successes, p' >= p", "success, not met": "strict successes, p' < p",
+             "failure, met": "failures, alpha' Delta <= q' - q", "failure, not met": "failures, more"}  # fmt: skip
+    for name, count in plan.condition.items():
+        yield words[name], figure(count), figure(count / plan.completions)
+    yield "condition satisfied (Table 2's last column)", "", figure(plan.condition_share)
+    yield "no larger MSE by Theorem 1", "", figure(plan.promised)
+
+
+def _completions(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
+    yield "completions", figure(plan.completions)
+    yield "prompts", figure(plan.groups)
+    yield "mean number of items", figure(plan.items, 2)
+    yield "share of strict successes", figure(plan.success)
+    yield "mean relaxation gap of the failures", figure(plan.gap)
+    yield "successes with an item that does not hold", figure(plan.spurious)
+    yield "failures with every item holding", figure(plan.missing)
+    yield "share of unclear votes, whole", figure(plan.unclear[0])
+    yield "share of unclear votes, items", figure(plan.unclear[1])
+
+
+def range_words(interval: Interval) -> str:
+    """The bounds of an interval; a dash if it was refused.
+
+    >>> range_words(Interval(0.5, 0.25, 0.75, 0.95, "Wilson"))
+    '0.250 to 0.750'
+    """
+    if interval.low is None or interval.high is None:
+        return "–"
+    return f"{figure(interval.low)} to {figure(interval.high)}"

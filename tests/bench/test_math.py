@@ -1,0 +1,170 @@
+"""MATH-500 and AIME in their published layouts, and what counts as the right answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("math_verify", reason="needs the extra bench")
+
+from vouching.bench.math_answers import AnswerChecker, boxed, compared_as_written
+from vouching.bench.math_problems import MathProblem, change, math_problems, score_responses, validate
+from vouching.bench.rows import Fault
+from vouching.errors import InputError
+
+MATH_500 = {
+    "problem": "Convert the point $(0,3)$ to polar coordinates.",
+    "solution": "We get $\\boxed{\\left(3,\\frac{\\pi}{2}\\right)}$.",
+    "answer": "\\left( 3, \\frac{\\pi}{2} \\right)", "subject": "Precalculus", "level": 2,
+    "unique_id": "test/precalculus/807.json",
+}  # fmt: skip
+AIME_2024 = {"id": 60, "problem": "How many?", "solution": "204", "answer": "204", "url": "...", "year": "2024"}
+BOXED_ONLY = {"id": 61, "problem": "How many?", "solution": "It is $\\boxed{025}$.", "url": "..."}
+BY_QUESTION = {"question": "How many?", "answer": "70"}
+UPPER = {"ID": "2024-II-4", "Problem": "How many?", "Solution": "...", "Answer": 33}
+
+
+@pytest.fixture(scope="module")
+def checker() -> Iterator[AnswerChecker]:
+    with AnswerChecker() as made:
+        yield made
+
+
+def written(folder: Path, name: str, file: str, rows: list[dict[str, Any]]) -> None:
+    (folder / name).mkdir(exist_ok=True)
+    (folder / name / file).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("gold", "given"),
+    [
+        (r"\left( 3, \frac{\pi}{2} \right)", r"(3, \frac{\pi}2)"),
+        (r"\text{Evelyn}", "Evelyn"),
+        (r"\text{(C)}", "C"),
+        ("p - q", "-q+p"),
+        (r"90^\circ", "90"),
+        (r"11\sqrt2", r"11\sqrt{2}"),
+        ("2516_8", "2516_{8}"),
+        ("1,-2", "-2, 1"),
+        (r"\frac{9}{7}", "9/7"),
+        (r"\frac{3}{2}", "1.5"),
+        (r"[-2,7]", r"x \in [-2,7]"),
+        (r"10,\!080", "10080"),
+        ("6 - 5i", "6-5i"),
+        (r"\$18.90", "18.90"),
+        ("y = 2x + 3", "y=2x+3"),
+        ("25", "025"),
+    ],
+)
+def test_answers_that_are_the_same(checker: AnswerChecker, gold: str, given: str) -> None:
+    assert checker.check(f"So the answer is $\\boxed{{{given}}}$.", gold) == "right"
+
+
+@pytest.mark.parametrize(
+    ("gold", "given"),
+    [
+        ("3", "4"), ("25", "250"), ("x=5", "x=-5"), ("(1,2)", "(2,1)"), ("[1,2]", "(1,2)"), (r"\text{Evelyn}", "Carla"),
+        ("2516_8", "2517_8"), ("2516_8", "2516_9"), ("1,-2", "1,2"), ("3R^2", "3R^3"), ("34", "3 4"),
+    ],
+)  # fmt: skip
+def test_answers_that_differ(checker: AnswerChecker, gold: str, given: str) -> None:
+    assert checker.check(f"So the answer is $\\boxed{{{given}}}$.", gold) == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("response", "outcome"),
+    [
+        (r"First \boxed{3}. No: \boxed{4}.", "right"),
+        (r"First \boxed{4}. No: \boxed{3}.", "wrong"),
+        ("The final answer is $4$.", "right"),
+        ("**Answer:** 4", "right"),
+        ("We have 4 of them, and so", "no answer"),
+        (r"It is \boxed{", "no answer"),
+        ("", "no answer"),
+    ],
+)
+def test_an_answer_must_be_marked_as_one(checker: AnswerChecker, response: str, outcome: str) -> None:
+    assert checker.check(response, "4") == outcome
+
+
+def test_an_answer_that_would_take_for_ever_is_given_up_and_the_next_one_is_compared() -> None:
+    with AnswerChecker(patience=2.0) as hasty:
+        assert hasty.check(r"\boxed{\frac{9^{9^{9^{9}}}}{3} + x}", r"\frac{1}{3}") == "undecided"
+        assert hasty.check(r"\boxed{\frac{2}{6}}", r"\frac{1}{3}") == "right"
+
+
+def test_the_last_closed_box_counts() -> None:
+    assert boxed(r"\boxed{\{1, 2\}}") == r"\{1, 2\}"
+    assert boxed(r"\fbox{a_{1}} and \boxed{b") == "a_{1}"
+    assert boxed("none") is None
+
+
+def test_whole_numbers_of_any_length_are_compared_by_their_digits() -> None:
+    assert compared_as_written("+0" + "7" * 10_000, "7" * 10_000) is True
+    assert compared_as_written("-0", "0") is True
+    assert compared_as_written("-7", "7") is False
+    assert compared_as_written(r"\frac12", "0.5") is None
+
+
+def test_every_published_layout_is_read(tmp_path: Path) -> None:
+    written(tmp_path, "math_500", "test.jsonl", [MATH_500])
+    written(tmp_path, "aime_2024", "train.jsonl", [AIME_2024, BOXED_ONLY, UPPER])
+    written(tmp_path, "aime_2025", "aime2025-I.jsonl", [BY_QUESTION])
+    written(tmp_path, "aime_2025", "aime2025-II.jsonl", [BY_QUESTION])
+    [problem] = math_problems(tmp_path, "math_500")
+    assert isinstance(problem, MathProblem)
+    assert (problem.id, problem.part) == ("test/precalculus/807.json", "Precalculus 2")
+    assert [(one.id, one.answer) for one in math_problems(tmp_path, "aime_2024") if isinstance(one, MathProblem)] == [
+        ("60", "204"), ("61", "025"), ("2024-II-4", "33"),
+    ]  # fmt: skip
+    # Two files without ids: the name of the file tells their first problems apart.
+    names = [one.id for one in math_problems(tmp_path, "aime_2025") if isinstance(one, MathProblem)]
+    assert sorted(names) == ["aime2025-I-row-1", "aime2025-II-row-1"]
+
+
+def test_a_set_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"huggingface\.co/datasets/HuggingFaceH4/MATH-500"):
+        next(math_problems(tmp_path, "math_500"))
+
+
+def test_a_set_validates_itself(tmp_path: Path, checker: AnswerChecker) -> None:
+    rows = [{"id": n, "problem": "How many?", "answer": str(n)} for n in range(30)]
+    written(tmp_path, "aime_2024", "a.jsonl", rows)
+    assert [*validate(tmp_path, "aime_2024", checker)] == []
+    rows[1:4] = [
+        {"id": 0, "problem": "How many?", "answer": "1000"},
+        {"id": 2, "problem": "How many?", "answer": "2", "solution": "It is \\boxed{3}."},
+        {"id": 3, "problem": "How many?"},
+    ]
+    written(tmp_path, "aime_2024", "a.jsonl", rows)
+    assert [str(fault) for fault in validate(tmp_path, "aime_2024", checker)] == [
+        'a.jsonl, line 4: it has the fields id, problem, wanted "answer", or a solution with a box',
+        "the whole set: it has 29 problems that can be used, wanted 30",
+        "problem 0: its id occurs twice",
+        "problem 0: its answer is '1000', wanted a number from 0 to 999",
+        "problem 2: the answer of its solution is not found right",
+    ]
+    assert isinstance(next(math_problems(tmp_path, "aime_2024")), MathProblem | Fault)
+
+
+def test_several_responses_to_a_problem_count_as_their_share(checker: AnswerChecker) -> None:
+    problems = [MathProblem(str(n), "How many?", str(n)) for n in range(12)]
+    before = score_responses(problems, {one.id: ["It is 1.", "\\boxed{1}"] for one in problems}, checker)
+    after = score_responses(problems, {one.id: [f"\\boxed{{{one.id}}}"] for one in problems}, checker)
+    # Of 24 responses only the boxed one to problem 1 is right; the 12 others mark no answer.
+    assert before.accuracy.estimate == pytest.approx(1 / 24)
+    assert before.unanswered == 12
+    assert change(before, after).estimate == pytest.approx(23 / 24)
+
+
+@pytest.mark.parametrize(
+    ("responses", "said"),
+    [({}, "no response to '1'"), ({"1": []}, "no response to '1'"), ({"1": ["a"], "x": ["a"]}, "responses to 'x'")],
+)
+def test_responses_must_fit_the_problems(responses: dict[str, list[str]], said: str, checker: AnswerChecker) -> None:
+    with pytest.raises(InputError, match=said):
+        score_responses([MathProblem("1", "How many?", "1")], responses, checker)

@@ -1,0 +1,56 @@
+"""The page and the tables of a plan for verification."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.metrics.judged_completions import simulated
+from vouching.metrics.checklist_plan import plan_verification
+from vouching.metrics.checklist_theory import VerifierQuality
+from vouching.rewards.checklist_page import write_plan
+from vouching.rewards.checklist_tables import plan_tables
+
+FAIR_ITEMS = VerifierQuality(p=0.6, q=0.6, p_item=0.95, q_item=0.9)
+LENIENT_ITEMS = VerifierQuality(p=0.9, q=0.9, p_item=0.9, q_item=0.3)
+TELEPHONE = 312
+"""Pixels that a panel leaves for a chart in a window of 380."""
+
+
+def charts_of(tmp_path: Path, votes: int) -> list[str]:
+    path = tmp_path / "plan.html"
+    write_plan(path, "judged.jsonl", plan_verification(simulated(FAIR_ITEMS, 60, votes=votes)))
+    return re.findall(r'<svg class="chart".*?</svg>', path.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_no_letter_of_a_chart_is_smaller_than_eight_pixels_on_a_telephone(tmp_path: Path) -> None:
+    charts = charts_of(tmp_path, votes=3)
+    assert len(charts) == 4
+    for chart in charts:
+        width = float(re.search(r'viewBox="0 0 ([\d.]+)', chart)[1])  # type: ignore[index]
+        smallest = min(map(float, re.findall(r'font-size="(\d+)"', chart)))
+        assert smallest * min(1.0, TELEPHONE / width) >= 8
+
+
+def test_one_vote_has_no_chart_of_votes(tmp_path: Path) -> None:
+    assert not any("votes on each question" in chart for chart in charts_of(tmp_path, votes=1))
+
+
+def test_the_chart_of_items_has_a_curve_for_each_way_to_verify(tmp_path: Path) -> None:
+    first = charts_of(tmp_path, votes=1)[0]
+    assert "MSE over items: one judgment of the whole, checklist, errors independent, checklist, errors corr" in first
+    # Three curves of 20 points each; the three in the legend have two.
+    assert sorted(points.count(" ") + 1 for points in re.findall(r'points="([^"]*)"', first)) == [2, 2, 2, 20, 20, 20]
+
+
+def test_tables_say_when_no_number_of_items_helps() -> None:
+    tables = {table.heading: table for table in plan_tables(plan_verification(simulated(LENIENT_ITEMS, 200)))}
+    advice = dict(tables["What to do"].rows)  # type: ignore[arg-type]
+    assert advice["verification"] == "of the whole"
+    assert advice["fewest items with no larger MSE"] == "no number of items"
+    assert "Measured MSE by votes on each question" not in tables
+
+
+def test_tables_say_why_nothing_is_decided() -> None:
+    advice = next(iter(plan_tables(plan_verification(simulated(FAIR_ITEMS, 12))))).rows
+    assert advice[0] == ("verification", "undecided: 6 groups of rows: an interval needs at least 10")
