@@ -65,9 +65,10 @@ def parse_checklist(reply: str) -> tuple[str, ...]:
     kinds = {kind for kind, *_ in lines}
     first: _Kind | None = next((kind for kind in _MARKED if kind in kinds), None)
     if first is None:
-        return tuple(text for kind, _, raw in lines if kind == "text" and is_question(text := _clean(raw)))
-    items = _items(lines, first)
-    return tuple(text for item in items for text in _texts(item) if any(c.isalnum() for c in text))
+        found = [text for kind, _, raw in lines if kind == "text" and is_question(text := _clean(raw))]
+    else:
+        found = [text for item in _items(lines, first) for text in _texts(item)]
+    return tuple(text for text in found if any(c.isalnum() for c in text))
 
 
 def is_question(text: str) -> bool:
