@@ -30,6 +30,7 @@ FILES = {
     "against rules": "docs/results/embedded-against-rules.json",
     "rankings": "docs/results/fgveribench.json",
     "rankings of rules": "docs/results/fgveribench-rules.json",
+    "rankings of a trained scorer": "docs/results/fgveribench-trained.json",
     "search": "docs/results/search.json",
     "ablation": "recipes/encoder/ablation.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
@@ -39,6 +40,8 @@ FILES = {
     "combined": "src/vouching/verifiers/embedded/weights/combined.json",
 }
 """Every file that is read, from ROOT."""
+RANKINGS = ("rankings", "rankings of rules", "rankings of a trained scorer")
+"""Runs on answers to be ranked."""
 START, END = "<!-- figures -->", "<!-- /figures -->"
 SPEED_NOTE = """
 Short claims: {claims:,} claims of one sentence from `{texts}`, {words_per_claim:.0f} words on average, each with the
@@ -182,7 +185,7 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield sets_lines(public, found.get("against rules") if "sets" in found else None)
         yield links(found)
         yield from (write(public) for write in (spans_lines, calibration_lines, error_type_lines))
-    if rankings := [found[name] for name in ("rankings", "rankings of rules") if name in found]:
+    if rankings := [found[name] for name in RANKINGS if name in found]:
         yield ranking_lines(rankings)
     if search := found.get("search"):
         yield search_lines(search)
