@@ -19,6 +19,7 @@ from vouching.batch.journal import open_journal
 from vouching.batch.rows import Row, open_rows
 from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
+from vouching.commands.outputs import journal_beside
 from vouching.commands.row_progress import AGAIN, run_rows
 from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, usage_errors, write_error
@@ -91,9 +92,9 @@ class PairOptions:
     """Whether to go on with a run that was cut short."""
 
     @property
-    def files(self) -> tuple[Path, ...]:
-        """What is written, beside the rejects."""
-        return (self.output, self.dpo) if self.dpo else (self.output,)
+    def rejected(self) -> Path:
+        """Path of what was rejected."""
+        return self.output.with_suffix(".rejected.jsonl")
 
 
 @app.command("pairs", epilog=_EPILOG)
@@ -139,14 +140,11 @@ def make_pairs(options: PairOptions) -> Exit:
         InputError: the input or an output cannot be used.
         ConfigError: a model or an engine cannot be opened.
     """
-    for path in options.files:
-        if path.suffix != ".jsonl":
-            raise InputError(f"{path}: wanted an output that ends in .jsonl")
     if options.models and options.judge is None:
         raise InputError("got --model without --judge: name the language model that marks the answers")
-    journal_path = options.output.with_suffix(".journal.jsonl")
-    if not journal_path.exists() and any(path.exists() and path.stat().st_size for path in options.files):
-        raise InputError(f"{' or '.join(map(str, options.files))} is there already, but not its journal: name another")
+    journal_path = journal_beside(
+        options.input, options.output, options.rejected, *([options.dpo] if options.dpo else [])
+    )
     settings = {
         "command": "data pairs", "models": ",".join(options.models), "judge": options.judge or "",
         "per_model": options.per_model, "wrong": options.wrong, "pairs": options.pairs, "seed": options.seed,
@@ -157,7 +155,7 @@ def make_pairs(options: PairOptions) -> Exit:
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
         summary = run_rows(reader, journal, _work(options), _look, again=AGAIN)
     _split(journal_path, options)
-    for line in _told(summary, _rejected(options.output)):
+    for line in _told(summary, options.rejected):
         write_error(line)
     return Exit.INCOMPLETE if summary.stopped is not None or summary.problems else Exit.OK
 
@@ -225,7 +223,7 @@ def _split(journal: Path, options: PairOptions) -> None:
     """Write pairs, preferences and rejects from the journal."""
     from vouching.train.rank_pairs import pairs_in, preferences_in, rejects_in
 
-    writers = [(options.output, pairs_in), (_rejected(options.output), rejects_in)]
+    writers = [(options.output, pairs_in), (options.rejected, rejects_in)]
     writers += [(options.dpo, preferences_in)] if options.dpo else []
     with ExitStack() as files:
         lines = files.enter_context(journal.open(encoding="utf-8"))
@@ -247,10 +245,6 @@ def _told(summary: BatchSummary, rejected: Path) -> Iterator[str]:
         yield f"pairs that the judge confirmed: {_share(counts['confirmed'], counts['compared'])}"
     why = f"; {rejected} says why not all" if counts["with_pairs"] < counts["questions"] else ""
     yield f"{counts['pairs']:,} pairs; questions with a pair: {_share(counts['with_pairs'], counts['questions'])}{why}"
-
-
-def _rejected(output: Path) -> Path:
-    return output.with_suffix(".rejected.jsonl")
 
 
 def _share(part: int, whole: int) -> str:

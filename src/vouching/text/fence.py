@@ -25,25 +25,28 @@ def fence_prompt() -> Prompt:
     return Prompt(load_prompt("vouching.text", "fenced").text.strip())
 
 
-def fenced(texts: Mapping[str, str], among: Sequence[str] = ()) -> str:
+def fenced(texts: Mapping[str, str], among: Sequence[str] = (), *, last_apart: bool = False) -> str:
     """Texts by their names, each between fence lines.
 
     Args:
         texts: what is shown.
         among: further texts of the same conversation; the boundary occurs in none of these either.
+        last_apart: whether the last text stays out of the boundary unless it must go into it, see :func:`boundary`.
 
     >>> shown = fenced({"question": "When?", "answer": "In 1973."})
     >>> [line for line in shown.splitlines() if "<<<" not in line]
     ['When?', 'In 1973.']
     """
-    fence = boundary([*texts.values(), *among, "", ""])
+    shown = [*texts.values()]
+    apart = shown.pop() if last_apart else ""
+    fence = boundary([*shown, *among, apart, ""])
     return "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
 
 
 def boundary(texts: Sequence[str], seed: int | None = None) -> str:
     """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
 
-    The last two texts (claim and context) do not go into it unless they must, so that claims about the same sources
+    The last two texts (such as claim and context) do not go into it unless they must, so that claims about the same sources
     share their prefix. Who writes these and knows the sources can work it out, so in these it may not occur in any
     disguise either.
 

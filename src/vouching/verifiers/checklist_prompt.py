@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, cast
 from vouching.errors import InputError
 from vouching.models.base import Message
 from vouching.prompts import load_prompt
-from vouching.text.fence import boundary, fence_prompt
+from vouching.text.fence import fence_prompt, fenced
 from vouching.types import Source
 
 Form: TypeAlias = Literal["word", "reason"]
@@ -76,7 +76,7 @@ def make_messages(instruction: str) -> tuple[Message, ...]:
     >>> make_messages("Name a bridge.")[1].content.splitlines()[-1]
     'Write the checklist.'
     """
-    evidence = _fenced([("instruction", instruction)])
+    evidence = fenced({"instruction": instruction})
     user = load_prompt(_PACKAGE, "checklist_ask").fill(evidence=evidence, task="Write the checklist.").strip()
     return Message("system", load_prompt(_PACKAGE, "checklist_make").text.strip()), Message("user", user)
 
@@ -88,7 +88,7 @@ def lint_messages(instruction: str, questions: Sequence[str]) -> tuple[Message, 
     True
     """
     listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-    evidence = _fenced([("instruction", instruction), ("checklist", listed)])
+    evidence = fenced({"instruction": instruction, "checklist": listed})
     user = load_prompt(_PACKAGE, "checklist_ask").fill(evidence=evidence, task="List the faults.").strip()
     return Message("system", load_prompt(_PACKAGE, "checklist_lint").text.strip()), Message("user", user)
 
@@ -158,16 +158,10 @@ def _blocks(instruction: str, response: str, sources: Sequence[Source]) -> list[
 
 def _asked(name: str, form: Form, blocks: Sequence[tuple[str, str]], task: str) -> tuple[Message, ...]:
     system = load_prompt(_PACKAGE, name).fill(form=load_prompt(_PACKAGE, f"checklist_{form}").text.strip())
-    user = load_prompt(_PACKAGE, "checklist_ask").fill(evidence=_fenced(blocks), task=task)
+    # Questions about one response share the beginning of their prompts.
+    evidence = fenced(dict(blocks), last_apart=blocks[-1][0] == "question")
+    user = load_prompt(_PACKAGE, "checklist_ask").fill(evidence=evidence, task=task)
     return Message("system", system.strip()), Message("user", user.strip())
-
-
-def _fenced(blocks: Sequence[tuple[str, str]]) -> str:
-    """The texts between fence lines; the question, where there is one, does not go into the boundary."""
-    texts = [text for _, text in blocks]
-    question = texts.pop() if blocks[-1][0] == "question" else ""
-    fence = boundary([*texts, question, ""])
-    return "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in blocks)
 
 
 def _said(reply: str) -> Message:
