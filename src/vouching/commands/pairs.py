@@ -142,9 +142,8 @@ def make_pairs(options: PairOptions) -> Exit:
     """
     if options.models and options.judge is None:
         raise InputError("got --model without --judge: name the language model that marks the answers")
-    journal_path = journal_beside(
-        options.input, options.output, options.rejected, *([options.dpo] if options.dpo else [])
-    )
+    more = [options.dpo] if options.dpo else []
+    journal_path = journal_beside(options.input, options.output, options.rejected, *more)
     settings = {
         "command": "data pairs", "models": ",".join(options.models), "judge": options.judge or "",
         "per_model": options.per_model, "wrong": options.wrong, "pairs": options.pairs, "seed": options.seed,

@@ -46,9 +46,9 @@ def fenced(texts: Mapping[str, str], among: Sequence[str] = (), *, last_apart: b
 def boundary(texts: Sequence[str], seed: int | None = None) -> str:
     """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
 
-    The last two texts (such as claim and context) do not go into it unless they must, so that claims about the same sources
-    share their prefix. Who writes these and knows the sources can work it out, so in these it may not occur in any
-    disguise either.
+    The last two texts (such as claim and context) do not go into it unless they must, so that claims about the same
+    sources share their prefix. Who writes these and knows the sources can work it out, so in these it may not occur in
+    any disguise either.
 
     >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
     True
