@@ -221,7 +221,7 @@ class Checker:
             A Verdict or a Report, or Unverified(reason="input") for a row that cannot be used.
 
         >>> print(Checker().check_row({"claim": "It opened."}, place="line 8").message)
-        line 8: the row has the keys ['claim'], wanted "source" or "sources" (a text or a list of texts)
+        line 8: the row has the keys ['claim'], wanted "source" or "sources" (a text or a list of texts)...
         """
         return run(self.acheck_row(row, number, repair_rest, place))
 

@@ -121,6 +121,7 @@ def list_command(split: _AnySplit = None) -> None:
     """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
     from vouching.bench.catalog import DATA_SETS, RANKING_SETS, data_folder
     from vouching.bench.ifeval import about as about_ifeval
+    from vouching.bench.rows import Fault
     from vouching.bench.tables import here_words, missing_words
 
     try:
