@@ -27,7 +27,7 @@ WebEngines = Annotated[
     _panel(
         "--web",
         metavar="ENGINE",
-        help="searxng=URL, wikipedia, brave, tavily, serper or ddgs, which are sent the claims. Repeatable.",
+        help="searxng=URL, wikipedia, brave, tavily, serper or ddgs; what is asked is sent to it. Repeatable.",
     ),
 ]
 """``--web``"""
@@ -41,7 +41,7 @@ ReplayFile = Annotated[
 """``--replay``"""
 Queries = Annotated[
     int | None,
-    _panel("--queries", metavar="N", min=1, help="Queries for a claim or a question, at most; 5 if not said."),
+    _panel("--queries", metavar="N", min=1, help="Queries for a claim or a question, at most. (5)"),
 ]
 """``--queries``"""
 
