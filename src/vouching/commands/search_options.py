@@ -76,6 +76,17 @@ class SearchOptions:
         """What decides what is found, for the note beside an output."""
         return {"search": " ".join(self.index + self.web), "pages": self.pages, "queries": self.queries}
 
+    @property
+    def arguments(self) -> str:
+        """Where and how is searched, as on the command line.
+
+        >>> SearchOptions(("notes",), ("wikipedia",), pages=True, queries=2).arguments
+        '--index notes --web wikipedia --pages --queries 2'
+        """
+        given = [*(f"--index {path}" for path in self.index), *(f"--web {name}" for name in self.web)]
+        given += ["--pages"] if self.pages else []
+        return " ".join([*given, *([] if self.queries is None else [f"--queries {self.queries}"])])
+
     def complaints(self) -> Iterator[str]:
         """What is wrong with the options, most important first."""
         on_the_web = {"--pages": self.pages, "--record": self.record, "--replay": self.replay}
