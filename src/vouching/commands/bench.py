@@ -20,12 +20,11 @@ from vouching.commands.bench_rankings import (
     ScoreModel,
     SearchModel,
     draw_rankings,
-    engine_words,
     opened_task,
     refuse_rankings,
 )
 from vouching.commands.row_progress import LINE_SECONDS, RowProgress
-from vouching.commands.search_options import Indexes, Pages, RecordFile, ReplayFile, SearchOptions, WebEngines
+from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import ConfigError, InputError
 from vouching.types.visible import visible_line
@@ -205,6 +204,7 @@ def run_command(
     pages: Pages = False,
     record: RecordFile = None,
     replay: ReplayFile = None,
+    queries: Queries = None,
     responses: _Responses = None,
 ) -> None:
     """Score data sets and write rows, figures with intervals and a report into a folder.
@@ -223,8 +223,8 @@ def run_command(
     from vouching.bench.task import RunOptions
 
     with usage_errors():
-        search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay)
-        ranking = RankOptions(score_model or model, mode, search_model, engine_words(search), relevance_model)
+        search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries)
+        ranking = RankOptions(score_model or model, mode, search_model, search.arguments, relevance_model)
         folder = data_folder()
         ranked = chosen_rankings(names)
         options = RunOptions(ranking.score_model if ranked else model, split, limit, jobs or cores(), resume)

@@ -61,12 +61,6 @@ def draw_rankings(results: dict[str, Any], out: Path) -> None:
     draw(paint)
 
 
-def engine_words(search: SearchOptions) -> str:
-    """The engines as they are named on the command line."""
-    pairs = [*(f"--index {path}" for path in search.index), *(f"--web {name}" for name in search.web)]
-    return " ".join([*pairs, *(["--pages"] if search.pages else [])])
-
-
 def opened_task(options: RankOptions, search: SearchOptions, jobs: int) -> Task[RankingRow]:
     """What the ranking sets are run with.
 
@@ -90,8 +84,9 @@ def opened_task(options: RankOptions, search: SearchOptions, jobs: int) -> Task[
 
     def ranker() -> Ranker:
         return open_ranker(
-            options.score_model, options.mode, search_model=options.search_model, engines=search.engines()
-        )
+            options.score_model, options.mode, search_model=options.search_model, engines=search.engines(),
+            queries=search.queries,
+        )  # fmt: skip
 
     return ranking_task(
         options, ranker, partial(open_verifier, judged, StructuredConfig(style="label")) if judged else None
@@ -103,7 +98,7 @@ def refuse_rankings(options: RankOptions, search: SearchOptions, score_model: st
     given = {
         "--score-model": score_model, "--mode": options.mode, "--search-model": options.search_model,
         "--relevance-model": options.relevance_model, "--index or --web": search,
-        "--pages, --record or --replay": search.pages or search.record or search.replay,
+        "--pages, --record, --replay or --queries": search.pages or search.record or search.replay or search.queries,
     }  # fmt: skip
     if name := next((name for name, value in given.items() if value), None):
         raise InputError(f"got {name}, but these sets are claims with their sources: leave it out")

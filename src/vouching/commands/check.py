@@ -81,8 +81,8 @@ _Model = Annotated[
         _HOW,
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="What judges: embedded, embedded:rules (faster, blind to paraphrase), or a language model such as "
-        "http://host:8000/v1#name or openai/name.",
+        help="What judges: embedded, embedded:rules (faster, blind to paraphrase), a language model such as "
+        "http://host:8000/v1#name or openai/name, or a scorer such as minicheck:PATH.",
     ),
 ]
 _Method = Annotated[

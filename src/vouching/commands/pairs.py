@@ -52,6 +52,8 @@ _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with 
 _EPILOG = """
 **Examples**
 
+vouch data pairs --input questions.jsonl --output pairs.jsonl
+
 vouch data pairs --input 2wiki.jsonl --index wiki --output pairs.jsonl
 
 vouch data pairs --input questions.jsonl --model openai/gpt-4o-mini --model local:/qwen --judge openai/gpt-4o

@@ -70,7 +70,13 @@ _Mode = Annotated[
     ),
 ]
 _ScoreModel = Annotated[
-    str, _panel(_HOW, metavar="NAME", help="What scores or ranks: a scorer, or for the last three modes a model.")
+    str,
+    _panel(
+        _HOW,
+        metavar="NAME",
+        help="What scores: embedded:rules, embedded, discriminative:PATH, minicheck:PATH, hhem:PATH, factscore:MODEL; "
+        "for the last three modes a language model such as http://host:8000/v1#name or openai/name.",
+    ),
 ]
 _SearchModel = Annotated[
     str | None,

@@ -27,7 +27,7 @@ WebEngines = Annotated[
     _panel(
         "--web",
         metavar="ENGINE",
-        help="searxng=URL, wikipedia, brave, tavily, serper or ddgs, which are sent the claims. Repeatable.",
+        help="searxng=URL, wikipedia, brave, tavily, serper or ddgs; what is asked is sent to it. Repeatable.",
     ),
 ]
 """``--web``"""
@@ -41,7 +41,7 @@ ReplayFile = Annotated[
 """``--replay``"""
 Queries = Annotated[
     int | None,
-    _panel("--queries", metavar="N", min=1, help="Queries for a claim or a question, at most; 5 if not said."),
+    _panel("--queries", metavar="N", min=1, help="Queries for a claim or a question, at most. (5)"),
 ]
 """``--queries``"""
 
@@ -75,6 +75,17 @@ class SearchOptions:
     def settings(self) -> dict[str, str | bool | int | None]:
         """What decides what is found, for the note beside an output."""
         return {"search": " ".join(self.index + self.web), "pages": self.pages, "queries": self.queries}
+
+    @property
+    def arguments(self) -> str:
+        """Where and how is searched, as on the command line.
+
+        >>> SearchOptions(("notes",), ("wikipedia",), pages=True, queries=2).arguments
+        '--index notes --web wikipedia --pages --queries 2'
+        """
+        given = [*(f"--index {path}" for path in self.index), *(f"--web {name}" for name in self.web)]
+        given += ["--pages"] if self.pages else []
+        return " ".join([*given, *([] if self.queries is None else [f"--queries {self.queries}"])])
 
     def complaints(self) -> Iterator[str]:
         """What is wrong with the options, most important first."""

@@ -26,15 +26,17 @@ vouch train encoder recipes/encoder/attribution.toml encoder=runs/nli/model epoc
 _RANK_EPILOG = """
 **Examples**
 
-vouch train rank recipes/rank/cpu.toml --out runs/rank
+vouch data pairs --input questions.jsonl --output pairs.jsonl
+
+vouch train rank recipes/rank/cpu.toml 'pairs=["pairs.jsonl"]' 'dev=[]' --out runs/rank
 
 vouch train rank recipes/rank/qwen2.5-7b.toml model=/models/Qwen2.5-7B-Instruct --out runs/rank-7b
 
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
 """
 _Config = Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")]
-_Settings = Annotated[list[str] | None, typer.Argument(help="Settings over those of the file, as key=value.")]
-_Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for checkpoint, log, model and export.")]
+_Settings = Annotated[list[str] | None, typer.Argument(help="Settings over those of the file, such as epochs=2.")]
+_Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run: checkpoint, log and what comes out.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
 
 
@@ -68,7 +70,8 @@ def rank_command(config: _Config, out: _Out, settings: _Settings = None, resume:
     """Train the scorer of vouch rank: the better of two answers above the worse, by a margin.
 
     Pairs come from vouch data pairs. Some questions are held out; how well their answers are ranked is told on the way.
-    A run that was killed and resumed ends like one that was not. DIR/model is what vouch rank --score-model opens.
+    A run that was killed and resumed ends like one that was not. What came out ranks by vouch rank --score-model
+    discriminative:DIR/model.
     """
     with usage_errors():
         from vouching.train.rank import train_rank
