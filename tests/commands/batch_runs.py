@@ -29,7 +29,9 @@ ROWS: list[dict[str, Any]] = [
 MANY = 1200
 """Rows of the long runs."""
 WITH_WORKERS = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background deaf to it
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.check_rows import check_rows
 options = CheckOptions(input=sys.argv[1], output=sys.argv[2], resume=True, jobs=2, model="embedded:rules")
