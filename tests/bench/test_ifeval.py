@@ -103,6 +103,15 @@ def test_responses_that_cannot_be_used_are_refused(tmp_path: Path, rows: list[di
     assert not (tmp_path / "out").exists()
 
 
+def test_a_damaged_set_gives_no_figures(tmp_path: Path) -> None:
+    folder = data(tmp_path / "data", [*ROWS, {**ROWS[0], "prompt": "x", "kwargs": []}])
+    responses = written(tmp_path / "said.jsonl", RESPONSES)
+    result = bench(folder, "run", "ifeval", "--responses", responses, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "line 3" in result.stderr
+    assert "mend ifeval/input_data.jsonl" in result.stderr
+
+
 def test_it_is_run_alone_and_with_responses(tmp_path: Path) -> None:
     folder = data(tmp_path / "data", ROWS)
     assert "add --responses FILE" in bench(folder, "run", "ifeval", "--out", tmp_path / "out").stderr

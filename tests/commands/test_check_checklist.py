@@ -16,6 +16,7 @@ from vouching.commands.streams import Exit
 
 ASKED = "Write three bullet points about Paris. Use no commas."
 RESPONSE = "- The Seine\n- The Louvre"
+COMMAS = {"rule": "punctuation:no_comma"}
 REASON = "Reason: There are two.\nQuote: - The Louvre\nAnswer: no"
 
 
@@ -82,24 +83,26 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
             {"id": "d", "response": RESPONSE},
             {"id": "e", "instruction": ASKED, "response": RESPONSE, "checklist": []},
             {"id": "f", "instruction": ASKED, "response": RESPONSE, "checklist": [{"rule": "punctuation:none"}]},
+            {"id": "h", "instruction": ASKED, "response": RESPONSE, "checklist": [{**COMMAS, "arguments": ["all"]}]},
             {"id": "g", "messages": [{"role": "assistant", "content": "Hi."}], "response": RESPONSE},
         ],
     )
     output, rewards = tmp_path / "reports.jsonl", tmp_path / "rewards.jsonl"
     result = check(model, "--input", rows, "--output", output)
     assert result.exit_code == Exit.INCOMPLETE
-    assert "7 rows, 1 with every item passed; 3 items: 2 passed, 1 failed; 5 of the rows" in result.stderr
+    assert "8 rows, 1 with every item passed; 3 items: 2 passed, 1 failed; 6 of the rows" in result.stderr
     for complaint in (
         "the response is empty",
         'wanted "instruction"',
         "has no items",
         "there is no rule",
+        "wanted an object with their names",
         "user's turn",
     ):
         assert complaint in result.stderr
     vouch("reward", "checklist", "--input", output, "--output", rewards, "--beta", "1")
     totals = [json.loads(line)["total"] for line in rewards.read_text().splitlines()]
-    assert totals == [0.5, 1.0, None, None, None, None, None]
+    assert totals == [0.5, 1.0, *[None] * 6]
 
 
 def test_a_run_that_was_cut_short_is_finished_with_the_same_settings(model: str, tmp_path: Path) -> None:

@@ -199,7 +199,11 @@ def run_ifeval(folder: Path, path: str, out: Path, resamples: int = RESAMPLES) -
         InputError: prompts or responses cannot be used, or the folder is that of another run.
         OSError: the disk is full.
     """
-    known = {one.prompt: one for one in prompts(folder) if isinstance(one, Prompt)}
+    known: dict[str, Prompt] = {}
+    for one in prompts(folder):
+        if isinstance(one, Fault):
+            raise InputError(f"{one}: figures without it would not be those of {NAME}; mend {FILE}")
+        known[one.prompt] = one
     found = responses(path, known)
     if not found:
         raise InputError(f"{path} has no row: wanted a response to each of {NAME}'s prompts")
