@@ -19,7 +19,7 @@ from vouching.commands.streams import progress, write_error, write_result
 from vouching.errors import InputError
 
 if TYPE_CHECKING:
-    from vouching.metrics.checklist_rates import JudgedCompletion, Votes
+    from vouching.metrics.checklist_rates import JudgedCompletion
 
 _COLUMNS = ("holistic", "votes")
 
@@ -77,6 +77,7 @@ def judged_completion(row: Row) -> JudgedCompletion:
     ((True, True), (False, None))
     """
     from vouching.metrics.checklist_rates import JudgedCompletion
+    from vouching.metrics.checklist_votes import as_votes
 
     if row.fields is None:
         raise InputError(str(row.problem))
@@ -91,19 +92,15 @@ def judged_completion(row: Row) -> JudgedCompletion:
         id=row.name,
         group=row.name if group is None else str(group),
         gold=all(labels) if given is None else _label(given, "gold label"),
-        holistic=_votes(fields["holistic"]),
+        holistic=as_votes(_listed(fields["holistic"]), "the whole"),
         labels=tuple(labels),
-        votes=tuple(_votes(votes) for votes in _list(fields["votes"], "votes")),
+        votes=tuple(as_votes(_listed(one), f"item {k}") for k, one in enumerate(_list(fields["votes"], "votes"))),
     )
 
 
-def _votes(given: object) -> Votes:
-    """One vote or a list of them; 1, 0, true, false, null."""
-    votes = cast("list[object]", given) if isinstance(given, list) else [given]
-    for vote in votes:
-        if not (vote is None or (isinstance(vote, bool | int | float) and vote in (0, 1))):
-            raise InputError(f"a vote is {vote!r:.80}, wanted 1 (yes), 0 (no) or null (unclear)")
-    return tuple(None if vote is None else bool(vote) for vote in votes)
+def _listed(given: object) -> object:
+    """A single vote as a list of one; null is none, but what a judge that failed leaves."""
+    return given if given is None or isinstance(given, list) else [given]
 
 
 def _label(given: object, what: str) -> bool:

@@ -19,7 +19,7 @@ from vouching.batch.worker import Work
 from vouching.commands.reward import score_rows, told
 from vouching.commands.streams import usage_errors
 from vouching.errors import InputError
-from vouching.metrics.checklist_votes import Aggregate, Votes, judgment, vote_share
+from vouching.metrics.checklist_votes import Aggregate, Votes, as_votes, judgment, vote_share
 from vouching.rewards.checklist import (
     PAPER,
     ChecklistRules,
@@ -122,7 +122,7 @@ def reward_record(fields: Fields, rules: ChecklistRules = PAPER) -> dict[str, An
     }
     if fields.get("holistic") is not None:
         given = fields["holistic"]
-        whole = _votes(given if isinstance(given, list) else [given], "the whole")
+        whole = as_votes(given if isinstance(given, list) else [given], "the whole")
         parts["holistic"] = judgment(whole, rules.tau, rules.aggregate)
     return {"total": reward, "parts": parts}
 
@@ -134,19 +134,7 @@ def _votes_of(fields: Fields) -> list[Votes]:
         given = [finding.get("votes") if isinstance(finding, Mapping) else finding for finding in findings]
     if not isinstance(given, list):
         raise InputError(f'the row has the keys {[*fields]}, wanted "votes", a list of votes for each item')
-    return [_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]
-
-
-def _votes(given: Any, where: str) -> Votes:
-    if given is None:
-        raise InputError(f"{where} has no votes, its judge failed: a failure is no reward")
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise InputError(f"{where} has {given!r:.60}, wanted a list of votes")
-    votes = cast("Sequence[Any]", given)
-    for vote in votes:
-        if not (vote is None or (isinstance(vote, bool | int | float) and vote in (0, 1))):
-            raise InputError(f"{where} has the vote {vote!r:.60}, wanted 1 (yes), 0 (no) or null (unclear)")
-    return [None if vote is None else bool(vote) for vote in votes]
+    return [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]
 
 
 def _look(input_name: str, record: dict[str, Any]) -> Seen:

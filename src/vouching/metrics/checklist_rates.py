@@ -11,18 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
 from vouching.errors import InputError
 from vouching.metrics.arrays import FloatArray, quotient
 from vouching.metrics.checklist_theory import VerifierQuality, yes_rate
+from vouching.metrics.checklist_votes import Votes
 from vouching.metrics.groups import document_numbers
 
-Votes: TypeAlias = tuple[bool | None, ...]
-"""Yes, no, or None for an answer that was unclear; at least one."""
 _ROUNDING = 1e-9
 
 

@@ -14,7 +14,7 @@ Left out: weights for votes, and votes that say how sure they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ConfigError, InputError
 
@@ -22,6 +22,34 @@ Votes: TypeAlias = Sequence[bool | None]
 """(J,) yes, no, or None for an answer that was unclear."""
 Aggregate: TypeAlias = Literal["threshold", "majority", "shaped", "median"]
 """How votes become a judgment."""
+
+
+def as_votes(given: object, where: str = "an item") -> Votes:
+    """Votes as files have them: a list of 1 or true, 0 or false, and null.
+
+    Args:
+        given: the list.
+        where: what was voted on, for the message.
+
+    Raises:
+        InputError: no list, or a vote that is none.
+
+    >>> as_votes([1, False, None])
+    (True, False, None)
+    >>> as_votes([0.5], "item 2")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.InputError: item 2 has the vote 0.5, wanted 1 (yes), 0 (no) or null (unclear)
+    """
+    if given is None:
+        raise InputError(f"{where} has no votes, its judge failed: a failure is no vote")
+    if not isinstance(given, list | tuple):
+        raise InputError(f"{where} has {given!r:.60}, wanted a list of votes")
+    votes = cast("Sequence[object]", given)
+    for vote in votes:
+        if not (vote is None or (isinstance(vote, bool | int | float) and vote in (0, 1))):
+            raise InputError(f"{where} has the vote {vote!r:.60}, wanted 1 (yes), 0 (no) or null (unclear)")
+    return tuple(None if vote is None else bool(vote) for vote in votes)
 
 
 def vote_share(votes: Votes) -> float:
