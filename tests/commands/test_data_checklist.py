@@ -57,8 +57,8 @@ def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
     assert "the instruction is blank" in broken["problem"]
     assert (none["id"], none["checklist"], none["faults"][0]["kind"]) == ("e", [], "form")
     told = capsys.readouterr().err
-    # 2 + 1 + 2 + 0 items in four lists
-    assert "2 of 4 checklists have no fault, 1.2 items on average" in told
+    assert "2 of 4 checklists have no fault; the others" in told
+    assert "they have 1.5 items on average: 1 in 1, 2 in 1" in told  # of those without a fault
     assert "lists with a fault: form 1, spurious 1" in told
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.metrics.judged_completions import simulated
 from vouching.metrics.checklist_plan import plan_verification
+from vouching.metrics.checklist_rates import JudgedCompletion
 from vouching.metrics.checklist_theory import VerifierQuality
 from vouching.rewards.checklist_page import write_plan
 from vouching.rewards.checklist_tables import plan_tables
@@ -25,7 +26,7 @@ def charts_of(tmp_path: Path, votes: int) -> list[str]:
 
 def test_no_letter_of_a_chart_is_smaller_than_eight_pixels_on_a_telephone(tmp_path: Path) -> None:
     charts = charts_of(tmp_path, votes=3)
-    assert len(charts) == 4
+    assert len(charts) == 5
     for chart in charts:
         width = float(re.search(r'viewBox="0 0 ([\d.]+)', chart)[1])  # type: ignore[index]
         smallest = min(map(float, re.findall(r'font-size="(\d+)"', chart)))
@@ -49,6 +50,26 @@ def test_tables_say_when_no_number_of_items_helps() -> None:
     assert advice["verification"] == "of the whole"
     assert advice["fewest items with no larger MSE"] == "no number of items"
     assert "Measured MSE by votes on each question" not in tables
+
+
+def test_a_table_has_the_columns_of_table_2_and_one_the_lengths_of_checklists() -> None:
+    # Two successes and two failures; the whole is right in 1 and 2 of them; 4 items hold, 3 of them found; 2 do not,
+    # 1 of them found. q' - q = -.5 and alpha' = .25, so of the failures (Delta .5 and 0) none meets the condition, and
+    # both successes do, with p' = .75 >= p = .5.
+    yes, no = (True,), (False,)
+    rows = [
+        JudgedCompletion("1", "x", True, yes, (True,), (yes,)),
+        JudgedCompletion("2", "x", True, no, (True,), (yes,)),
+        JudgedCompletion("3", "y", False, no, (True, False), (yes, no)),
+        JudgedCompletion("4", "z", False, no, (True, False), (no, yes)),
+    ]
+    tables = {table.heading: table for table in plan_tables(plan_verification(rows))}
+    table_2 = tables["As Table 2 of the paper has it"]
+    assert dict(zip(table_2.head, table_2.rows[0], strict=True)) == {
+        "": "here", "p": "0.500", "p'": "0.750", "q": "1.000", "q'": "0.500", "p' - p": "+0.250",
+        "q' - q": "-0.500", "alpha": "0.500", "alpha'": "0.250", "bias condition": "50.0 %",
+    }  # fmt: skip
+    assert tables["Lengths of the checklists"].rows == [("1", "1"), ("2", "2")]  # one prompt, then two
 
 
 def test_tables_say_why_nothing_is_decided() -> None:

@@ -55,6 +55,9 @@ _Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the sampling.")]
 _MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a list; a model that thinks needs more.")]
 _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with a run that was cut short.")]
 
+_LENGTH = "length "
+"""Begins the key under which lists of one length are counted."""
+
 _EPILOG = """
 **Example**
 
@@ -169,6 +172,7 @@ def _look(input_name: str, line: dict[str, Any]) -> Seen:
         return Seen(line["id"], f"{input_name}, {line['problem']}")
     kinds = {fault["kind"] for fault in line["faults"]}
     counts = {"rows": 1, "accepted": int(not kinds), "items": len(line["checklist"]), **dict.fromkeys(kinds, 1)}
+    counts |= {f"{_LENGTH}{counts['items']}": 1} if counts["accepted"] else {}
     return Seen(line["id"], counts={**counts, "bound": sum("rule" in item for item in line["checklist"])})
 
 
@@ -197,8 +201,12 @@ def _told(summary: BatchSummary, options: ChecklistDataOptions) -> Iterator[str]
     others = (
         f"; the others, with their faults, are in {options.rejected}" if counts["accepted"] < counts["rows"] else ""
     )
-    mean = f", {counts['items'] / counts['rows']:.1f} items on average" if counts["rows"] else ""
-    yield f"{counts['accepted']:,} of {counts['rows']:,} checklists have no fault{mean}{others}"
+    yield f"{counts['accepted']:,} of {counts['rows']:,} checklists have no fault{others}"
+    lengths = sorted((int(key.removeprefix(_LENGTH)), n) for key, n in counts.items() if key.startswith(_LENGTH))
+    if lengths:
+        mean = sum(items * n for items, n in lengths) / counts["accepted"]
+        spread = ", ".join(f"{items} in {n:,}" for items, n in lengths)
+        yield f"they have {mean:.1f} items on average: {spread}"
     kinds = ("form", "under-decomposed", "over-decomposed", "spurious", "missing")
     faulty = [f"{kind} {counts[kind]:,}" for kind in kinds if counts[kind]]
     if faulty:

@@ -86,6 +86,8 @@ class VerificationPlan:
     """Prompts."""
     items: float
     """Mean number of items of a checklist."""
+    lengths: dict[int, int]
+    """Prompts by the number of items of their checklist, shortest first (Fig. 7)."""
     success: float
     """Share of strict successes."""
     gap: float
@@ -163,6 +165,7 @@ def plan_verification(
         completions=len(completions),
         groups=int(found.group_N.max()) + 1,
         items=float(found.items_N.mean()),
+        lengths=_lengths(found),
         success=float(success.mean()),
         gap=float(gap[failures].mean()),
         spurious=sum(one.gold and not hold for one, hold in zip(completions, labels_hold, strict=True)),
@@ -225,6 +228,13 @@ def _curve(quality: VerifierQuality, found: Judged, correlation: float) -> tuple
         )
         for items in range(1, max(MOST_ITEMS, int(found.items_N.max())) + 1)
     )
+
+
+def _lengths(found: Judged) -> dict[int, int]:
+    """A prompt whose completions have checklists of several lengths counts for each of them."""
+    pairs = np.unique(np.stack([found.group_N, found.items_N.astype(np.intp)]), axis=1)
+    lengths, prompts = np.unique(pairs[1], return_counts=True)
+    return dict(zip(lengths.tolist(), prompts.tolist(), strict=True))
 
 
 def _sizes(quality: VerifierQuality, success: FloatArray, gap: FloatArray, correlation: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The HTML page of a plan for verification: MSE over items and votes, the bias condition, the rates, and the tables.
+"""The HTML page of a plan for verification: MSE over items and votes, the bias condition, lengths, rates, and the tables.
 
 Left out: single completions; the rows have them.
 """
@@ -58,6 +58,9 @@ def _charts(plan: VerificationPlan) -> Iterator[Chart]:
                                      "success, not met": "not-found", "failure, not met": "mismatch"}  # fmt: skip
     note = "Met: the checklist's reward is no further off in the mean than one judgment (Proposition 4)."
     yield Chart(title, charts.share_bar(counts, title=title, tones=tones), note)
+    title = "Lengths of the checklists"
+    lengths = {f"{items} item{'s' * (items != 1)}": prompts for items, prompts in plan.lengths.items()}
+    yield Chart(title, charts.bar_chart(lengths, title=title), "How many prompts have a checklist of so many items.")
     title = "How often the verifier is right"
     rows = [
         charts.ForestRow(name.replace("_item", "'"), rate.share.estimate, rate.share.low, rate.share.high)

@@ -28,6 +28,7 @@ def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
     """
     yield Table("What to do", ("", ""), [*advice(plan)])
     yield Table("MSE against strict success", ("", "measured", "95 %", "by the theory"), [*_errors(plan)])
+    yield _table_2(plan)
     head = ("", "share", "95 % Wilson", "95 % by prompt", "judgments")
     yield Table("How often the verifier is right", head, [*_rates(plan)])
     if len(plan.by_votes) > 1:
@@ -35,6 +36,8 @@ def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
         yield Table("Measured MSE by votes on each question", ("votes", "whole", "items"), lines)
     yield Table("Where the checklist is no more biased (Proposition 4)", ("", "completions", "share"), [*_where(plan)])
     yield Table("The completions", ("", ""), [*_completions(plan)])
+    lengths = [(f"{items}", figure(prompts)) for items, prompts in plan.lengths.items()]
+    yield Table("Lengths of the checklists", ("items", "prompts"), lengths)
 
 
 def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
@@ -68,9 +71,17 @@ def _rates(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
         rate = plan.rates[name]
         yield (words, figure(rate.share.estimate), range_words(rate.share), range_words(rate.by_group),
                figure(rate.judgments))  # fmt: skip
-    yield "alpha = p + q - 1", figure(plan.quality.alpha), "", "", ""
-    yield "alpha' = p' + q' - 1", figure(plan.quality.alpha_item), "", "", ""
     yield "correlation of item errors", figure(plan.correlation.estimate), "", range_words(plan.correlation), ""
+
+
+def _table_2(plan: VerificationPlan) -> Table:
+    """The line of the paper's Table 2 for this verifier."""
+    quality = plan.quality
+    rates = (quality.p, quality.p_item, quality.q, quality.q_item)
+    gains = (quality.p_item - quality.p, quality.q_item - quality.q)
+    line = (*map(figure, rates), *(f"{gain:+.3f}" for gain in gains), figure(quality.alpha), figure(quality.alpha_item))
+    head = ("", "p", "p'", "q", "q'", "p' - p", "q' - q", "alpha", "alpha'", "bias condition")
+    return Table("As Table 2 of the paper has it", head, [("here", *line, f"{100 * plan.condition_share:.1f} %")])
 
 
 def _where(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
@@ -78,7 +89,6 @@ def _where(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
              "failure, met": "failures, alpha' Delta <= q' - q", "failure, not met": "failures, more"}  # fmt: skip
     for name, count in plan.condition.items():
         yield words[name], figure(count), figure(count / plan.completions)
-    yield "condition satisfied (Table 2's last column)", "", figure(plan.condition_share)
     yield "no larger MSE by Theorem 1", "", figure(plan.promised)
 
 
