@@ -24,6 +24,7 @@ from vouching.commands import (
     data,
     data_checklist,
     data_gold,
+    data_judged,
     diagnose,
     diagnose_verifier,
     index,
@@ -57,6 +58,7 @@ data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
+data.app.add_typer(data_judged.app)
 reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)

@@ -26,7 +26,7 @@ from vouching.models.running import run
 from vouching.types import VERDICT_VERSION, ChecklistItem, Claim, Report, Source, Unverified
 from vouching.types.serial import to_json
 from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier, open_checklist
-from vouching.verifiers.checklist_items import as_items, instruction_of, read_items
+from vouching.verifiers.checklist_items import instruction_of, read_items, row_items
 from vouching.version import __version__
 
 COLUMNS = ("response",)
@@ -119,7 +119,7 @@ class _CheckRow:
                 instruction_of(fields),
                 check_text(fields["response"], "the response"),
                 as_sources(given) if given else (),
-                None if fields.get("checklist") is None else as_items(fields["checklist"]),
+                None if self.verifier.config.holistic else row_items(fields),
             )
         except InputError as error:
             return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {error}"))

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from vouching.batch.rows import Row, RowReader, open_rows
-from vouching.commands.files import STDIN
+from vouching.commands.outputs import new_output
 from vouching.commands.row_progress import RowProgress
 from vouching.commands.streams import Exit, cannot_write, usage_errors, write_error
 from vouching.errors import InputError
@@ -83,7 +82,7 @@ def perturb_command(
         examples = _examples(reader, seen, progress)
         made = perturb_rows(examples, cast("list[Strategy]", chosen), per_row=per_row, seed=seed, tally=tally)
         try:
-            sink = open_files.enter_context(_opened(output))
+            sink = open_files.enter_context(new_output(output))
             for perturbation in islice(made, most):
                 sink.write(f"{to_json(perturbation)}\n".encode())
             sink.flush()
@@ -128,19 +127,6 @@ def _example(row: Row) -> tuple[Example, Label | None]:
     found = labelled_row(row)
     example = Example(row.name, found.claim.text, found.sources, found.gold or "Attributable", group=found.group)
     return example, found.gold
-
-
-def _opened(output: str) -> IO[bytes]:
-    """The output, new or empty."""
-    if output == STDIN:
-        return open(sys.stdout.fileno(), "wb", closefd=False)
-    path = Path(output)
-    try:
-        if path.exists() and path.stat().st_size:
-            raise InputError(f"{output} is there already and not empty: name a new file, or remove that one")
-        return path.open("wb")
-    except OSError as error:
-        raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
 
 
 def _rows_told(seen: _Seen) -> Iterator[str]:

@@ -1,9 +1,12 @@
-"""Files that are written anew from a journal beside them: accepted rows, rejected rows and the like."""
+"""Outputs that are written anew: new files, and those beside a journal: accepted rows, rejected rows and the like."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import IO
 
+from vouching.commands.files import STDIN
 from vouching.errors import InputError
 
 
@@ -33,3 +36,20 @@ def journal_beside(input: str, output: Path, *others: Path) -> Path:
     if there and not journal.exists():
         raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
     return journal
+
+
+def new_output(output: str) -> IO[bytes]:
+    """An output opened for writing, new or empty; "-" is standard output.
+
+    Raises:
+        InputError: there is something in it, or it cannot be written.
+    """
+    if output == STDIN:
+        return open(sys.stdout.fileno(), "wb", closefd=False)
+    path = Path(output)
+    try:
+        if path.exists() and path.stat().st_size:
+            raise InputError(f"{output} is there already and not empty: name a new file, or remove that one")
+        return path.open("wb")
+    except OSError as error:
+        raise InputError(f"{output} cannot be written: {error.strerror or error}") from None

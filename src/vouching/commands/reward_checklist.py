@@ -6,7 +6,7 @@ Left out: the verifier's own reward, a comparison of two values; ``vouching.rewa
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, cast

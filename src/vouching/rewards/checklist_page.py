@@ -1,4 +1,4 @@
-"""The HTML page of a plan for verification: MSE over items and votes, the bias condition, lengths, rates, and the tables.
+"""The HTML page of a plan for verification: MSE over items and votes, bias condition, lengths, rates, and the tables.
 
 Left out: single completions; the rows have them.
 """

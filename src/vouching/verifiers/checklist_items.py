@@ -16,6 +16,7 @@ from vouching.types import ChecklistItem
 from vouching.verifiers.checklist_list import parse_checklist
 from vouching.verifiers.checklist_prompt import conversation_text
 from vouching.verifiers.rules.catalog import bind
+from vouching.verifiers.rules.check import named_items
 
 INSTRUCTION_KEYS = ("instruction", "prompt", "question", "messages")
 """Names under which a row may carry what was asked; the first that is there counts."""
@@ -65,6 +66,28 @@ def read_items(text: str) -> tuple[ChecklistItem, ...]:
         fields = cast("Mapping[str, Any]", value)
         value = next((fields[key] for key in ("checklist", "items") if key in fields), [fields])
     return as_items(value)
+
+
+def row_items(row: Mapping[str, Any]) -> tuple[ChecklistItem, ...] | None:
+    """The checklist that a row brings: its ``checklist``, or the rules of its ``instruction_id_list`` in words.
+
+    Rules in words are put to the judge like other items: the paper's "metadata" checklists. A rule that decides by
+    itself stands in ``checklist``.
+
+    Returns:
+        None for a row that brings none.
+
+    Raises:
+        InputError: it brings one that cannot be used.
+
+    >>> row_items({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]})
+    (ChecklistItem(text='Is the response free of commas?', rule=None, arguments={}, span=None),)
+    """
+    if row.get("checklist") is not None:
+        return as_items(row["checklist"])
+    if row.get("instruction_id_list"):
+        return tuple(ChecklistItem(item.text) for item in named_items(row))
+    return None
 
 
 def items_json(items: Sequence[ChecklistItem]) -> list[dict[str, Any]]:
