@@ -87,8 +87,8 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
             {"id": "g", "messages": [{"role": "assistant", "content": "Hi."}], "response": RESPONSE},
         ],
     )
-    output, rewards = tmp_path / "reports.jsonl", tmp_path / "rewards.jsonl"
-    result = check(model, "--input", rows, "--output", output)
+    output, rewards, page = tmp_path / "reports.jsonl", tmp_path / "rewards.jsonl", tmp_path / "report.html"
+    result = check(model, "--input", rows, "--output", output, "--report", page)
     assert result.exit_code == Exit.INCOMPLETE
     assert "8 rows, 1 with every item passed; 3 items: 2 passed, 1 failed; 6 of the rows" in result.stderr
     for complaint in (
@@ -100,6 +100,8 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
         "user's turn",
     ):
         assert complaint in result.stderr
+    # Two items of the first row, one of the second; six rows that could not be used.
+    assert "9 items, 3 of them in 2 responses" in page.read_text(encoding="utf-8")
     vouch("reward", "checklist", "--input", output, "--output", rewards, "--beta", "1")
     totals = [json.loads(line)["total"] for line in rewards.read_text().splitlines()]
     assert totals == [0.5, 1.0, *[None] * 6]

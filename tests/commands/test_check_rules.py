@@ -122,6 +122,20 @@ def test_a_run_that_stopped_at_a_broken_row_goes_on_when_it_is_mended(tmp_path: 
     assert [line["strict"] for line in lines] == [[False, True], [False, False]]
 
 
+def test_the_report_on_rows_shows_items_with_their_instruction_and_the_words_that_decide(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    result, _ = checked(tmp_path, NAMED, {"prompt": "Write.", "response": "x"}, "{", options=("--report", page))
+    assert result.exit_code == 3  # the third row
+    shown = page.read_text(encoding="utf-8")
+    # Two items of the first row, one is broken; the second row has no rule; the third could not be read.
+    assert "3 items, 2 of them in 2 responses" in shown
+    assert "Passed: 1 of 3" in shown
+    assert "Every item passed is not the same as a good answer." in shown
+    assert f'Asked: <q dir="auto">{NAMED["prompt"]}</q>' in shown
+    assert "Rule punctuation:no_comma: failed." in shown
+    assert "line 3: it is no JSON" in shown
+
+
 def test_several_processes_give_the_same_lines(tmp_path: Path) -> None:
     rows = [{**NAMED, "response": f"{'word ' * n}, x"} for n in range(8)]
     _, one = checked(tmp_path, *rows)

@@ -1,6 +1,6 @@
 """``vouch check --method checklist`` and ``holistic``: responses put to a language model item by item, or as a whole.
 
-Left out: an HTML report on rows.
+Left out: one page for both methods on the same responses; ``vouch data judged`` joins their reports.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from vouching.batch.waiting import Waiting
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN, read_text
 from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import as_sources, check_text, row_sources
@@ -81,6 +82,7 @@ def check_item_rows(options: CheckOptions) -> Exit:
         "command": "check", "model": options.model, "threshold": options.threshold,
         "checklist": options.checklist.file, "record": VERDICT_VERSION, "vouching": __version__, **verifier.decoding,
     }  # fmt: skip
+    check_report(options)
     printed = options.output == STDIN
     try:
         with ExitStack() as open_files:
@@ -94,6 +96,8 @@ def check_item_rows(options: CheckOptions) -> Exit:
     except OSError as error:
         return cannot_write(error, options.output)
     _tell(summary)
+    if not write_row_report(options):
+        return Exit.INCOMPLETE
     counts = summary.counts
     if options.fail and counts["failed"]:
         return Exit.FINDINGS

@@ -115,7 +115,6 @@ def _of_method(options: CheckOptions) -> Iterator[str]:
         yield f"got a CLAIM with --method {method}, which checks a whole answer: use --response or --response-text"
     unused = {
         "--index or --web": bool(options.search), "--repair": options.repair,
-        "--report": options.input is not None and options.report is not None,
     }  # fmt: skip
     if asks:
         unused |= {"--jobs": options.jobs != 1, "--checklist": method == "holistic" and of_items["--checklist"]}

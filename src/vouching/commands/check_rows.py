@@ -5,11 +5,9 @@ Left out: rows that lean on each other. What makes a run resumable is in ``vouch
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,18 +21,18 @@ from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.search_options import SearchOptions
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
-from vouching.types import VERDICT_VERSION, Claim, Source, Unverified
+from vouching.types import VERDICT_VERSION, Claim, Unverified
 from vouching.types.serial import to_json
 from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.checker import Checker, Method
     from vouching.models.base import Model
-    from vouching.report.page import Entry
 
 COLUMNS = ("claim", "response")
 """A table of rows must have one of these columns."""
@@ -147,10 +145,7 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = A
             f"got --jobs {options.jobs} with {what}, which is waited for: leave it out, one process has "
             f"{ROWS_AT_ONCE} rows under way at once"
         )
-    if options.report is not None:
-        from vouching.report.skeleton import page_target
-
-        page_target(options.report)
+    check_report(options)
     try:
         with ExitStack() as open_files:
             reader = open_files.enter_context(open_rows(options.input, COLUMNS))
@@ -163,16 +158,8 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = A
     except OSError as error:
         return cannot_write(error, options.output)
     _tell(summary, options.output, again)
-    if options.report is not None:
-        from vouching.report.page import write_report
-
-        try:
-            write_report(options.report, _entries(options.input, options.output), title=Path(options.input).name)
-        except InputError as error:
-            write_error(
-                f"the verdicts are written, the report is not: {error}; --resume with another --report makes it"
-            )
-            return Exit.INCOMPLETE
+    if not write_row_report(options):
+        return Exit.INCOMPLETE
     return exit_status(summary, options.fail)
 
 
@@ -207,10 +194,7 @@ def _output(options: CheckOptions, settings: Settings) -> Journal:
     assert options.output is not None
     if options.output == STDIN:
         return Journal(sys.stdout.buffer)
-    journal = open_journal(options.output, settings, options.resume)
-    if options.report is not None and not Path(options.output).is_file():
-        raise InputError(f"got --report with --output {options.output}, but it is made from files: name a file")
-    return journal
+    return open_journal(options.output, settings, options.resume)
 
 
 def _tell(summary: BatchSummary, output: str, again: str) -> None:
@@ -236,20 +220,3 @@ def _tell(summary: BatchSummary, output: str, again: str) -> None:
 
 def _can_resume(output: str) -> bool:
     return output != STDIN and Path(output).is_file()
-
-
-def _entries(input_path: str, output: str) -> Iterator[Entry]:
-    """The records of the finished lines, each with the sources of its row."""
-    from vouching.inputs import as_sources, row_sources
-    from vouching.report.page import Entry
-    from vouching.types.serial import SCHEMAS, from_json
-
-    with Path(output).open("rb") as lines, open_rows(input_path, COLUMNS) as rows:
-        for line, row in zip(lines, rows, strict=False):
-            kind = json.loads(line)["kind"]
-            record = from_json(SCHEMAS[kind], line)
-            sources: tuple[Source, ...] = ()
-            if kind != "report" and row.fields is not None:
-                with suppress(InputError):
-                    sources = as_sources(row_sources(row.fields))
-            yield Entry(record, sources)

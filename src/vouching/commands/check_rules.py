@@ -1,6 +1,6 @@
 """``vouch check --method rules``: what an instruction asks for, checked exactly, for one response or a file of rows.
 
-Left out: an HTML report on rows.
+Left out: the lines of IFEval's four levels on the page; standard error has them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
 from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import check_text
-from vouching.verifiers.rules import find_rules, followed, named_items
+from vouching.types import Claim, Report, Unverified
+from vouching.verifiers.rules import find_rules, followed, item_result, named_items
 from vouching.version import __version__
 
 COLUMNS = ("response",)
@@ -39,6 +41,7 @@ def check_rule_rows(options: CheckOptions) -> Exit:
     assert options.input is not None
     assert options.output is not None
     settings = {"command": "check", "method": "rules", "vouching": __version__}
+    check_report(options)
     again = "" if options.output == STDIN else AGAIN
     try:
         with ExitStack() as open_files:
@@ -53,6 +56,8 @@ def check_rule_rows(options: CheckOptions) -> Exit:
     except OSError as error:
         return cannot_write(error, options.output)
     _tell(summary)
+    if not write_row_report(options, _report):
+        return Exit.INCOMPLETE
     if options.fail and summary.counts["strict"] < summary.counts["rules"]:
         return Exit.FINDINGS
     nothing = options.fail and (summary.counts["without rules"] or not summary.rows)
@@ -121,6 +126,16 @@ def _outcome(fields: dict[str, Any]) -> dict[str, Any]:
         raise InputError(f'the row has the keys {[*fields]}, wanted "{_NAMES}" and "kwargs", or "prompt"')
     strict, loose = followed(items, response)
     return {**named, "strict": strict, "loose": loose}
+
+
+def _report(line: dict[str, Any]) -> Report | Unverified:
+    """A line as the report that its outcomes stand for."""
+    if line["strict"] is None:
+        return Unverified(Claim("", id=str(line["id"])), "input", str(line["problem"]))
+    items, prompt = named_items(line), line.get("prompt")
+    findings = tuple(item_result(item, line["response"]) for item in items)
+    question = prompt if isinstance(prompt, str) else None
+    return Report(response=line["response"], sources=(), findings=findings, question=question, id=str(line["id"]))
 
 
 def _tell(summary: BatchSummary) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from vouching.report.charts import bar_chart, histogram, share_bar
 from vouching.report.findings import label_of
 from vouching.report.svg import Tone
-from vouching.types import Finding, Report, Unverified, Verdict
+from vouching.types import Finding, ItemResult, Report, Unverified, Verdict
 
 TONES: dict[str, Tone] = {
     "Attributable": "match", "Passed": "match", "Let pass": "match", "Not Attributable": "mismatch",
@@ -36,6 +36,8 @@ class Overview:
         """Findings by the kinds of warnings they carry; where was searched is none."""
         self.makers: Counter[str] = Counter()
         """Verdicts by what produced them."""
+        self.items = 0
+        """Items of checklists."""
         self.responses = 0
         """Whole responses."""
         self.in_responses = 0
@@ -59,6 +61,7 @@ class Overview:
             self.errors.update([finding.error_type.replace("_", " ")] if finding.error_type else [])
             made_by = finding.provenance
             self.makers[f"{made_by.model}, vouching {made_by.version}, threshold {finding.threshold:.2f}"] += 1
+        self.items += isinstance(finding, ItemResult)
         if isinstance(finding, Verdict | Unverified):
             self.warnings.update({warning.kind for warning in finding.warnings} - {"search"})
 
@@ -67,9 +70,14 @@ class Overview:
         """How many findings there are."""
         return self.labels.total()
 
+    @property
+    def noun(self) -> str:
+        """What to call a finding: an item where nothing but items of checklists was judged, else a claim."""
+        return "item" if self.items and not self._confidences else "claim"
+
     def subject_words(self) -> str:
         """What was checked, in words."""
-        claims = _plural(self.findings, "claim")
+        claims = _plural(self.findings, self.noun)
         if not self.responses:
             return claims
         some = "" if self.in_responses == self.findings else f", {self.in_responses:,} of them"
@@ -84,7 +92,7 @@ class Overview:
     def label_chart(self) -> str:
         """How many findings have which label."""
         ordered = {label: self.labels[label] for label in TONES if self.labels[label]}
-        return share_bar(ordered, title="Claims by label", tones=TONES)
+        return share_bar(ordered, title=f"{self.noun.capitalize()}s by label", tones=TONES)
 
     def error_chart(self) -> str:
         """How many claims have which error; empty where none has."""

@@ -92,6 +92,8 @@ class Card:
     """What to know about it that the page does not say once for all."""
     texts: tuple[str, ...]
     """Anchors of the texts to show beside it."""
+    asked: str = ""
+    """The instruction of the response that an item is about, where the page does not have it once for all."""
 
     @property
     def relation(self) -> str:
@@ -263,6 +265,7 @@ def _card(one: Chosen, links: dict[Span, str], texts: list[str], alone: Report |
         edits=_edits(verdict) if verdict else (),
         warnings=tuple(warning for warning in warnings if warning not in known),
         texts=tuple(texts),
+        asked=(record.question or "") if isinstance(record, Report) and not alone else "",
     )
 
 

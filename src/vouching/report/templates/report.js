@@ -126,7 +126,8 @@
     }
     const total = rows.length.toLocaleString("en");
     const count = document.querySelector(".count");
-    count.textContent = left === rows.length ? `${total} claims` : `${left.toLocaleString("en")} of ${total} claims`;
+    const nouns = count.dataset.noun;
+    count.textContent = left === rows.length ? `${total} ${nouns}` : `${left.toLocaleString("en")} of ${total} ${nouns}`;
   };
   const addChip = (group, by, value) => {
     const chip = document.createElement("button");
