@@ -18,13 +18,25 @@ from vouching.version import __version__
 if TYPE_CHECKING:
     from vouching.checker import Checker
     from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, VouchError
-    from vouching.shortcuts import acheck, acheck_many, acheck_response, arank, check, check_many, check_response, rank
+    from vouching.shortcuts import (
+        acheck,
+        acheck_instruction,
+        acheck_many,
+        acheck_response,
+        arank,
+        check,
+        check_instruction,
+        check_many,
+        check_response,
+        rank,
+    )  # fmt: skip
     from vouching.types import Claim, Ranking, Report, Source, Span, Unverified, Verdict
 
 _HOME = {
     "Checker": "vouching.checker",
-    **dict.fromkeys(("check", "check_response", "check_many", "rank"), "vouching.shortcuts"),
-    **dict.fromkeys(("acheck", "acheck_response", "acheck_many", "arank"), "vouching.shortcuts"),
+    **dict.fromkeys(("check", "check_instruction", "check_many", "check_response", "rank"), "vouching.shortcuts"),
+    **dict.fromkeys(("acheck", "acheck_instruction", "acheck_many", "acheck_response"), "vouching.shortcuts"),
+    "arank": "vouching.shortcuts",
     **dict.fromkeys(("Claim", "Ranking", "Report", "Source", "Span", "Unverified", "Verdict"), "vouching.types"),
     **dict.fromkeys(
         ("BackendError", "ConfigError", "InputError", "MissingExtraError", "VouchError"), "vouching.errors"
@@ -33,8 +45,8 @@ _HOME = {
 
 __all__ = [
     "BackendError", "Checker", "Claim", "ConfigError", "InputError", "MissingExtraError", "Ranking", "Report", "Source",
-    "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck", "acheck_many", "acheck_response", "arank",
-    "check", "check_many", "check_response", "rank",
+    "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck", "acheck_many", "acheck_instruction",
+    "acheck_response", "arank", "check", "check_instruction", "check_many", "check_response", "rank",
 ]  # fmt: skip
 
 

@@ -1,18 +1,25 @@
-"""What most callers need: check a claim, a response, or many rows, or rank answers, by the default or a named model."""
+"""What most callers need: check a claim, a response by its sources or its instruction, many rows, or rank answers."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from vouching.checker import Checker, run
+from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
 from vouching.repair import Rest
 from vouching.types import Ranking, Report
 from vouching.verifiers.base import Outcome
+from vouching.verifiers.checklist import ChecklistConfig, open_checklist
+from vouching.verifiers.checklist_items import as_items
 from vouching.verifiers.discriminative_open import open_ranker
 from vouching.verifiers.discriminative_rank import Ranker
+from vouching.verifiers.rules import rules_report
+
+if TYPE_CHECKING:
+    from vouching.models.base import Model
 
 
 @lru_cache(maxsize=8)
@@ -109,6 +116,74 @@ def check_many(
     ['verdict', 'unverified']
     """
     return _checker(model, threshold).check_many(rows, repair_rest=repair_rest)
+
+
+def check_instruction(
+    instruction: str,
+    response: str,
+    checklist: object = None,
+    *,
+    model: str | Model | None = None,
+    config: ChecklistConfig | None = None,
+    sources: SourcesLike = (),
+) -> Report:
+    """Judge a response by what its instruction asks for: by exact rules, or item by item by a language model.
+
+    Args:
+        instruction: what the response was to do.
+        response: the text to check.
+        checklist: a numbered list, or a list of questions and of mappings with "rule" and "arguments"; None finds the
+            rules in the instruction, or has the model make a list.
+        model: what answers the questions, by name or itself; None checks by rules alone, offline.
+        config: how the model is asked: votes, reasons, one question about the whole.
+        sources: texts that came with the instruction, for a model.
+
+    Returns:
+        A Report with one finding per item; ``score`` is the share of items passed; None where nothing was checked.
+
+    Raises:
+        InputError: no instruction, no response, no usable checklist, or an item without a rule where there is no model.
+        ConfigError: an unknown model, or settings for one where there is none.
+        BackendError: the model is out of reach.
+
+    >>> report = check_instruction("Describe the sea. Use no commas.", "Wide, blue and deep.")
+    >>> [(finding.rule, finding.passed) for finding in report.findings]
+    [('punctuation:no_comma', False)]
+    """
+    return run(acheck_instruction(instruction, response, checklist, model=model, config=config, sources=sources))
+
+
+async def acheck_instruction(
+    instruction: str,
+    response: str,
+    checklist: object = None,
+    *,
+    model: str | Model | None = None,
+    config: ChecklistConfig | None = None,
+    sources: SourcesLike = (),
+) -> Report:
+    """Async twin of :func:`check_instruction`. A model that is given itself stays open.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> judge = ScriptedModel({"Is it short": "yes", "Is it funny": "no"})
+    >>> asyncio.run(acheck_instruction("Joke.", "Ha.", ["Is it short?", "Is it funny?"], model=judge)).score
+    0.5
+    """
+    if not check_text(instruction, "the instruction").strip():
+        raise InputError("the instruction is blank, wanted what the response was to do")
+    check_text(response, "the response")
+    items = None if checklist is None else as_items(checklist)
+    if model is None:
+        if config is not None or sources:
+            raise ConfigError("got config or sources without a model, which rules have no use for: name a model")
+        return rules_report(instruction, response, items)
+    verifier = open_checklist(model, config, items)
+    try:
+        return await verifier.verify(instruction, response, as_sources(sources) if sources else ())
+    finally:
+        if isinstance(model, str):
+            await verifier.aclose()
 
 
 @lru_cache(maxsize=8)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, cast
 
 from vouching.batch.journal import Journal, open_journal
@@ -23,7 +24,7 @@ from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import check_text
 from vouching.types import Claim, Report, Unverified
-from vouching.verifiers.rules import find_rules, followed, item_result, named_items
+from vouching.verifiers.rules import find_rules, followed, named_items, rules_report
 from vouching.version import __version__
 
 COLUMNS = ("response",)
@@ -132,10 +133,9 @@ def _report(line: dict[str, Any]) -> Report | Unverified:
     """A line as the report that its outcomes stand for."""
     if line["strict"] is None:
         return Unverified(Claim("", id=str(line["id"])), "input", str(line["problem"]))
-    items, prompt = named_items(line), line.get("prompt")
-    findings = tuple(item_result(item, line["response"]) for item in items)
-    question = prompt if isinstance(prompt, str) else None
-    return Report(response=line["response"], sources=(), findings=findings, question=question, id=str(line["id"]))
+    prompt = line.get("prompt")
+    report = rules_report(prompt if isinstance(prompt, str) else "", line["response"], named_items(line))
+    return replace(report, question=report.question or None, id=str(line["id"]))
 
 
 def _tell(summary: BatchSummary) -> None:

@@ -20,6 +20,9 @@ def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem]
         response: the response.
         items: what to check; if None, the rules found in the instruction, with a warning that others may be in it.
 
+    Returns:
+        ``score`` is the share of items passed; None where there is no item.
+
     Raises:
         MissingExtraError: a rule needs to know the language, and langdetect is not installed.
 
@@ -34,4 +37,7 @@ def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem]
         some = "The rules were found by reading the question; what else it asks for was not checked."
         warnings = (VerdictWarning("unchecked", some if items else "The question asks for nothing that has a rule."),)
     findings = tuple(item_result(item, response) for item in items)
-    return Report(response=response, sources=(), findings=findings, question=instruction, warnings=warnings)
+    score = sum(one.score for one in findings) / len(findings) if findings else None
+    return Report(
+        response=response, sources=(), findings=findings, question=instruction, score=score, warnings=warnings
+    )
