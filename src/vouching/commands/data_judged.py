@@ -170,7 +170,7 @@ def _by_name(path: str) -> Named:
                 raise InputError(f"{reader.name}, {row.place}: {row.problem}")
             claim = row.fields.get("claim")
             # A row that could not be used left a record without findings, whose claim has the row's id.
-            own = str(claim["id"]) if isinstance(claim, Mapping) and "id" in claim else row.name
+            own = str(cast("Any", claim)["id"]) if isinstance(claim, Mapping) and "id" in claim else row.name
             if own in rows:
                 raise InputError(f"{reader.name}, {row.place}: a second row with the id {own!r}, give each its own")
             rows[own] = row.fields

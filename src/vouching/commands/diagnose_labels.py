@@ -100,7 +100,7 @@ def judged_completion(row: Row) -> JudgedCompletion:
 
 def _listed(given: object) -> object:
     """A single vote as a list of one; null is none, but what a judge that failed leaves."""
-    return given if given is None or isinstance(given, list) else [given]
+    return cast("object", given) if given is None or isinstance(given, list) else [given]
 
 
 def _label(given: object, what: str) -> bool:

@@ -121,8 +121,8 @@ def reward_record(fields: Fields, rules: ChecklistRules = PAPER) -> dict[str, An
         "replay": [None if label is None else int(label) for label in labels],
     }
     if fields.get("holistic") is not None:
-        given = fields["holistic"]
-        whole = as_votes(given if isinstance(given, list) else [given], "the whole")
+        given: Any = fields["holistic"]
+        whole = as_votes(cast("object", given if isinstance(given, list) else [given]), "the whole")
         parts["holistic"] = judgment(whole, rules.tau, rules.aggregate)
     return {"total": reward, "parts": parts}
 

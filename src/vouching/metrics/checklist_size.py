@@ -84,7 +84,8 @@ def least_size(squared_bias: float, variance: float, target: float, correlation:
     falling = (1 - correlation) * variance
     if falling <= _ROUNDING:
         return 1.0 if room >= -_ROUNDING else math.inf
-    return float(max(1, math.ceil(falling / room - _ROUNDING))) if room > 0 else math.inf
+    least = falling / room if room > 0 else math.inf
+    return float(max(1, math.ceil(least - _ROUNDING))) if math.isfinite(least) else math.inf
 
 
 def no_size_helps(quality: VerifierQuality, success: bool, gap: float = 0.0) -> bool:

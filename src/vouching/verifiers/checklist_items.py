@@ -138,7 +138,10 @@ def _item(value: object, number: int) -> ChecklistItem:
         raise InputError(f"item {number} is of type {type(value).__name__}, wanted a question")
     said = check_text(text, f"item {number}").strip()
     if rule is not None:
-        bound = bind(check_text(rule, f"the rule of item {number}"), arguments)
+        name = check_text(rule, f"the rule of item {number}")
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise InputError(f"{name}: the arguments are {arguments!r:.80}, wanted an object with their names")
+        bound = bind(name, cast("Mapping[str, Any] | None", arguments))
         return replace(bound, text=said or bound.text)
     if not any(c.isalnum() for c in said):
         raise InputError(f"item {number} is {text!r:.40}, wanted a question")

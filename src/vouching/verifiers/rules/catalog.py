@@ -58,8 +58,6 @@ def bind(rule: str, arguments: Mapping[str, Any] | None = None, span: Span | Non
         hint = f"did you mean {near[0]!r}?" if near else "docs/rules.md has those there are"
         raise InputError(f"there is no rule {rule!r}; {hint}")
     parameters = RULES[rule].parameters
-    if not isinstance(arguments, Mapping | None):
-        raise InputError(f"{rule}: the arguments are {arguments!r:.80}, wanted an object with their names")
     given = {key: value for key, value in (arguments or {}).items() if value is not None}
     unknown = [repr(key) for key in given if key not in parameters]
     if unknown:
