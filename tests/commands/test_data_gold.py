@@ -68,6 +68,17 @@ def test_a_row_that_overlaps_with_an_evaluation_is_refused_before_anybody_answer
     assert len(model.asked) == 2
 
 
+def test_a_second_row_of_one_id_is_refused_so_that_labels_find_their_example(options: GoldOptions) -> None:
+    again = {**ROWS[0], "instruction": "Name another bridge."}
+    written(Path(options.input), [ROWS[0], again])
+    assert make_gold(options, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE
+    assert "its id 'a' is that of row 1" in lines(options.rejected)[0]["problem"]
+    assert len(lines(options.unlabelled)) == 1
+    written(Path(options.input), [ROWS[0], again, {**ROWS[1], "id": "a"}, ROWS[1]])
+    make_gold(replace(options, resume=True), ScriptedModel(SCRIPT))  # the first row was answered before
+    assert [row["id"] for row in lines(options.output)] == ["a/0/1", "b/0/0"]
+
+
 def test_what_a_person_says_is_kept_by_later_runs(options: GoldOptions, tmp_path: Path) -> None:
     model = ScriptedModel(SCRIPT)
     make_gold(options, model)
@@ -111,6 +122,12 @@ def test_an_outage_is_resumed(options: GoldOptions) -> None:
 def test_labels_that_are_none_are_refused(tmp_path: Path, row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         read_labels(written(tmp_path / "labels.jsonl", [row]))
+
+
+def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "labels.jsonl", [{"id": "a", "l": 1}, {"id": "a", "l": None}, {"id": "a", "l": 0}])
+    with pytest.raises(InputError, match="line 3: 'a' has the other label further above"):
+        read_labels(path)
 
 
 def test_a_label_for_no_example_is_refused(options: GoldOptions) -> None:

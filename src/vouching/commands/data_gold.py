@@ -162,7 +162,7 @@ def read_labels(path: str) -> dict[str, bool]:
     """What a person said: a label for each id. Rows whose label is still null say nothing.
 
     Raises:
-        InputError: a row without an id, or with a label that is none.
+        InputError: a row without an id, with a label that is none, or with another label than an earlier one.
     """
     labels: dict[str, bool] = {}
     with open_rows(path) as reader:
@@ -175,8 +175,8 @@ def read_labels(path: str) -> dict[str, bool]:
             label = words.get(str(given).strip().lower())
             if given is not None and label is None:
                 raise InputError(f"{reader.name}, {row.place}: the label is {given!r:.60}, wanted 1 or 0, yes or no")
-            if label is not None:
-                labels[row.name] = label
+            if label is not None and labels.setdefault(row.name, label) != label:
+                raise InputError(f"{reader.name}, {row.place}: {row.name!r} has the other label further above")
     return labels
 
 
@@ -195,7 +195,7 @@ def make_gold(options: GoldOptions, model: Model) -> Exit:
     with ExitStack() as open_files:
         reader = open_files.enter_context(open_rows(options.input, INSTRUCTION_KEYS))
         journal = open_files.enter_context(open_journal(str(journal_path), settings, options.resume))
-        work = Waiting(lambda: _Answer(model, options), model.aclose)
+        work = Waiting(lambda: _Answer(model, options, _numbers(journal_path)), model.aclose)
         summary = run_rows(reader, journal, work, _look, again=AGAIN)
     counts = _write(journal_path, options)
     for line in _told(summary, counts, options):
@@ -209,12 +209,16 @@ class _Answer:
 
     model: Model
     options: GoldOptions
+    numbers: dict[str, int]
+    """Which row has an id; labels find their examples by it."""
 
     async def __call__(self, row: Row) -> str:
         options = self.options
         try:
             if row.fields is None:
                 raise InputError(str(row.problem))
+            if self.numbers.setdefault(row.name, row.number) != row.number:
+                raise InputError(f"its id {row.name!r} is that of row {self.numbers[row.name]}, give each row its own")
             instruction, items = instruction_of(row.fields), _items(row.fields)
             known = options.forbidden.find(instruction)
             if known is not None:
@@ -229,6 +233,14 @@ class _Answer:
         answers = [spoken(said.text).strip() for said in completions]
         line = {"id": row.name, "x": instruction, "items": items_json(items), "answers": answers}
         return json.dumps(line, ensure_ascii=False)
+
+
+def _numbers(journal: Path) -> dict[str, int]:
+    """Which of the finished rows has an id; the first, if several do."""
+    numbers: dict[str, int] = {}
+    for number, line in enumerate(journal.read_text(encoding="utf-8").splitlines(), 1):
+        numbers.setdefault(json.loads(line)["id"], number)
+    return numbers
 
 
 def _items(fields: Fields) -> tuple[ChecklistItem, ...]:
