@@ -18,6 +18,8 @@ from vouching.verifiers.checklist_reply import Answer, read_answer
         ('"no"', False),
         ("Unclear", None),
         ("Yes, it does.", True),
+        ("No - it lacks a title.", False),
+        ("Yes (all three).", True),
         ("I count three.\nno", False),
         ("<answer>no</answer>", False),
         ("The answer is **no**.", False),
@@ -34,7 +36,7 @@ def test_one_word_answers_however_it_is_dressed(reply: str, vote: bool | None) -
 @pytest.mark.parametrize(
     "reply",
     [
-        "", "Mostly.", "Ja", "No doubt it is fine", "yes/no", "<think>yes</think>", "No, wait:\nyes",
+        "", "Mostly.", "Ja", "No-one can tell.", "No doubt it is fine", "yes/no", "<think>yes</think>", "No, wait:\nyes",
         'Answer: "yes" or "no"', "Reason: It is short.\nQuote: none", "Reason: It says so.\nQuote: the answer: yes",
     ],
 )  # fmt: skip

@@ -80,7 +80,7 @@ def _table_2(plan: VerificationPlan) -> Table:
     rates = (quality.p, quality.p_item, quality.q, quality.q_item)
     gains = (quality.p_item - quality.p, quality.q_item - quality.q)
     line = (*map(figure, rates), *(f"{gain:+.3f}" for gain in gains), figure(quality.alpha), figure(quality.alpha_item))
-    head = ("", "p", "p'", "q", "q'", "p' - p", "q' - q", "alpha", "alpha'", "bias condition")
+    head = ("", "p", "p'", "q", "q'", "p' - p", "q' - q", "alpha", "alpha'", "bias cond.")
     return Table("As Table 2 of the paper has it", head, [("here", *line, f"{100 * plan.condition_share:.1f} %")])
 
 

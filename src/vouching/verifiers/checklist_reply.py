@@ -20,7 +20,7 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHER = re.compile(_WORD, re.IGNORECASE)
-_OPENING = re.compile(rf"\W*{_WORD}\W*?(?:[.,;:!\n–—*]|\Z)", re.IGNORECASE)
+_OPENING = re.compile(rf"\W*{_WORD}\W*?(?:[.,;:!(\n–—*]|\s-\s|\Z)", re.IGNORECASE)
 _FIELD = r"^[\s*_>-]*{}\b[*_]*\s*[:=][*_]*[ \t]*(.*?)[ \t*_]*$"
 _REASON = re.compile(_FIELD.format("reason(?:ing)?"), re.IGNORECASE | re.MULTILINE)
 _QUOTE = re.compile(_FIELD.format("quot(?:e|ation)"), re.IGNORECASE | re.MULTILINE)
