@@ -36,7 +36,8 @@ def test_one_word_answers_however_it_is_dressed(reply: str, vote: bool | None) -
 @pytest.mark.parametrize(
     "reply",
     [
-        "", "Mostly.", "Ja", "No-one can tell.", "No doubt it is fine", "yes/no", "<think>yes</think>", "No, wait:\nyes",
+        "", "Mostly.", "Ja", "No-one can tell.", "No doubt it is fine", "yes/no", "<think>yes</think>",
+        "No, wait:\nyes",
         'Answer: "yes" or "no"', "Reason: It is short.\nQuote: none", "Reason: It says so.\nQuote: the answer: yes",
     ],
 )  # fmt: skip
