@@ -72,6 +72,19 @@ def test_a_table_has_the_columns_of_table_2_and_one_the_lengths_of_checklists() 
     assert tables["Lengths of the checklists"].rows == [("1", "1"), ("2", "2")]  # one prompt, then two
 
 
+def test_a_judge_that_guesses_is_not_recommended_for_its_small_mse() -> None:
+    # The whole always failed, items always passed: with one success in five the MSE is .2 and .8.
+    rows = [
+        JudgedCompletion(str(n), str(n), n % 5 < 1, (False,), (n % 5 < 1, True), ((True,), (True,))) for n in range(50)
+    ]
+    plan = plan_verification(rows)
+    assert (plan.choice, plan.informed) == ("holistic", (False, False))
+    advice = dict(next(iter(plan_tables(plan))).rows)  # type: ignore[arg-type]
+    assert advice["verification"] == "none: of the whole has the smaller MSE, by guessing"
+    assert advice["better than guessing, whole and items"] == "not shown and not shown"
+    assert plan_verification(simulated(FAIR_ITEMS, 200)).informed == (True, True)  # .6 + .6 and .95 + .9
+
+
 def test_tables_say_why_nothing_is_decided() -> None:
     advice = next(iter(plan_tables(plan_verification(simulated(FAIR_ITEMS, 12))))).rows
     assert advice[0] == ("verification", "undecided: 6 groups of rows: an interval needs at least 10")

@@ -45,7 +45,7 @@ def plan_command(file: str, tau: float, seed: int, report: Path | None, as_json:
 
         write_plan(report, "standard input" if file == STDIN else Path(file).name, plan)
     if as_json:
-        result = defined(asdict(plan) | {"condition_share": plan.condition_share})
+        result = defined(asdict(plan) | {"condition_share": plan.condition_share, "informed": plan.informed})
         write_result(json.dumps(result, indent=2 if sys.stdout.isatty() else None) + "\n")
     else:
         draw_tables(plan_tables(plan))

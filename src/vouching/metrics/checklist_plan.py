@@ -132,6 +132,20 @@ class VerificationPlan:
         """Share of the completions that satisfy the bias condition of Proposition 4: Table 2's last column."""
         return (self.condition["success, met"] + self.condition["failure, met"]) / self.completions
 
+    @property
+    def informed(self) -> tuple[bool, bool]:
+        """Whether judgments of the whole, and of items, are shown to be better than guessing: alpha, alpha' above 0.
+
+        Shown by the lower ends of both rates, which sum to more than 1. A judge that guesses can have the smaller MSE,
+        as one has that always says no where few responses succeed, and teaches nothing.
+        """
+        return self._above_guessing("p", "q"), self._above_guessing("p_item", "q_item")
+
+    def _above_guessing(self, *names: str) -> bool:
+        ends = [(rate.by_group.low, rate.share.low) for rate in map(self.rates.__getitem__, names)]
+        # Without an interval by prompt, with fewer than ten of them, Wilson's has to do.
+        return sum(wilsons or 0.0 if grouped is None else grouped for grouped, wilsons in ends) > 1
+
 
 def plan_verification(
     completions: Sequence[JudgedCompletion], threshold: float = 0.5, seed: int = 0

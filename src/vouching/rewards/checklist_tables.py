@@ -44,7 +44,10 @@ def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
     """What the figures speak for, in words."""
     undecided = plan.measured["difference"].why_not or "the interval of the difference holds 0"
     choices = {"holistic": "of the whole", "checklist": "by checklist", "undecided": f"undecided: {undecided}"}
-    yield "verification", choices[plan.choice]
+    way = choices[plan.choice]
+    guessed = {"holistic": not plan.informed[0], "checklist": not plan.informed[1], "undecided": False}
+    yield "verification", f"none: {way} has the smaller MSE, by guessing" if guessed[plan.choice] else way
+    yield "better than guessing, whole and items", " and ".join("yes" if one else "not shown" for one in plan.informed)
     for name, votes, place in (("whole", plan.votes[0], 0), ("item", plan.votes[1], 1)):
         cast = sum((line.single, line.checklist)[place] is not None for line in plan.by_votes)
         yield f"votes on {'the whole' if name == 'whole' else 'an item'} that do", f"{votes} of {cast}"
