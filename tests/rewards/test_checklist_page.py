@@ -82,7 +82,7 @@ def test_a_judge_that_guesses_is_not_recommended_for_its_small_mse() -> None:
     advice = dict(next(iter(plan_tables(plan))).rows)  # type: ignore[arg-type]
     assert advice["verification"] == "none: of the whole has the smaller MSE, by guessing"
     assert advice["better than guessing, whole and items"] == "not shown and not shown"
-    assert plan_verification(simulated(FAIR_ITEMS, 200)).informed == (True, True)  # .6 + .6 and .95 + .9
+    assert plan_verification(simulated(FAIR_ITEMS, 600)).informed == (True, True)  # .6 + .6 and .95 + .9
 
 
 def test_tables_say_why_nothing_is_decided() -> None:
