@@ -42,8 +42,9 @@ def verifier_of(options: CheckOptions) -> ChecklistVerifier:
     """
     items: Sequence[ChecklistItem] | None = None
     if options.checklist.file is not None:
+        listed = read_text(options.checklist.file, "--checklist")
         try:
-            items = read_items(read_text(options.checklist.file, "--checklist").text)
+            items = read_items(listed.text)
         except InputError as error:
             raise InputError(f"--checklist {options.checklist.file}: {error}") from None
     config = ChecklistConfig(
