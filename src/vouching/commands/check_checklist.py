@@ -114,7 +114,7 @@ class _CheckRow:
                 raise InputError(str(row.problem))
             fields = row.fields
             if fields.get("response") is None:
-                raise InputError(f'the row has the keys {[*fields]}, wanted "response"')
+                raise InputError(f'the row has the keys {[*fields]}, wanted "response", a text')
             given = row_sources(fields, needed=False)
             report = await self.verifier.verify(
                 instruction_of(fields),

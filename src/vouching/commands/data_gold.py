@@ -4,8 +4,8 @@ A policy answers each instruction several times, and each item of its checklist 
 answer. An item that names a rule is labelled by it; the others wait in a file for a person, who fills in the labels and
 hands it back with --labels. A row whose instruction overlaps with a prompt of an evaluation is refused, and so is one
 with the id of an earlier row. The answers are kept in a journal beside the output, which a run that was cut short goes
-on from; the other files are written from it anew each time. Left out: as many examples of each label; the paper does not
-say how its buffer is balanced.
+on from; the other files are written from it anew each time. Left out: as many examples of each label; how the buffer is
+balanced the paper does not say.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def _line(rules: ChecklistRules, row: Row) -> str:
         if row.fields is None:
             raise InputError(str(row.problem))
         if row.fields.get("kind") == "unverified":
-            claim: Any = row.fields.get("claim")
-            name = str(claim["id"]) if isinstance(claim, Mapping) and claim.get("id") else name
+            claim = cast("Mapping[str, Any]", row.fields.get("claim") or {})
+            name = str(claim.get("id") or name)
             raise InputError(f"it was not judged: {row.fields.get('message')}")
         kept = {key: row.fields[key] for key in ("group",) if row.fields.get(key) is not None}
         return json.dumps({"id": row.name, **kept, **reward_record(row.fields, rules)})

@@ -9,8 +9,8 @@
 The rules compare words, numbers and quotations, and know the usual words of praise ("engaging") that nobody asked for.
 The encoder tells whether an item's words mean anything that the instruction has; without it such items pass. Words are
 those of English: of a checklist in another language only form, numbers and quotations are looked at, and of one for an
-instruction in another language only form and quotations. Left out: an item that contradicts the instruction, and one that is wrong in a way that takes knowledge to
-see; a language model may be asked for these, see ``checklist_make``.
+instruction in another language only form and quotations. Left out: an item that contradicts the instruction, and one
+that is wrong in a way that takes knowledge to see; a language model may be asked for these, see ``checklist_make``.
 """
 
 from __future__ import annotations
