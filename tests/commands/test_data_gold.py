@@ -113,23 +113,6 @@ def test_labels_that_are_none_are_refused(tmp_path: Path, row: dict[str, Any], c
         read_labels(written(tmp_path / "labels.jsonl", [row]))
 
 
-def test_two_labels_for_one_example_must_agree(tmp_path: Path) -> None:
-    assert read_labels(written(tmp_path / "same.jsonl", [{"id": "a", "l": 1}, {"id": "a", "l": "yes"}])) == {"a": True}
-    with pytest.raises(InputError, match="line 2: 'a' has had the other label"):
-        read_labels(written(tmp_path / "two.jsonl", [{"id": "a", "l": 1}, {"id": "a", "l": 0}]))
-
-
-def test_of_rows_with_the_same_id_the_first_is_used_and_the_other_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [ROWS[0], {"id": "a", "instruction": "Name a ford.", "checklist": ["Is a ford named?"]}]
-    options = GoldOptions(written(tmp_path / "rows.jsonl", rows), tmp_path / "gold.jsonl", KnownTexts([EVALUATION]))
-    assert make_gold(options, ScriptedModel({**SCRIPT, "ford": "Stamford."})) == Exit.INCOMPLETE
-    assert [line["id"] for line in lines(options.unlabelled)] == ["a/0/0"]
-    assert [(line["id"], line["x"]) for line in lines(options.rejected)] == [("a", "Name a ford.")]
-    assert "1 row was not used" in capsys.readouterr().err
-
-
 def test_a_label_for_no_example_is_refused(options: GoldOptions) -> None:
     with pytest.raises(InputError, match="'z/0/0' belongs to no example"):
         make_gold(replace(options, labels={"z/0/0": True}), ScriptedModel(SCRIPT))

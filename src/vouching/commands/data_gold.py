@@ -2,17 +2,16 @@
 
 A policy answers each instruction several times, and each item of its checklist gives an example (x, y, c, l) for every
 answer. An item that names a rule is labelled by it; the others wait in a file for a person, who fills in the labels and
-hands it back with --labels. A row whose instruction overlaps with a prompt of an evaluation is refused, and so is one
-with the id of an earlier row. The answers are kept in a journal beside the output, which a run that was cut short goes
-on from; the other files are written from it anew each time. Left out: as many examples of each label; how the buffer is
-balanced the paper does not say.
+hands it back with --labels. A row whose instruction overlaps with a prompt of an evaluation is refused. The answers are
+kept in a journal beside the output, which a run that was cut short goes on from; the other files are written from it
+anew each time. Left out: as many examples of each label; the paper does not say how its buffer is balanced.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -163,7 +162,7 @@ def read_labels(path: str) -> dict[str, bool]:
     """What a person said: a label for each id. Rows whose label is still null say nothing.
 
     Raises:
-        InputError: a row without an id, with a label that is none, or with another label than before.
+        InputError: a row without an id, or with a label that is none.
     """
     labels: dict[str, bool] = {}
     with open_rows(path) as reader:
@@ -176,8 +175,8 @@ def read_labels(path: str) -> dict[str, bool]:
             label = words.get(str(given).strip().lower())
             if given is not None and label is None:
                 raise InputError(f"{reader.name}, {row.place}: the label is {given!r:.60}, wanted 1 or 0, yes or no")
-            if label is not None and labels.setdefault(row.name, label) != label:
-                raise InputError(f"{reader.name}, {row.place}: {row.name!r} has had the other label: leave one")
+            if label is not None:
+                labels[row.name] = label
     return labels
 
 
@@ -201,7 +200,7 @@ def make_gold(options: GoldOptions, model: Model) -> Exit:
     counts = _write(journal_path, options)
     for line in _told(summary, counts, options):
         write_error(line)
-    return Exit.INCOMPLETE if summary.stopped is not None or counts["rejected"] else Exit.OK
+    return Exit.INCOMPLETE if summary.stopped is not None or summary.problems else Exit.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +267,7 @@ def _write(journal: Path, options: GoldOptions) -> Counter[str]:
     Raises:
         InputError: a label belongs to no example; nothing is written then.
     """
-    written = journal.read_text(encoding="utf-8").splitlines()
-    lines = [*_once_each(cast("dict[str, Any]", json.loads(line)) for line in written)]
+    lines = [cast("dict[str, Any]", json.loads(line)) for line in journal.read_text(encoding="utf-8").splitlines()]
     examples = [example for line in lines if "problem" not in line for example in _examples(line, options.labels)]
     strange = sorted(options.labels.keys() - {example["id"] for example in examples})
     if strange:
@@ -282,20 +280,7 @@ def _write(journal: Path, options: GoldOptions) -> Counter[str]:
     }
     for path, rows in kinds.items():
         path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
-    counts = Counter(key for example in examples for key in (str(example["l"]), str(example["by"])))
-    counts["rejected"] = len(kinds[options.rejected])
-    return counts
-
-
-def _once_each(lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The lines, but of those with the same id the first alone: a person's labels find their examples by it."""
-    seen: set[str] = set()
-    for line in lines:
-        if line["id"] in seen and "problem" not in line:
-            yield {"id": line["id"], "x": line["x"], "problem": "an earlier row has the same id: give each its own"}
-        else:
-            yield line
-        seen.add(line["id"])
+    return Counter(key for example in examples for key in (str(example["l"]), str(example["by"])))
 
 
 def _examples(line: Mapping[str, Any], labels: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
@@ -316,8 +301,8 @@ def _examples(line: Mapping[str, Any], labels: Mapping[str, bool]) -> Iterator[d
 def _told(summary: BatchSummary, counts: Counter[str], options: GoldOptions) -> Iterator[str]:
     if summary.stopped is not None:
         yield f"stopped: {summary.stopped}; finish with --resume"
-    if counts["rejected"]:
-        yield f"{_counted(counts['rejected'], 'row was', 'rows were')} not used; {options.rejected} says why"
+    if summary.problems:
+        yield f"{_counted(summary.problems, 'row was', 'rows were')} not used; {options.rejected} says why"
     examples = _counted(counts["1"] + counts["0"], "example", "examples")
     by = f"{counts['rule']:,} by rule, {counts['person']:,} by a person"
     yield f"{examples}: {counts['1']:,} yes, {counts['0']:,} no; {by}"
