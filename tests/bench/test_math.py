@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -82,6 +82,10 @@ def test_answers_that_differ(checker: AnswerChecker, gold: str, given: str) -> N
         (r"First \boxed{4}. No: \boxed{3}.", "wrong"),
         ("The final answer is $4$.", "right"),
         ("**Answer:** 4", "right"),
+        ("**Answer: 4**", "right"),
+        ("So the answer is **4**.", "right"),
+        ("The final answer is **5**.", "wrong"),
+        ("The final answer is 2**2.", "right"),
         ("We have 4 of them, and so", "no answer"),
         (r"It is \boxed{", "no answer"),
         ("", "no answer"),
@@ -159,6 +163,16 @@ def test_several_responses_to_a_problem_count_as_their_share(checker: AnswerChec
     assert before.accuracy.estimate == pytest.approx(1 / 24)
     assert before.unanswered == 12
     assert change(before, after).estimate == pytest.approx(23 / 24)
+
+
+def test_a_set_of_another_name_is_no_set(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'math500', only math_500, aime_2024, aime_2025"):
+        list(math_problems(tmp_path, cast("Any", "math500")))
+
+
+def test_a_single_text_is_one_response(checker: AnswerChecker) -> None:
+    score = score_responses([MathProblem("1", "How many?", "1")], {"1": r"It is \boxed{1}."}, checker)
+    assert (score.shares, score.unanswered) == ({"1": 1.0}, 0)
 
 
 @pytest.mark.parametrize(

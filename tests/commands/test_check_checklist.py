@@ -148,7 +148,15 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
     assert complaint in result.stderr
 
 
-@pytest.mark.parametrize(("text", "complaint"), [("", "no items"), ("[7]", "item 1 is of type int"), ("{", "neither")])
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no items"),
+        ("[7]", "item 1 is of type int"),
+        ("{", "neither"),
+        ('[{"rule": "punctuation:no_comma", "kwargs": {}}]', "item 1 has the key 'kwargs', wanted text, rule"),
+    ],
+)
 def test_a_file_that_is_no_checklist_is_refused(tmp_path: Path, model: str, text: str, complaint: str) -> None:
     path = tmp_path / "c.txt"
     path.write_text(text)

@@ -55,7 +55,7 @@ def test_items_with_a_rule_are_labelled_and_the_others_wait(
     assert (waiting["id"], waiting["c"], waiting["l"]) == ("a/0/0", "Is a bridge named?", None)
     told = capsys.readouterr().err
     assert "2 examples: 1 yes, 1 no; 2 by rule, 0 by a person" in told
-    assert "1 examples wait for a person" in told
+    assert "1 example waits for a person" in told
 
 
 def test_a_row_that_overlaps_with_an_evaluation_is_refused_before_anybody_answers_it(options: GoldOptions) -> None:

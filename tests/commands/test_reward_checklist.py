@@ -41,6 +41,13 @@ def test_each_row_gives_a_line_with_total_and_parts(tmp_path: Path) -> None:
     assert second["parts"]["S"] == []
 
 
+def test_a_row_that_was_not_judged_keeps_its_id_and_the_reason(tmp_path: Path) -> None:
+    record = Unverified(Claim("", id="x7"), "input", "line 4: the response is empty")
+    _, [line] = rewarded(tmp_path, [json.loads(to_json(record))])
+    assert (line["id"], line["total"]) == ("x7", None)
+    assert line["problem"] == "line 1: it was not judged: line 4: the response is empty"
+
+
 @pytest.mark.parametrize(
     ("options", "total"),
     [

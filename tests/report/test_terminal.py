@@ -182,10 +182,20 @@ def test_items_and_units_are_shown_by_their_questions_and_values() -> None:
         UnitResult("shift-7", "Ann", challenged=False, decision=None, submitted="Ann"),
     )
     shown = drawn(Report(response, (), findings, totals=Totals()))
-    assert "✗1 Is it red? · 1 of 3 votes say yes · It says blue." in shown
+    assert "✗1 Is it red? · 1 of 3 votes say yes, 1 unclear · It says blue." in shown
     assert "✓2 Use no commas." in shown
     assert "✓3 shift-7: Ann" in shown
     assert "It is ✗1 blue." in shown
+
+
+def test_why_an_item_passed_is_shown_where_a_judge_said_so() -> None:
+    said = ItemResult("Is it red?", (True,), 1.0, True, "It says scarlet.")
+    assert "✓1 Is it red?\n  It says scarlet.\n" in drawn(Report("Scarlet.", (), (said,)))
+
+
+def test_items_whose_judge_failed_are_counted_as_items() -> None:
+    failed = Unverified(Claim("Is it red?", id="item-1"), "unparsable", "No answer.")
+    assert drawn(Report("Red.", (), (failed,))).startswith("1 item: 0 passed, 0 failed, 1 unverified\n")
 
 
 @settings(max_examples=60)

@@ -91,6 +91,15 @@ def test_no_item_and_too_many_are_faults_of_the_list() -> None:
     assert ("over-decomposed", None) not in found(*many[:MOST_ITEMS])
 
 
+def test_questions_in_english_about_an_instruction_in_another_language_are_not_called_spurious(
+    nearness: Nearness,
+) -> None:
+    asked = "Schreibe ein ansprechendes Gedicht über den Regen mit vier Strophen."
+    items = ["Is it a poem?", "Is it engaging?", "Has it 4 stanzas?", 'Does it say "Abschied"?']
+    faults = lint(Checklist(asked, tuple(map(ChecklistItem, items))), nearness)
+    assert [(fault.kind, fault.item) for fault in faults] == [("spurious", 4)]
+
+
 def test_a_list_in_another_language_is_judged_by_form_numbers_and_quotations_alone(nearness: Nearness) -> None:
     asked = "Schreibe genau drei Stichpunkte über Paris. Höchstens 50 Wörter."
     assert found("Sind es drei Stichpunkte über Paris?", "Sind es höchstens 50 Wörter?", asked=asked) == []

@@ -30,6 +30,8 @@ _WHOLE = re.compile(r"[+-]?\d+")
 _MEMORY = 4 << 30
 """Bytes that the process of the comparisons may have."""
 _BASE = re.compile(r"_\{?(\d+)\}?$")
+_BOLD = re.compile(r"(?<![\w)}\]])\*\*|\*\*(?![\w({\[])")
+"""Markdown's bold; 2**3 is a power."""
 _BLANKS = re.compile(r"\\(?:left|right)\b|\\?\$|\\[,!;:]|(?<!\d)\s+|\s+(?!\d)")
 
 
@@ -73,7 +75,9 @@ class AnswerChecker:
             self._worker = Worker(_math_work)
             self._ask(r"\boxed{1}", "2", START_SECONDS)
         try:
-            return self._ask(response if given is None else f"\\boxed{{{given}}}", answer, self._patience)
+            return self._ask(
+                _BOLD.sub("", response) if given is None else f"\\boxed{{{given}}}", answer, self._patience
+            )
         except WorkerError:
             self._end()
             return "undecided"

@@ -68,8 +68,10 @@ def math_problems(folder: Path, name: MathSet) -> Iterator[MathProblem | Fault]:
         name: which set; its files lie in a folder of this name.
 
     Raises:
-        InputError: it is not there; the message says how to get it.
+        InputError: it is not there; the message says how to get it. Or no set is called so.
     """
+    if name not in SOURCES:
+        raise InputError(f"there is no set of problems {name!r}, only {', '.join(SOURCES)}")
     paths = sorted(path for ending in ("jsonl", "jsonl.gz", "parquet") for path in (folder / name).glob(f"*.{ending}"))
     if not paths:
         raise InputError(f"{name} is not here: wanted its files in {folder / name}; to get them: {SOURCES[name]}")
@@ -112,7 +114,7 @@ def score_responses(
 
     Args:
         problems: the problems.
-        responses: by id of the problem, one or several; every problem needs one.
+        responses: by id of the problem, a text or several; every problem needs one.
         checker: compares.
 
     Raises:
@@ -134,7 +136,9 @@ def score_responses(
     shares: dict[str, float] = {}
     unanswered = undecided = 0
     for problem in problems:
-        outcomes = [checker.check(response, problem.answer) for response in responses[problem.id]]
+        given = responses[problem.id]
+        texts = [given] if isinstance(given, str) else given
+        outcomes = [checker.check(response, problem.answer) for response in texts]
         unanswered += outcomes.count("no answer")
         undecided += outcomes.count("undecided")
         decided = len(outcomes) - outcomes.count("undecided")

@@ -41,9 +41,13 @@ vouch check --input rows.jsonl --output verdicts.jsonl --jobs 0 --resume
 
 vouch check "It rained." --source notes.txt --model http://localhost:8000/v1#qwen --votes 3
 
-**Exit status**: 0 done; 1 under --fail, a claim is not attributable; 2 the command line or a file cannot be used;
-3 a claim could not be verified or no evidence was found for it, a row could not be used, a language model was not
-reached, --fail found no claim, or the result could not be written; 130 interrupted.
+vouch check --method rules --question "Use no commas." --response answer.txt
+
+vouch check --method checklist --question "Write a haiku." --response answer.txt --model http://localhost:8000/v1#qwen
+
+**Exit status**: 0 done; 1 under --fail, a claim is not attributable or an item failed; 2 the command line or a file
+cannot be used; 3 a claim could not be verified or no evidence was found for it, a row could not be used, a language
+model was not reached, --fail found nothing to check, or the result could not be written; 130 interrupted.
 """
 
 
@@ -60,7 +64,10 @@ _Response = Annotated[
     str | None, _panel(_WHAT, metavar="PATH|-", help="A file with a whole answer, checked claim by claim.")
 ]
 _ResponseText = Annotated[str | None, _panel(_WHAT, metavar="TEXT", help="A whole answer, checked claim by claim.")]
-_Question = Annotated[str | None, _panel(_WHAT, metavar="TEXT", help="The question the answer is to.")]
+_Question = Annotated[
+    str | None,
+    _panel(_WHAT, metavar="TEXT", help="The question the answer is to, or the instruction it should follow."),
+]
 _SourceFiles = Annotated[
     list[str] | None, _panel(_AGAINST, metavar="PATH|-", help="A text file to check against. Repeatable.")
 ]
@@ -74,7 +81,9 @@ _Rest = Annotated[
     Literal["mark", "remove", "keep"] | None,
     _panel(_HOW, metavar="HOW", help="With --repair: mark, remove or keep claims that have no fix. (mark)"),
 ]
-_Threshold = Annotated[float, _panel(_HOW, help="Score from 0 to 1 from which a claim counts as attributable.")]
+_Threshold = Annotated[
+    float, _panel(_HOW, help="Score from 0 to 1 from which a claim counts as attributable, or an item passes.")
+]
 _Model = Annotated[
     str,
     _panel(
@@ -103,14 +112,22 @@ _Reasons = Annotated[
     bool, _panel(_HOW, "--reasons", metavar="", help="With --method checklist: ask why, and for the words that decide.")
 ]
 _Votes = Annotated[
-    int, _panel(_HOW, metavar="N", min=1, help="Answers of a language model, of which the majority decides.")
+    int,
+    _panel(
+        _HOW,
+        metavar="N",
+        min=1,
+        help="Answers of a language model, of which the majority decides; of items, the share of yes.",
+    ),
 ]
 _Seed = Annotated[int | None, _panel(_HOW, metavar="N", help="Seed of a language model's sampling; without it, none.")]
 _MaxTokens = Annotated[
     int | None,
     _panel(_HOW, metavar="N", min=1, help="Length of a language model's reply; one that thinks needs more. (1024)"),
 ]
-_Fail = Annotated[bool, _panel(_OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
+_Fail = Annotated[
+    bool, _panel(_OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable, or an item failed.")
+]
 _Json = Annotated[bool, _panel(_OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]
 _Markdown = Annotated[bool, _panel(_OUTPUT, "--markdown", metavar="", help="Print Markdown.")]
 _ReportFile = Annotated[str | None, _panel(_OUTPUT, metavar="PATH", help="Also write an HTML report.")]

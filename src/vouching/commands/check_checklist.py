@@ -43,8 +43,9 @@ def verifier_of(options: CheckOptions) -> ChecklistVerifier:
     """
     items: Sequence[ChecklistItem] | None = None
     if options.checklist.file is not None:
+        listed = read_text(options.checklist.file, "--checklist")
         try:
-            items = read_items(read_text(options.checklist.file, "--checklist").text)
+            items = read_items(listed.text)
         except InputError as error:
             raise InputError(f"--checklist {options.checklist.file}: {error}") from None
     config = ChecklistConfig(
@@ -117,7 +118,7 @@ class _CheckRow:
                 raise InputError(str(row.problem))
             fields = row.fields
             if fields.get("response") is None:
-                raise InputError(f'the row has the keys {[*fields]}, wanted "response"')
+                raise InputError(f'the row has the keys {[*fields]}, wanted "response", a text')
             given = row_sources(fields, needed=False)
             report = await self.verifier.verify(
                 instruction_of(fields),

@@ -114,7 +114,7 @@ def _line(row: Row) -> str:
 def _outcome(fields: dict[str, Any]) -> dict[str, Any]:
     """What a row gets; where it names no rules, those found in its prompt. Raises InputError if it cannot be used."""
     if fields.get("response") is None:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "response"')
+        raise InputError(f'the row has the keys {[*fields]}, wanted "response", a text')
     response = check_text(fields["response"], "the response")
     named: dict[str, Any] = {}
     if fields.get(_NAMES) is not None:

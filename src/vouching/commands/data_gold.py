@@ -283,7 +283,8 @@ def _write(journal: Path, options: GoldOptions) -> Counter[str]:
     examples = [example for line in lines if "problem" not in line for example in _examples(line, options.labels)]
     strange = sorted(options.labels.keys() - {example["id"] for example in examples})
     if strange:
-        raise InputError(f"the label for {strange[0]!r} belongs to no example, and {len(strange) - 1} more do not")
+        more = f", nor do {len(strange) - 1:,} others" if strange[1:] else ""
+        raise InputError(f"the label for {strange[0]!r} belongs to no example{more}")
     kinds = {
         options.output: [example for example in examples if example["l"] is not None],
         options.unlabelled: [example for example in examples if example["l"] is None],
@@ -313,11 +314,15 @@ def _told(summary: BatchSummary, counts: Counter[str], options: GoldOptions) -> 
     if summary.stopped is not None:
         yield f"stopped: {summary.stopped}; finish with --resume"
     if summary.problems:
-        yield f"{summary.problems:,} rows were not used; {options.rejected} says why"
-    yield (
-        f"{counts['1'] + counts['0']:,} examples: {counts['1']:,} yes, {counts['0']:,} no; {counts['rule']:,} by rule, "
-        f"{counts['person']:,} by a person"
-    )
+        yield f"{_counted(summary.problems, 'row was', 'rows were')} not used; {options.rejected} says why"
+    examples = _counted(counts["1"] + counts["0"], "example", "examples")
+    by = f"{counts['rule']:,} by rule, {counts['person']:,} by a person"
+    yield f"{examples}: {counts['1']:,} yes, {counts['0']:,} no; {by}"
     if counts["None"]:
         waiting = counts["None"] // 2  # counted once for the label, once for who gave it
-        yield f"{waiting:,} examples wait for a person: fill in l in {options.unlabelled}, then --resume --labels that"
+        wait = _counted(waiting, "example waits", "examples wait")
+        yield f"{wait} for a person: fill in l in {options.unlabelled}, then add --resume --labels {options.unlabelled}"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -87,8 +87,13 @@ def verifier_command(
 
     with usage_errors():
         if injections == (labels is not None):
-            raise InputError("wanted one thing to diagnose: add --injections or --labels ROWS")
+            what = (
+                "got --injections and --labels: take one of them" if injections else "add --injections or --labels ROWS"
+            )
+            raise InputError(f"wanted one thing to diagnose: {what}")
         if labels is not None:
+            if corpus or pairs:
+                raise InputError("--corpus and --pairs need --injections: with --labels the judgments are there")
             plan_command(labels, tau, seed, report, as_json)
         if report is not None:
             raise InputError("--report needs --labels: injections have no page")

@@ -19,6 +19,8 @@ from vouching.types import VerdictWarning
 
 STDIN = "-"
 """What stands for standard input."""
+_WITH_TEXT = ("--source", "--response")
+"""Options beside which another takes the text itself."""
 _MOST_NAMES = 10_000
 _LONGEST_ECHO = 80
 
@@ -114,7 +116,9 @@ def _advice(path: str, option: str) -> str:
     near = _nearest_name(path)
     if near:
         return f"did you mean {near}?"
-    return f"give the path of a text file, - for standard input, or the text itself with {option}-text"
+    if option in _WITH_TEXT:
+        return f"give the path of a text file, - for standard input, or the text itself with {option}-text"
+    return "give the path of a text file, or - for standard input"
 
 
 def _nearest_name(path: str) -> str | None:

@@ -84,13 +84,18 @@ def _work(rules: ChecklistRules) -> Work:
 
 def _line(rules: ChecklistRules, row: Row) -> str:
     """The line of a row: its reward, or why there is none."""
+    name = row.name
     try:
         if row.fields is None:
             raise InputError(str(row.problem))
+        if row.fields.get("kind") == "unverified":
+            claim = cast("Mapping[str, Any]", row.fields.get("claim") or {})
+            name = str(claim.get("id") or name)
+            raise InputError(f"it was not judged: {row.fields.get('message')}")
         kept = {key: row.fields[key] for key in ("group",) if row.fields.get(key) is not None}
         return json.dumps({"id": row.name, **kept, **reward_record(row.fields, rules)})
     except InputError as error:
-        return json.dumps({"id": row.name, "total": None, "parts": {}, "problem": f"{row.place}: {error}"})
+        return json.dumps({"id": name, "total": None, "parts": {}, "problem": f"{row.place}: {error}"})
 
 
 def reward_record(fields: Fields, rules: ChecklistRules = PAPER) -> dict[str, Any]:

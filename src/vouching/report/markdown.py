@@ -20,8 +20,8 @@ from vouching.report.points import (
     relation_words,
     totals_words,
 )
-from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
-from vouching.types.display import fix_title, shorten
+from vouching.types import Finding, ItemResult, Report, Unverified, Verdict, VerdictWarning
+from vouching.types.display import fix_title, item_counts, shorten
 from vouching.types.visible import visible, visible_line
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$]|&(?=#?\w+;)|:(?=//)")
@@ -75,7 +75,7 @@ def report_markdown(report: Report) -> str:
         _lines(finding, number, report.warnings) for number, finding in numbered if status_of(finding) == "match"
     ]
     if supported:
-        blocks += ["## Supported", "\n".join(supported)]
+        blocks += ["## Supported" if item_counts(report) is None else "## Passed", "\n".join(supported)]
     blocks += _repair_blocks(report)
     return "\n\n".join(blocks) + "\n"
 
@@ -184,6 +184,8 @@ def _signed_response(report: Report) -> str:
 def _lines(finding: Finding, number: int, known: Collection[VerdictWarning]) -> str:
     """A supported finding as an item of a list, with what there is to know about it below."""
     line = f"- {SIGNS['match']}{number} {escape(subject_of(finding))}"
+    if isinstance(finding, ItemResult) and finding.reason and finding.rule is None:
+        return f"{line} · {escape(finding.reason)}"
     if not isinstance(finding, Verdict):
         return line
     warnings = (f"  {warning}" for warning in _warning_lines(finding.warnings, known))

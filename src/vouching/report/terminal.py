@@ -28,7 +28,7 @@ from vouching.report.points import (
     relation_words,
     totals_words,
 )
-from vouching.types import Finding, RankedAnswer, Ranking, Report, Unverified, Verdict, VerdictWarning
+from vouching.types import Finding, ItemResult, RankedAnswer, Ranking, Report, Unverified, Verdict, VerdictWarning
 from vouching.types.display import fix_title, percent, score_words, shorten
 from vouching.types.visible import visible, visible_line
 
@@ -307,6 +307,8 @@ class _Page:
                 self.put(self.line(finding, number))
                 if isinstance(finding, Verdict):
                     self.print_warnings(finding.warnings, report.warnings)
+                elif isinstance(finding, ItemResult) and finding.reason and finding.rule is None:
+                    self.put(self.text(finding.reason, "dim"), 2)
 
     def line(self, finding: Finding, number: int) -> Text:
         """A finding cut to one line, with its evidence or its confidence at the end."""

@@ -183,7 +183,7 @@ def item_text(item: ItemResult) -> str:
 
     >>> from vouching.types import ItemResult
     >>> item_text(ItemResult("Is it red?", (True, None, False), 1 / 3, False, "It is blue."))
-    '✗ Is it red? (1 of 3 votes say yes): It is blue.'
+    '✗ Is it red? (1 of 3 votes say yes, 1 unclear): It is blue.'
     """
     reason = f": {visible_line(item.reason)}" if item.reason else ""
     return f"{'✓' if item.passed else '✗'} {visible_line(item.question)} ({visible_line(decided_words(item))}){reason}"
@@ -198,7 +198,9 @@ def decided_words(item: ItemResult) -> str:
     """
     if item.rule is not None:
         return f"rule {item.rule}"
-    return f"{sum(vote is True for vote in item.votes)} of {len(item.votes)} votes say yes"
+    unclear = sum(vote is None for vote in item.votes)
+    doubts = f", {unclear} unclear" if unclear else ""
+    return f"{sum(vote is True for vote in item.votes)} of {len(item.votes)} votes say yes{doubts}"
 
 
 def item_counts(report: Report) -> str | None:
@@ -209,7 +211,9 @@ def item_counts(report: Report) -> str | None:
     '1 item: 1 passed, 0 failed'
     """
     passed = [finding.passed for finding in report.findings if finding.kind == "item"]
-    if not passed:
+    if not passed and not any(
+        f.kind == "unverified" and f.claim.id.startswith(("item-", "checklist")) for f in report.findings
+    ):
         return None
     parts = [f"{sum(passed)} passed", f"{len(passed) - sum(passed)} failed"]
     unverified = len(report.findings) - len(passed)

@@ -168,7 +168,7 @@ class ChecklistVerifier:
             findings = [await self._whole(case)]
         else:
             chosen, faults = await self._chosen(items, case)
-            warnings = tuple(VerdictWarning("checklist", f"The checklist: {fault}.") for fault in faults if chosen)
+            warnings = tuple(VerdictWarning("checklist", _sentence(str(fault))) for fault in faults if chosen)
             findings = await all_of(self._item(item, number, case) for number, item in enumerate(chosen, 1))
             if not chosen:
                 why = "; ".join(map(str, faults))
@@ -272,7 +272,10 @@ def open_checklist(
         from vouching.models.open import open_model
 
         if model.startswith("embedded"):
-            raise ConfigError(f"items are put to a language model, got {model}: name one, or take the method rules")
+            raise ConfigError(
+                f"items are put to a language model, got {model}: add --model, such as http://localhost:8000/v1#name, "
+                "or take --method rules, which needs none"
+            )
         model = open_model(model)
     maker = ChecklistMaker(model, (config.seed if config else None) or 0, nearness=encoder_nearness())
     return ChecklistVerifier(model, config, items, maker)
@@ -308,6 +311,10 @@ def _report(
         warnings=warnings,
         usage=replace(total_usage(case.said), seconds=time.perf_counter() - started),
     )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}{'' if words.endswith(('.', '?', '!')) else '.'}"
 
 
 def _found(quote: str, response: str) -> Span | None:

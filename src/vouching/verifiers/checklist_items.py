@@ -20,6 +20,7 @@ from vouching.verifiers.rules.check import named_items
 
 INSTRUCTION_KEYS = ("instruction", "prompt", "question", "messages")
 """Names under which a row may carry what was asked; the first that is there counts."""
+_ITEM_KEYS = ("text", "question", "rule", "arguments", "span")
 
 
 def as_items(value: object) -> tuple[ChecklistItem, ...]:
@@ -113,7 +114,7 @@ def instruction_of(row: Mapping[str, Any]) -> str:
     """
     key = next((key for key in INSTRUCTION_KEYS if row.get(key) is not None), None)
     if key is None:
-        raise InputError(f'the row has the keys {[*row]}, wanted "instruction", or "messages"')
+        raise InputError(f'the row has the keys {[*row]}, wanted "instruction", "prompt" or "messages"')
     given = row[key]
     if isinstance(given, list):
         turns = cast("list[object]", given)
@@ -132,6 +133,9 @@ def _item(value: object, number: int) -> ChecklistItem:
         text, rule, arguments = value, None, None
     elif isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)
+        strange = [key for key in fields if key not in _ITEM_KEYS]
+        if strange:
+            raise InputError(f"item {number} has the key {strange[0]!r:.40}, wanted text, rule and arguments")
         text = next((fields[key] for key in ("text", "question") if fields.get(key) is not None), "")
         rule, arguments = fields.get("rule"), fields.get("arguments")
     else:

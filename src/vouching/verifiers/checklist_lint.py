@@ -8,9 +8,9 @@
 
 The rules compare words, numbers and quotations, and know the usual words of praise ("engaging") that nobody asked for.
 The encoder tells whether an item's words mean anything that the instruction has; without it such items pass. Words are
-those of English: of a checklist in another language only form, numbers and quotations are looked at. Left out: an item
-that contradicts the instruction, and one that is wrong in a way that takes knowledge to see; a language model may be
-asked for these, see ``checklist_make``.
+those of English: of a checklist in another language only form, numbers and quotations are looked at, and of one for an
+instruction in another language only form and quotations. Left out: an item that contradicts the instruction, and one
+that is wrong in a way that takes knowledge to see; a language model may be asked for these, see ``checklist_make``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, lower_words, stem
 from vouching.types import Checklist, ChecklistItem
 from vouching.verifiers.checklist_list import is_question
+from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.rules.find import find_rules
 
 FaultKind: TypeAlias = Literal["form", "under-decomposed", "over-decomposed", "spurious", "missing"]
@@ -117,11 +118,13 @@ def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault,
     """
     if not checklist.items:
         return (Fault("form", "it has no items"),)
+    english = looks_english(checklist.instruction)
+    nearness = nearness if english else None
     asked, items = _content(checklist.instruction), [_content(item.text) for item in checklist.items]
     found: list[Fault] = []
     for number, (item, content) in enumerate(zip(checklist.items, items, strict=True), 1):
         if item.rule is None:
-            found += (Fault(kind, why, number) for kind, why in _faults_of(item.text, content, asked))
+            found += (Fault(kind, why, number) for kind, why in _faults_of(item.text, content, asked, english))
             if nearness is not None and not any(f.item == number and f.kind == "spurious" for f in found):
                 found += _far(item, number, checklist.instruction, nearness)
         twin = next((n for n, other in enumerate(items[: number - 1], 1) if _same(content, other)), None)
@@ -165,8 +168,8 @@ def _content(text: str) -> _Content:
     return _Content(frozenset(stems), frozenset(numbers), frozenset(filter(None, quotes)), words)
 
 
-def _faults_of(text: str, item: _Content, asked: _Content) -> Iterator[tuple[FaultKind, str]]:
-    """What is wrong with a single item."""
+def _faults_of(text: str, item: _Content, asked: _Content, english: bool) -> Iterator[tuple[FaultKind, str]]:
+    """What is wrong with a single item; whether another language has its words of praise or number, nobody can tell."""
     if not is_question(text):
         yield "form", f"it is no question: {text[:80]!r}"
     elif _OPEN_QUESTION.match(text):
@@ -175,13 +178,13 @@ def _faults_of(text: str, item: _Content, asked: _Content) -> Iterator[tuple[Fau
     joined = _SECOND.search(bare)
     if joined or bare.count("?") > 1:
         yield "under-decomposed", f"it asks for several things ({joined[0] if joined else 'two questions'}): split it"
-    praised = sorted((item.stems & _PRAISE) - asked.stems)
+    praised = sorted((item.stems & _PRAISE) - asked.stems) if english else []
     if praised:
         word = next(word for word in lower_words(text) if stem(word) in praised)
         yield "spurious", f"the instruction does not ask for {word!r}"
         return
     # "Less than 46" says the same as "at most 45".
-    strange = [n for n in sorted(item.numbers - _SMALL) if not {n - 1, n, n + 1} & asked.numbers]
+    strange = [n for n in sorted(item.numbers - _SMALL) if english and not {n - 1, n, n + 1} & asked.numbers]
     if strange:
         yield "spurious", f"the instruction has no number {strange[0]:g}"
     foreign = [quote for quote in sorted(item.quotes) if not {*map(stem, quote.split())} & asked.words]

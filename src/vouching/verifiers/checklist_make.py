@@ -109,7 +109,7 @@ class ChecklistMaker:
             wrong += faults if checklist is None else ()
             told = map(str, faults[:_MOST_TOLD])
             messages = (*make_messages(instruction), *ask_to_revise(reply.text, told))
-        checklist, faults = best or (None, tuple(wrong))
+        checklist, faults = best or (None, tuple(dict.fromkeys(wrong)))
         return Made(checklist, faults, attempts, tuple(said))
 
     async def aclose(self) -> None:

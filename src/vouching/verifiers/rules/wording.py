@@ -15,6 +15,8 @@ from vouching.verifiers.rules.ruling import Ruling, counted, holds, ruled
 
 ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 """What a constrained response may be."""
+_FEW_WORDS = 8
+"""Words below which langdetect takes "Yes." for French and "Hola amigo" for Somali."""
 
 
 def has_keywords(response: str, keywords: Sequence[str]) -> Ruling:
@@ -71,13 +73,15 @@ def in_language(response: str, language: str) -> Ruling:
 
     Departure: "zh" takes both ways to write Chinese.
 
-    >>> in_language("Das ist ein Satz auf Deutsch.", "en").reason
-    'Its language is German.'
+    >>> in_language("Das ist ein ganzer Satz auf gutem Deutsch.", "en").reason
+    'langdetect takes it for German.'
+    >>> in_language("Bonjour. Ça va.", "fr").reason
+    'langdetect takes it for Albanian; of so few words it often cannot tell.'
     """
     found = language_of(response)
     if found is None:
         return ruled(True, "It has no letters to tell a language by.")
-    return ruled(language in (found, found.partition("-")[0]), f"Its language is {LANGUAGES.get(found, found)}.")
+    return ruled(language in (found, found.partition("-")[0]), f"langdetect takes it for {_guessed(found, response)}.")
 
 
 def all_capitals(response: str) -> Ruling:
@@ -176,5 +180,11 @@ def _one_case(response: str, passed: bool, case: str, other: re.Match[str] | Non
     if not passed:
         return ruled(False, f"It is not all in {case} letters.", other)
     language = language_of(response)
-    words = "no language that can be told" if language is None else LANGUAGES.get(language, language)
-    return ruled(language in ("en", None), f"It is all in {case} letters, in {words}.")
+    words = "no language that can be told" if language is None else _guessed(language, response)
+    return ruled(language in ("en", None), f"It is all in {case} letters, by langdetect in {words}.")
+
+
+def _guessed(language: str, response: str) -> str:
+    """The language by name, with a warning where it is a guess."""
+    doubt = "; of so few words it often cannot tell" if len(response.split()) < _FEW_WORDS else ""
+    return f"{LANGUAGES.get(language, language)}{doubt}"
