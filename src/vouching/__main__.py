@@ -1,0 +1,8 @@
+"""``python -m vouching``: the command ``vouch``, where scripts are not on the path."""
+
+import sys
+
+from vouching.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
