@@ -16,7 +16,7 @@ from vouching.commands.check_options import ChecklistOptions, CheckMethod, Check
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text, source_files
 from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
-from vouching.types import ItemResult, Report, Source, Unverified, Verdict
+from vouching.types import ItemResult, PairResult, Report, Source, Unverified, Verdict
 
 app = typer.Typer()
 
@@ -238,12 +238,16 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
     """
     findings = record.findings if isinstance(record, Report) else (record,)
     wrong = any(
-        (isinstance(f, Verdict) and not f.attributable) or (isinstance(f, ItemResult) and not f.passed)
+        (isinstance(f, Verdict) and not f.attributable)
+        or (isinstance(f, PairResult) and f.outcome not in ("same", "leaked"))
+        or (isinstance(f, ItemResult) and not f.passed)
         for f in findings
     )
     if fail and wrong:
         return Exit.FINDINGS
-    missing = any(isinstance(f, Unverified) for f in findings) or (fail and not findings)
+    missing = any(
+        isinstance(f, Unverified) or (isinstance(f, PairResult) and f.outcome == "leaked") for f in findings
+    ) or (fail and not findings)
     return Exit.INCOMPLETE if missing else Exit.OK
 
 

@@ -1,0 +1,93 @@
+"""What a response or an answer states in numbers: quantities with their unit and hedge, and dates.
+
+A length of time ("two hours") is a quantity, a year is a date. Left out: numbers inside names and codes, which the
+finders of numbers leave out ("24/7", telephone numbers).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from vouching.text.dates import find_dates
+from vouching.text.mentions import DateMention, Quantity
+from vouching.text.quantities import find_quantities
+
+_AFTER = re.compile(r"\+|(?:-?ish| or so)\b| or (?:more|greater|over|above|less|fewer|under|below)\b| and above\b")
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A quantity or a date as it stands in a text."""
+
+    start: int
+    """Offset of its first character, hedging and bounding words included."""
+    end: int
+    """Offset after its last."""
+    text: str
+    """Its words."""
+    quantity: Quantity | None = None
+    """The quantity; None for a date."""
+    date: DateMention | None = None
+    """The date; None for a quantity."""
+
+    @property
+    def wanted(self) -> str:
+        """What sort of value it is: the dimension of the quantity, or "date".
+
+        >>> [value.wanted for value in find_values("5 km in 1973")]
+        ['length', 'date']
+        """
+        return "date" if self.quantity is None else self.quantity.dimension
+
+    @property
+    def bare(self) -> float | None:
+        """The number of a count or a year, which may mean the same; None for anything else."""
+        if self.date is not None:
+            alone = self.date.kind == "date" and self.date.month is None and self.date.weekday is None
+            return float(self.date.year) if alone and self.date.year is not None else None
+        assert self.quantity is not None
+        plain = self.quantity.dimension == "count" and self.quantity.low == self.quantity.high
+        return self.quantity.low if plain else None
+
+
+@lru_cache(maxsize=4_096)
+def find_values(text: str) -> tuple[Value, ...]:
+    """Every quantity and every date of a text that has a number, in order and without overlap.
+
+    >>> [value.text for value in find_values("About 500 men marched 5 km or more on 3 May 1937, for two hours.")]
+    ['About 500', '5 km or more', '3 May 1937', 'two hours']
+    """
+    dates = [date for date in find_dates(text) if date.kind != "duration"]
+    values = [_of_date(text, date) for date in dates if date.year is not None or _has_number(text, date)]
+    values += [_of_quantity(text, quantity) for quantity in find_quantities(text, dates)]
+    return tuple(sorted(values, key=lambda value: value.start))
+
+
+def points(value: Value) -> tuple[Value, ...]:
+    """The two ends of a range of hours ("5-9 pm"), which a text may also give one by one; any other value as it is.
+
+    >>> [end.quantity.low for end in points(find_values("5-9 pm")[0]) if end.quantity]
+    [1020.0, 1260.0]
+    """
+    hours = value.quantity
+    if hours is None or hours.dimension != "time_of_day" or hours.low == hours.high:
+        return (value,)
+    ends = (hours.low % 1440, hours.high)
+    return tuple(replace(value, quantity=replace(hours, low=at, high=at, base_low=at, base_high=at)) for at in ends)
+
+
+def _of_date(text: str, date: DateMention) -> Value:
+    return Value(date.start, date.end, text[date.start : date.end], date=date)
+
+
+def _of_quantity(text: str, quantity: Quantity) -> Value:
+    after = _AFTER.match(text, quantity.end)
+    end = after.end() if after else quantity.end
+    return Value(quantity.hedge_start, end, text[quantity.hedge_start : end], quantity=quantity)
+
+
+def _has_number(text: str, date: DateMention) -> bool:
+    return date.day is not None or _DIGIT.search(text, date.start, date.end) is not None
