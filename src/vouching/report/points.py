@@ -12,6 +12,8 @@ NOT_FOUND = "NOT_FOUND"
 """What a reasoning step quotes where nothing in the sources corresponds."""
 LONGEST_QUOTATION = 1_000
 """Characters that a quotation in a table or a warning may have."""
+_NO_CLAIM = "the response makes no claim"
+_NOTHING = {"unchecked": "no rule was found in the question", "unasked": "the response states nothing to ask about"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,7 @@ def origin_words(verdict: Verdict) -> str:
 def totals_words(report: Report) -> str:
     """How many claims or items came out how."""
     if not report.findings:
-        by_rules = any(warning.kind == "unchecked" for warning in report.warnings)
-        what = "no rule was found in the question" if by_rules else "the response makes no claim"
+        what = next((_NOTHING[warning.kind] for warning in report.warnings if warning.kind in _NOTHING), _NO_CLAIM)
         return f"Nothing to check: {what}."
     counts = item_counts(report) or pair_counts(report)
     if counts is not None:

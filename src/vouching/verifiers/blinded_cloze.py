@@ -1,0 +1,121 @@
+"""Questions without a language model: every number of a response becomes a gap in the sentence that states it.
+
+Hours that belong together ("from 5 pm to 9 pm") are one gap. A sentence that leans on the one before ("It has ...") is
+asked with it. Left out: gaps for names, and a question in words, which no checker here needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from vouching.text.sentences import sentence_spans
+from vouching.types import Pair, Question, Span
+from vouching.verifiers.blinded_match import leaks, same_answer
+from vouching.verifiers.blinded_roles import Proposal, Scope
+from vouching.verifiers.blinded_values import Value, find_values
+
+GAP = "____"
+"""Stands in a question where its answer stood."""
+HOURS = "hours"
+"""What a gap wants where the response gives a beginning and an end; other kinds are those of ``Value.wanted``."""
+_JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
+_LEANS = re.compile(
+    r"\W*(?:it|its|they|their|this|these|that|those|he|his|she|her|both|each|there|the (?:former|latter|same))\b",
+    re.IGNORECASE,
+)
+_LONGEST_CONTEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedProposer:
+    """Asks about every number of a response.
+
+    >>> import asyncio
+    >>> proposal = asyncio.run(EmbeddedProposer().propose("It opened in 1973 with 2 towers.", "numbers", 3))
+    >>> [(pair.question.text, pair.answer) for pair in proposal.pairs]
+    [('It opened in ____ with 2 towers.', '1973'), ('It opened in 1973 with ____ towers.', '2')]
+    """
+
+    async def propose(self, response: str, scope: Scope, least: int) -> Proposal:
+        """A question for each number, whatever ``least`` says."""
+        return Proposal(tuple(cloze_pairs(response)))
+
+    async def aclose(self) -> None:
+        """There is nothing to let go of."""
+
+
+def cloze_pairs(response: str) -> list[Pair]:
+    """A gap for each number of a text, in order.
+
+    >>> [pair.question.wanted for pair in cloze_pairs("Open 5-9 pm. It seats 40.")]
+    ['hours', 'count']
+    """
+    values = find_values(response)
+    pairs: list[Pair] = []
+    before = ""
+    for start, end in sentence_spans(response):
+        inside = [value for value in values if start <= value.start < end]
+        for answer, wanted in _asked(response, inside):
+            leans = before and _LEANS.match(response, start, end)
+            text = _with_gap(response, start, max(end, answer.end), answer, inside)
+            context = _masked(before[-_LONGEST_CONTEXT:], answer.text) + " " if leans else ""
+            question = Question(context + text, wanted)
+            if not leaks(question.text, answer.text):
+                pairs.append(Pair(question, answer.text, answer))
+            else:
+                pairs.append(Pair(replace(question, text=_masked(question.text, answer.text)), answer.text, answer))
+        before = " ".join(response[start:end].split())
+    return pairs
+
+
+def _asked(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
+    """What is asked about, with its kind: each value, and two hours that are joined as one."""
+    joined = {
+        second: first
+        for first, second in pairwise(values)
+        if first.wanted == second.wanted == "time_of_day" and _JOINT.fullmatch(text, first.end, second.start)
+    }
+    firsts = set(joined.values())
+    asked: list[tuple[Span, str]] = []
+    for value in values:
+        if value in firsts and value not in joined:
+            continue
+        start = joined[value].start if value in joined else value.start
+        hours = value in joined or (value.quantity is not None and _is_hours(value))
+        asked.append((Span(text[start : value.end], start, value.end), HOURS if hours else value.wanted))
+    return asked
+
+
+def _is_hours(value: Value) -> bool:
+    quantity = value.quantity
+    return quantity is not None and quantity.dimension == "time_of_day" and quantity.low != quantity.high
+
+
+def _with_gap(text: str, start: int, end: int, answer: Span, values: Sequence[Value]) -> str:
+    """The sentence with a gap for the answer, and for other words that say the same."""
+    gaps = [(answer.start, answer.end)]
+    gaps += [
+        (value.start, value.end)
+        for value in values
+        if (value.end <= answer.start or value.start >= answer.end) and same_answer(value.text, answer.text)
+    ]
+    shown, at = "", start
+    for first, last in sorted(gaps):
+        shown += text[at:first] + GAP
+        at = last
+    return " ".join((shown + text[at:end]).split())
+
+
+def _masked(text: str, answer: str) -> str:
+    """A text with gaps for all values, if it holds the answer."""
+    if not leaks(text, answer):
+        return text
+    for value in reversed(find_values(text)):
+        text = text[: value.start] + GAP + text[value.end :]
+    return text
+
+
+__all__ = ["GAP", "HOURS", "EmbeddedProposer", "cloze_pairs"]
