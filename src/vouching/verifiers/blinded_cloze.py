@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from vouching.text.sentences import sentence_spans
 from vouching.types import Pair, Question, Span
-from vouching.verifiers.blinded_match import leaks, same_answer
+from vouching.verifiers.blinded_match import leaks
 from vouching.verifiers.blinded_roles import Proposal, Scope
 from vouching.verifiers.blinded_values import Value, find_values
 
 GAP = "____"
 """Stands in a question where its answer stood."""
+HIDDEN = "…"
+"""Stands in a question where something else would give its answer away."""
 HOURS = "hours"
 """What a gap wants where the response gives a beginning and an end; other kinds are those of ``Value.wanted``."""
 _JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
@@ -59,14 +61,10 @@ def cloze_pairs(response: str) -> list[Pair]:
     for start, end in sentence_spans(response):
         inside = [value for value in values if start <= value.start < end]
         for answer, wanted in _asked(response, inside):
-            leans = before and _LEANS.match(response, start, end)
             text = _with_gap(response, start, max(end, answer.end), answer, inside)
-            context = _masked(before[-_LONGEST_CONTEXT:], answer.text) + " " if leans else ""
-            question = Question(context + text, wanted)
-            if not leaks(question.text, answer.text):
-                pairs.append(Pair(question, answer.text, answer))
-            else:
-                pairs.append(Pair(replace(question, text=_masked(question.text, answer.text)), answer.text, answer))
+            if before and _LEANS.match(response, start, end):
+                text = f"{_hiding(before[-_LONGEST_CONTEXT:], answer.text)} {text}"
+            pairs.append(Pair(Question(text, wanted), answer.text, answer))
         before = " ".join(response[start:end].split())
     return pairs
 
@@ -95,27 +93,29 @@ def _is_hours(value: Value) -> bool:
 
 
 def _with_gap(text: str, start: int, end: int, answer: Span, values: Sequence[Value]) -> str:
-    """The sentence with a gap for the answer, and for other words that say the same."""
-    gaps = [(answer.start, answer.end)]
-    gaps += [
-        (value.start, value.end)
-        for value in values
-        if (value.end <= answer.start or value.start >= answer.end) and same_answer(value.text, answer.text)
-    ]
-    shown, at = "", start
-    for first, last in sorted(gaps):
-        shown += text[at:first] + GAP
-        at = last
-    return " ".join((shown + text[at:end]).split())
+    """The sentence with a gap for the answer, and without other words that would give it away."""
+    others = [value for value in values if value.end <= answer.start or value.start >= answer.end]
+    gaps = [(answer.start, answer.end, GAP)]
+    gaps += [(value.start, value.end, HIDDEN) for value in others if leaks(value.text, answer.text)]
+    for every in (False, True):
+        if every:  # what gives it away is said in several values
+            gaps = [gaps[0], *((value.start, value.end, HIDDEN) for value in others)]
+        shown, at = "", start
+        for first, last, sign in sorted(gaps):
+            shown += text[at:first] + sign
+            at = last
+        shown = " ".join((shown + text[at:end]).split())
+        if not leaks(shown, answer.text):
+            break
+    return shown
 
 
-def _masked(text: str, answer: str) -> str:
-    """A text with gaps for all values, if it holds the answer."""
-    if not leaks(text, answer):
-        return text
-    for value in reversed(find_values(text)):
-        text = text[: value.start] + GAP + text[value.end :]
+def _hiding(text: str, answer: str) -> str:
+    """A text without its values, if it holds the answer."""
+    if leaks(text, answer):
+        for value in reversed(find_values(text)):
+            text = text[: value.start] + HIDDEN + text[value.end :]
     return text
 
 
-__all__ = ["GAP", "HOURS", "EmbeddedProposer", "cloze_pairs"]
+__all__ = ["GAP", "HIDDEN", "HOURS", "EmbeddedProposer", "cloze_pairs"]
