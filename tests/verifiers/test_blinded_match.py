@@ -49,6 +49,11 @@ def test_other_words_for_a_name_are_left_to_the_judge_of_entailment() -> None:
     assert same_answer("New York", "New York City", entails=lambda left, right: left in right)
 
 
+def test_a_number_that_looks_like_a_year_is_still_a_number() -> None:
+    assert same_answer("roughly 1000", "1001")
+    assert not same_answer("1000", "1001")
+
+
 def test_the_judge_of_entailment_is_never_asked_about_numbers() -> None:
     assert not same_answer("12", "13", entails=lambda left, right: True)
     assert not same_answer("twelve", "many", entails=lambda left, right: True)

@@ -10,7 +10,7 @@ from vouching.types.verdict import VERDICT_VERSION
 
 BlindOutcome: TypeAlias = Literal["same", "different", "not_found", "contradictory", "leaked"]
 """same: the documents give the response's answer; different: they give another, or the checkers do not agree on one;
-not_found: they do not say; contradictory: they give several that exclude each other; leaked: the question contained its
+not_found: they do not say; contradictory: they give it, and others that exclude it; leaked: the question contained its
 own answer, so that nobody was asked."""
 
 
@@ -54,6 +54,9 @@ class Checked:
     """Where in the sources the answers stand, as far as known."""
     evidence: str = ""
     """The words of the documents that were relied on, as the checker has them."""
+    any_of: bool = False
+    """Whether each of several answers is right by itself, as the ratings of several customers are to "a customer gave
+    it ____ stars": then they contradict nothing."""
 
 
 @dataclass(frozen=True, slots=True)

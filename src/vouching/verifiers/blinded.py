@@ -188,7 +188,7 @@ class BlindedVerifier:
             answer=pair.answer,
             outcome=ruling.outcome,
             found=ruling.found,
-            places=agreed.places if agreed else _places(ruling, read),
+            places=_places(ruling, [agreed] if agreed else read),
             votes=votes,
             reason=ruling.reason,
             span=pair.span,
@@ -314,7 +314,7 @@ def _place_of(finding: Finding) -> int:
 
 
 def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
-    """The places of values on which the checkers did not agree, if all are known."""
+    """The places of what was found, value by value, if all are known."""
     known = {answer: place for one in read for answer, place in zip(one.answers, one.places, strict=False)}
     return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
 

@@ -9,21 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from vouching.text.sentences import sentence_spans
 from vouching.types import Pair, Question, Span
 from vouching.verifiers.blinded_match import leaks
 from vouching.verifiers.blinded_roles import Proposal, Scope
-from vouching.verifiers.blinded_values import Value, find_values
+from vouching.verifiers.blinded_values import Value, find_values, stated
 
 GAP = "____"
 """Stands in a question where its answer stood."""
 HIDDEN = "…"
 """Stands in a question where something else would give its answer away."""
-HOURS = "hours"
-"""What a gap wants where the response gives a beginning and an end; other kinds are those of ``Value.wanted``."""
-_JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
 _LEANS = re.compile(
     r"\W*(?:it|its|they|their|this|these|that|those|he|his|she|her|both|each|there|the (?:former|latter|same))\b",
     re.IGNORECASE,
@@ -60,36 +56,13 @@ def cloze_pairs(response: str) -> list[Pair]:
     before = ""
     for start, end in sentence_spans(response):
         inside = [value for value in values if start <= value.start < end]
-        for answer, wanted in _asked(response, inside):
+        for answer, wanted in stated(response, inside):
             text = _with_gap(response, start, max(end, answer.end), answer, inside)
             if before and _LEANS.match(response, start, end):
                 text = f"{_hiding(before[-_LONGEST_CONTEXT:], answer.text)} {text}"
             pairs.append(Pair(Question(text, wanted), answer.text, answer))
         before = " ".join(response[start:end].split())
     return pairs
-
-
-def _asked(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
-    """What is asked about, with its kind: each value, and two hours that are joined as one."""
-    joined = {
-        second: first
-        for first, second in pairwise(values)
-        if first.wanted == second.wanted == "time_of_day" and _JOINT.fullmatch(text, first.end, second.start)
-    }
-    firsts = set(joined.values())
-    asked: list[tuple[Span, str]] = []
-    for value in values:
-        if value in firsts and value not in joined:
-            continue
-        start = joined[value].start if value in joined else value.start
-        hours = value in joined or (value.quantity is not None and _is_hours(value))
-        asked.append((Span(text[start : value.end], start, value.end), HOURS if hours else value.wanted))
-    return asked
-
-
-def _is_hours(value: Value) -> bool:
-    quantity = value.quantity
-    return quantity is not None and quantity.dimension == "time_of_day" and quantity.low != quantity.high
 
 
 def _with_gap(text: str, start: int, end: int, answer: Span, values: Sequence[Value]) -> str:
@@ -118,4 +91,4 @@ def _hiding(text: str, answer: str) -> str:
     return text
 
 
-__all__ = ["GAP", "HIDDEN", "HOURS", "EmbeddedProposer", "cloze_pairs"]
+__all__ = ["GAP", "HIDDEN", "EmbeddedProposer", "cloze_pairs"]

@@ -8,18 +8,20 @@ well, and differ, make the documents contradictory. Left out: paraphrase beyond 
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from vouching.text.words import find_words, synonym_groups
+from vouching.text.words import find_words, stem, synonym_groups
 from vouching.types import Checked, Question, Source
-from vouching.verifiers.blinded_cloze import GAP, HOURS, EmbeddedProposer
-from vouching.verifiers.blinded_hours import asks_for_hours, read_hours
+from vouching.verifiers.blinded_cloze import GAP, EmbeddedProposer
+from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_hours
 from vouching.verifiers.blinded_match import same_answer
 from vouching.verifiers.blinded_passages import Found, Passage, read_passages
 from vouching.verifiers.blinded_roles import Answered
+from vouching.verifiers.blinded_values import HOURS
 from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, rarity, synonyms
 
 CLOSE = 12
@@ -30,17 +32,35 @@ LEVEL = 0.985
 """Share of the best score from which another value fits as well."""
 _FADE = 4.0
 """Words from the gap at which a word of the question counts half; none counts less than a quarter."""
+_APART = 0.5
+"""What is left of that in another clause."""
+_CLAUSE = re.compile(r"[,;:()]\s|\s[–—-]\s")
 _NEAR = 6
 """Words from the gap that are looked for near a value."""
 _COVER = 0.6
 """Weight of the words that a passage has; the rest goes to those near the value."""
+_SIBLINGS = 0.93
+"""The same for the same field of other records, which contradicts nothing."""
+_DEPTH = 0.96
+"""What each level of nesting leaves of the score of a field: what is said of the whole comes before its parts."""
+_SURE = 0.5
+"""Score from which a value is preferred to opening hours, where a question names no day."""
 _SAID_AS = {
-    "star": ("rating", "rate"), "hour": ("open", "close", "operate"), "address": ("locate", "situate", "street"),
-    "price": ("cost", "charge"), "review": ("customer", "reviewer"),
+    stem(name): tuple(map(stem, said.split()))
+    for name, said in {
+        "stars": "rating rated", "hours": "open close operate", "address": "located situated street",
+        "price": "cost charge", "review": "customer reviewer guest patron diner client gave",
+        "business": "restaurant establishment overall place shop store hotel bar cafe salon company",
+    }.items()
 }  # fmt: skip
-"""Names of fields and what sentences say instead, as stems are made of them."""
-_GENERIC = frozenset(("busi", "business", "info", "attribut", "attribute", "value", "number", "total", "amount", "id"))
-"""Words in names of fields that tell little."""
+"""Names of fields and what sentences say instead."""
+_BUSINESS, _GIVING = stem("business"), frozenset(map(stem, "gave give gives giving awarded awards".split()))
+_IMPLIED = {stem("date"): ("date",), stem("year"): ("date",), stem("price"): ("currency",), stem("cost"): ("currency",)}
+"""Names of fields that the kind of the value says as well."""
+_LEADING = 2
+"""Words after the gap up to which such a word counts."""
+_GENERIC = frozenset(map(stem, "business review info attributes value number total amount id".split()))
+"""Words in names of fields that tell little; they count where they stand before the gap, or right after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +71,25 @@ class _Term:
     weight: float
     distance: int
     """Words from the gap; negative before it, 0 if there is none."""
+    apart: bool
+    """Whether a comma or the like stands between."""
     alike: frozenset[str]
     """Stems of synonyms."""
 
     @property
     def fading(self) -> float:
         """How much it counts, the nearer to the gap the more."""
-        return self.weight * max(0.25, 1 / (1 + max(0, abs(self.distance) - 1) / _FADE))
+        near = max(0.25, 1 / (1 + max(0, abs(self.distance) - 1) / _FADE))
+        return self.weight * near * (_APART if self.apart else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A value that may be the answer."""
+
+    score: float
+    passage: Passage
+    found: Found
 
 
 class EmbeddedChecker:
@@ -101,44 +133,55 @@ def _index(passages: Sequence[Passage]) -> dict[str, list[int]]:
 
 
 def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[int]]) -> Checked:
-    if asks_for_hours(asked.text, asked.wanted) and (hours := read_hours(asked.text, asked.wanted, GAP, passages)):
-        return hours
+    hours: Checked | None = None
+    if asks_for_hours(asked.text, asked.wanted):
+        hours = read_hours(asked.text, asked.wanted, GAP, passages)
+        if hours is not None and names_days(asked.text):
+            return hours
     terms = _terms(asked.text)
-    best = _closest(terms, passages, index)
     scored = [
-        (_score(terms, passages[number], found, coverage, asked.wanted), number, found)
-        for number, coverage in best
+        _Reading(_score(terms, passages[number], found, coverage, asked.wanted), passages[number], found)
+        for number, coverage in _closest(terms, passages, index)
         for found in passages[number].found
         if _fits(found, passages[number], asked.wanted)
     ]
-    if not scored:
-        return Checked()
-    top = max(score for score, _, _ in scored)
-    if top < LEAST:
-        return Checked()
-    scored.sort(key=lambda one: -one[0])
-    first = scored[0]
-    answers, places = [first[2].text], [first[2].place]
-    for score, number, found in scored[1:]:
-        if score < LEVEL * top:
-            break
-        if number != first[1] and not any(same_answer(found.text, a) or same_answer(a, found.text) for a in answers):
-            answers.append(found.text)
-            places.append(found.place)
-    return Checked(tuple(answers), tuple(places))
+    scored.sort(key=lambda one: -one.score)
+    if hours is not None and (not scored or scored[0].score < _SURE):
+        return hours
+    return _chosen(scored) if scored and scored[0].score >= LEAST else Checked()
+
+
+def _chosen(scored: Sequence[_Reading]) -> Checked:
+    """The best reading, and those in other passages that fit as well but differ from it."""
+    best = scored[0]
+    level = [best]
+    for one in scored[1:]:
+        # Fields of one name in several records are alternatives; fields of other names speak of something else.
+        alike = one.passage.path == best.passage.path and one.passage is not best.passage
+        near = one.score >= (_SIBLINGS if best.passage.path else LEVEL) * best.score
+        if alike and near and not any(_equal(one.found, other.found) for other in level):
+            level.append(one)
+    found = [one.found for one in level]
+    any_of = bool(best.passage.path)
+    return Checked(tuple(one.text for one in found), tuple(one.place for one in found), any_of=any_of)
+
+
+def _equal(left: Found, right: Found) -> bool:
+    return same_answer(left.text, right.text) or same_answer(right.text, left.text)
 
 
 def _terms(question: str) -> list[_Term]:
     """The words of a question with their distance from the gap."""
-    before = question.partition(GAP)[0]
-    words = find_words(question)
-    gap = len(find_words(before)) if GAP in question else None
+    words, at = find_words(question), question.find(GAP)
+    gap = sum(word.end <= at for word in words) if at >= 0 else None
     terms: list[_Term] = []
     for number, word in enumerate(words):
         distance = 0 if gap is None else number - gap if number < gap else number - gap + 1
         weight = rarity(word.stem) if word.is_content else 0.4
         alike = synonyms(synonym_groups().get(word.stem, ())) if word.is_content else set[str]()
-        terms.append(_Term(word.stem, weight, distance, frozenset(alike)))
+        between = question[word.end : at] if word.end <= at else question[at + len(GAP) : word.start]
+        apart = gap is not None and _CLAUSE.search(between) is not None
+        terms.append(_Term(word.stem, weight, distance, apart, frozenset(alike)))
     return terms
 
 
@@ -165,8 +208,11 @@ def _fits(found: Found, passage: Passage, wanted: str) -> bool:
     if not wanted or found.wanted == wanted:
         return True
     if wanted in (HOURS, "time_of_day"):
-        return found.wanted in (HOURS, "time_of_day") and wanted != HOURS
-    return bool(passage.name) and wanted not in ("date", "time_of_day") and found.wanted != HOURS
+        return wanted == "time_of_day" and found.wanted == HOURS
+    if not passage.name or wanted in ("date", "ordinal", "multiple"):
+        return False
+    plain = found.wanted == "count" or (found.wanted == "date" and found.text.isdigit())
+    return plain or (wanted == "count" and found.wanted not in ("date", "time_of_day", HOURS))
 
 
 def _score(terms: Sequence[_Term], passage: Passage, found: Found, coverage: float, wanted: str) -> float:
@@ -198,25 +244,31 @@ def _nearness(term: _Term, stem: str, number: int, found: Found) -> float:
 
 def _field_score(terms: Sequence[_Term], passage: Passage, found: Found, wanted: str) -> float:
     """How well a field fits: the share of its name that the question has, near the gap, and of what is around it."""
-    wanted_by: dict[str, float] = {}
+    near: dict[str, float] = {}
+    gives = any(term.stem in _GIVING and not term.apart for term in terms)
     for term in terms:
         closeness = max(0.2, 1 - max(0, abs(term.distance) - 1) / 12)
         for one in (term.stem, *term.alike):
-            wanted_by[one] = max(wanted_by.get(one, 0.0), closeness)
+            generic = _GENERIC.intersection((one, *(name for name, said in _SAID_AS.items() if one in said)))
+            # Who gives a place so many stars speaks of his own, not of the place's.
+            told = term.distance <= _LEADING and not term.apart and not (gives and _BUSINESS in generic)
+            if not generic or told:
+                near[one] = max(near.get(one, 0.0), closeness)
     weights = {one: 0.3 if one in _GENERIC else 1.0 for one in passage.name}
-    name = sum(
-        weight * max((wanted_by.get(s, 0.0) for s in _spoken(one)), default=0.0) for one, weight in weights.items()
-    )
+    name = sum(weight * _said(one, near, wanted) for one, weight in weights.items())
     named = name / sum(weights.values())
     others = [word for word in passage.words[: found.first] + passage.words[found.last :] if word.is_content]
-    beside = sum(wanted_by.get(word.stem, 0.0) for word in others) / len(others) if others else 0.0
+    beside = sum(near.get(word.stem, 0.0) for word in others) / len(others) if others else 0.0
     around = sum(term.weight for term in terms if term.stem in passage.stems) / (sum(t.weight for t in terms) or 1.0)
-    kind = 1.0 if found.wanted == wanted else 0.85
-    return kind * min(1.0, max(named, beside) * 0.85 + 0.15 * around)
+    kind = 1.0 if found.wanted == wanted else 0.9
+    return kind * _DEPTH ** (len(passage.path) - 1) * min(1.0, max(named, beside) * 0.85 + 0.15 * around)
 
 
-def _spoken(name: str) -> tuple[str, ...]:
-    return (name, *_SAID_AS.get(name, ()))
+def _said(name: str, near: dict[str, float], wanted: str) -> float:
+    """How near the gap a word of a field's name is said, in [0, 1]; the kind of the value may say it too."""
+    if wanted in _IMPLIED.get(name, ()):
+        return 1.0
+    return max(near.get(one, 0.0) for one in (name, *_SAID_AS.get(name, ())))
 
 
 __all__ = ["EmbeddedChecker", "EmbeddedProposer"]

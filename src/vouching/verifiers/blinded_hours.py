@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from vouching.types import Checked, Span
 from vouching.verifiers.blinded_passages import Passage
+from vouching.verifiers.blinded_values import HOURS
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 """The days of a week, in order."""
@@ -21,6 +22,9 @@ _NAMED = {
 }  # fmt: skip
 _GROUPS = re.compile(rf"{_DAYS.pattern}|\b(?:{'|'.join(_NAMED)})\b", re.IGNORECASE)
 _TO = re.compile(r"\s*(?:to|through|thru|until|-|–|—)\s*", re.IGNORECASE)
+_TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b|-)|\d{1,2}:\d\d", re.IGNORECASE)
+_UNKNOWN = "00:00-00:00"
+"""What records say of days that are closed, and of days without an end."""
 _CUE = re.compile(r"\b(?:open|close|hour|operat|serv|until|till|business day)\w*", re.IGNORECASE)
 _CLOSING = re.compile(r"\b(?:clos\w*|until|till|to|ends?)\W*(?:(?:at|by|around|about)\s+)?\Z", re.IGNORECASE)
 
@@ -45,40 +49,47 @@ def days_of(words: str) -> tuple[str, ...]:
 
 
 def asks_for_hours(question: str, wanted: str) -> bool:
-    """Whether a question is about opening hours.
+    """Whether a question may be about opening hours.
 
     >>> asks_for_hours("It closes at ____.", "time_of_day"), asks_for_hours("We met at ____.", "time_of_day")
     (True, False)
     """
-    return wanted in ("hours", "time_of_day") and (
-        wanted == "hours" or _CUE.search(question) is not None or _GROUPS.search(question) is not None
-    )
+    if wanted not in (HOURS, "time_of_day"):
+        return False
+    return wanted == HOURS or _CUE.search(question) is not None or names_days(question)
+
+
+def names_days(question: str) -> bool:
+    """Whether a question names days of the week.
+
+    >>> names_days("It is open on Mondays until ____.")
+    True
+    """
+    return _GROUPS.search(question) is not None
 
 
 def read_hours(question: str, wanted: str, gap: str, passages: Sequence[Passage]) -> Checked | None:
     """The hours of the days that a question names, from the record; None if no record tells the hours of a day.
 
     Days with the same hours have one answer. Where those of a question that names its days differ, the answer says
-    so, day by day; where it names none, each is an answer.
+    so, day by day; where it names none, the hours of any day will do.
     """
     by_day = {
         one.path[-1]: found
         for one in passages
         if one.path and one.path[-1] in DAYS
         for found in one.found
-        if found.wanted == "hours"
+        if found.wanted == HOURS
     }
     if not by_day:
         return None
-    before, _, after = question.partition(gap)
-    groups = [*_GROUPS.finditer(before)][-1:] or [*_GROUPS.finditer(after)][:1]
-    named = days_of(groups[0].group().strip(" .")) if groups else ()
-    closing = _CLOSING.search(before) is not None
+    named = _days_asked(question, gap)
+    closing = _CLOSING.search(question.partition(gap)[0]) is not None
     answers: dict[str, list[str]] = {}
     places: dict[str, Span] = {}
     for day in named or DAYS:
-        if day in by_day:
-            text = by_day[day].text if wanted == "hours" else by_day[day].text.split("-")[closing]
+        if day in by_day and by_day[day].text != _UNKNOWN:
+            text = by_day[day].text if wanted == HOURS else by_day[day].text.split("-")[closing]
             answers.setdefault(text, []).append(day.capitalize())
             places.setdefault(text, by_day[day].place)
     if not answers:
@@ -86,4 +97,14 @@ def read_hours(question: str, wanted: str, gap: str, passages: Sequence[Passage]
     if named and len(answers) > 1:
         shown = ", ".join(f"{text} ({', '.join(days)})" for text, days in answers.items())
         return Checked((shown,), (next(iter(places.values())),))
-    return Checked(tuple(answers), tuple(places.values()))
+    return Checked(tuple(answers), tuple(places.values()), any_of=True)
+
+
+def _days_asked(question: str, gap: str) -> tuple[str, ...]:
+    """The days that the gap belongs to: those before it where the sentence puts days first, else those after it."""
+    before, _, after = question.partition(gap)
+    first, time = _GROUPS.search(question), _TIME.search(question)
+    days_first = first is not None and (time is None or first.start() < min(time.start(), len(before)))
+    groups = [[*_GROUPS.finditer(before)][-1:], [*_GROUPS.finditer(after)][:1]]
+    [group] = (groups[0] if days_first else groups[1]) or groups[1] or groups[0] or [None]
+    return days_of(group.group().strip(" .")) if group else ()

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 from vouching.text.date_comparison import compare_dates
 from vouching.text.mentions import Quantity
+from vouching.text.quantities import find_quantities
 from vouching.text.quantity_comparison import compare_quantities
 from vouching.types.blinded import BlindOutcome, Checked
 from vouching.verifiers.blinded_values import Value, find_values, points
@@ -105,7 +106,7 @@ def consensus(checked: Sequence[Checked], match: Match = "units") -> Checked | N
     """The answer that most checkers gave, "not in the documents" being one; None for a tie.
 
     >>> consensus([Checked(("10",)), Checked(("10.0",)), Checked()])
-    Checked(answers=('10',), places=(), evidence='')
+    Checked(answers=('10',), places=(), evidence='', any_of=False)
     >>> consensus([Checked(("10",)), Checked()]) is None
     True
     """
@@ -152,12 +153,14 @@ def rule(
         return Ruling("different", given, "the checkers do not agree: a tie is a mismatch")
     if not agreed.answers:
         return Ruling("not_found", (), "the documents do not say")
-    if len(agreed.answers) > 1:
+    fitting = [found for found in agreed.answers if same_answer(answer, found, match, entails)]
+    several = len(agreed.answers) > 1
+    if not fitting:
+        other = f"{len(agreed.answers)} other answers" if several else "another answer"
+        return Ruling("different", agreed.answers, f"the documents give {other}")
+    if several and not agreed.any_of:
         return Ruling("contradictory", agreed.answers, f"the documents give {len(agreed.answers)} values")
-    [found] = agreed.answers
-    if same_answer(answer, found, match, entails):
-        return Ruling("same", agreed.answers, "the documents give the same answer")
-    return Ruling("different", agreed.answers, "the documents give another answer")
+    return Ruling("same", tuple(fitting), "the documents give the same answer")
 
 
 def as_checked(text: str | None) -> Checked:
@@ -185,9 +188,18 @@ def _same(stated: Value, found: Value) -> bool:
     """Whether a value of the documents bears out one of the response."""
     if stated.date is not None and found.date is not None:
         return compare_dates(stated.date, found.date) in ("equal", "compatible")
-    if stated.quantity is None or found.quantity is None:
-        return stated.bare is not None and stated.bare == found.bare
-    return _borne_out(stated.quantity, found.quantity) or _same_number(stated, found)
+    left, right = _as_quantity(stated), _as_quantity(found)
+    if left is None or right is None:
+        return False
+    return _borne_out(left, right) or _same_number(left, stated.text, right, found.text)
+
+
+def _as_quantity(value: Value) -> Quantity | None:
+    """A value as a number: a year alone may be a count ("1001 rooms"), another date is none."""
+    if value.date is None or value.bare is None:
+        return value.quantity
+    numbers = find_quantities(value.text)
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _borne_out(stated: Quantity, found: Quantity) -> bool:
@@ -199,12 +211,9 @@ def _borne_out(stated: Quantity, found: Quantity) -> bool:
     return agreement == "equal" or (agreement == "close" and (not bounded or _near(stated.base_low, found.base_low)))
 
 
-def _same_number(stated: Value, found: Value) -> bool:
+def _same_number(left: Quantity, stated: str, right: Quantity, found: str) -> bool:
     """Whether one of them leaves out the unit, or the whole of a share ("4 out of 5"), of the same number."""
-    left, right = stated.quantity, found.quantity
-    assert left is not None
-    assert right is not None
-    for bare, other, text in ((left, right, found.text), (right, left, stated.text)):
+    for bare, other, text in ((left, right, found), (right, left, stated)):
         if bare.dimension != "count" or other.dimension == "count":
             continue
         share = _SHARE.search(text)

@@ -15,7 +15,7 @@ from vouching.text.fields import Field, find_fields, name_words, unescaped
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
 from vouching.types import Source, Span
-from vouching.verifiers.blinded_values import find_values
+from vouching.verifiers.blinded_values import HOURS, find_values, stated
 from vouching.verifiers.embedded.evidence import index_sources
 
 _LONGEST_FIELD = 80
@@ -56,7 +56,7 @@ class Passage:
     name: list[str] = field(default_factory=list[str])
     """Stems of a field's innermost name; empty for a sentence."""
     path: tuple[str, ...] = ()
-    """Names of a field from the outside in, in lower case."""
+    """Names of a field from the outside in, in lower case; fields of one path stand in records of one list."""
 
 
 def read_passages(sources: Sequence[Source]) -> list[Passage]:
@@ -97,12 +97,12 @@ def _sentences(
 def _values(source: Source, text: str, base: int, words: Sequence[Word], offset: int = 0) -> list[Found]:
     """The values of a stretch at ``base`` of a source; its words have their offsets from ``-offset`` on."""
     found: list[Found] = []
-    for value in find_values(text):
-        first, last = base + value.start, base + value.end
+    for span, wanted in stated(text, find_values(text)):
+        first, last = base + span.start, base + span.end
         place = Span(source.text[first:last], first, last, source.id)
-        before = sum(word.end - offset <= value.start for word in words)
-        within = sum(word.start - offset < value.end for word in words)
-        found.append(Found(value.text, value.wanted, place, before, within))
+        before = sum(word.end - offset <= span.start for word in words)
+        within = sum(word.start - offset < span.end for word in words)
+        found.append(Found(span.text, wanted, place, before, within))
     return found
 
 
@@ -126,6 +126,7 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
                 yield from _sentences(source, unescaped(text[one.start : one.end]), one.start, stems)
             else:
                 yield _field(source, one, stems, own, names)
+    yield from _lengths(source, records)
 
 
 def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], names: tuple[str, ...]) -> Passage:
@@ -135,10 +136,24 @@ def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], 
     hours = _OPENING_HOURS.fullmatch(inside.strip())
     if hours:
         opens, closes = (f"{int(h):02d}:{int(m):02d}" for h, m in (hours.group(1, 2), hours.group(3, 4)))
-        found = [Found(f"{opens}-{closes}", "hours", place, 0, 0)]
+        found = [Found(f"{opens}-{closes}", HOURS, place, 0, 0)]
     else:
         found = _values(source, inside, one.start, words)
     return Passage(words, found, {**stems, **{word.stem: 1.0 for word in words}}, own, names)
+
+
+def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passage]:
+    """How many records each list has, as a field with the list's name."""
+    lists: dict[tuple[str, ...], list[Field]] = {}
+    for members in records.values():
+        lists.setdefault(members[0].name[:-1], []).append(members[0])
+    for path, firsts in lists.items():
+        if path and len(firsts) > 1:
+            own = [word.stem for word in find_words(name_words(path[-1]))]
+            at = firsts[0]
+            place = Span(source.text[at.start : at.end], at.start, at.end, source.id)
+            found = [Found(str(len(firsts)), "count", place, 0, 0)]
+            yield Passage([], found, dict.fromkeys(own, 1.0), own, (*map(name_words, path), "length"))
 
 
 def _short_words(text: str, fields: Sequence[Field]) -> set[str]:

@@ -1,21 +1,32 @@
 """What a response or an answer states in numbers: quantities with their unit and hedge, and dates.
 
 A length of time ("two hours") is a quantity, a year is a date. Left out: numbers inside names and codes, which the
-finders of numbers leave out ("24/7", telephone numbers).
+finders of numbers leave out ("24/7", telephone numbers), and "one" for somebody ("one reviewer").
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from vouching.text.dates import find_dates
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.quantities import find_quantities
+from vouching.types import Span
 
 _AFTER = re.compile(r"\+|(?:-?ish| or so)\b| or (?:more|greater|over|above|less|fewer|under|below)\b| and above\b")
+_SOMEBODY = re.compile(
+    r"one (?:\w+ )?(?:reviewer|customer|guest|patron|diner|visitor|client|person|man|woman|user|critic"
+    r"|author|expert|day)\b",
+    re.IGNORECASE,
+)
 _DIGIT = re.compile(r"\d")
+_JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
+HOURS = "hours"
+"""What a question wants where a beginning and an end are stated; other kinds are those of :attr:`Value.wanted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,7 @@ def find_values(text: str) -> tuple[Value, ...]:
     dates = [date for date in find_dates(text) if date.kind != "duration"]
     values = [_of_date(text, date) for date in dates if date.year is not None or _has_number(text, date)]
     values += [_of_quantity(text, quantity) for quantity in find_quantities(text, dates)]
+    values = [value for value in values if not _SOMEBODY.match(text, value.start)]
     return tuple(sorted(values, key=lambda value: value.start))
 
 
@@ -77,6 +89,28 @@ def points(value: Value) -> tuple[Value, ...]:
         return (value,)
     ends = (hours.low % 1440, hours.high)
     return tuple(replace(value, quantity=replace(hours, low=at, high=at, base_low=at, base_high=at)) for at in ends)
+
+
+def stated(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
+    """What can be asked about, with its kind: each value, and two hours that are joined as one.
+
+    >>> text = "Open from 5 pm to 9 pm, seats 40."
+    >>> [(span.text, wanted) for span, wanted in stated(text, find_values(text))]
+    [('5 pm to 9 pm', 'hours'), ('40', 'count')]
+    """
+    joined = {
+        second: first
+        for first, second in pairwise(values)
+        if first.wanted == second.wanted == "time_of_day" and _JOINT.fullmatch(text, first.end, second.start)
+    }
+    firsts = {*joined.values()} - joined.keys()
+    found: list[tuple[Span, str]] = []
+    for value in values:
+        if value not in firsts:
+            start = joined[value].start if value in joined else value.start
+            hours = value in joined or len(points(value)) > 1
+            found.append((Span(text[start : value.end], start, value.end), HOURS if hours else value.wanted))
+    return found
 
 
 def _of_date(text: str, date: DateMention) -> Value:
