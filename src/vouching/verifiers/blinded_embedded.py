@@ -26,14 +26,14 @@ from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, rarity, synonym
 
 CLOSE = 12
 """How many of the best passages are read closely for one question."""
-LEAST = 0.34
-"""Score, in [0, 1], from which a value is an answer."""
+LEAST = 0.2
+"""Score, in [0, 1], from which a value may be an answer."""
 LEVEL = 0.985
 """Share of the best score from which another value fits as well."""
 _FADE = 4.0
 """Words from the gap at which a word of the question counts half; none counts less than a quarter."""
-_APART = 0.5
-"""What is left of that in another clause."""
+_COUNTED = 0.1
+"""What it adds if the word after the gap follows the value too."""
 _CLAUSE = re.compile(r"[,;:()]\s|\s[–—-]\s")
 _NEAR = 6
 """Words from the gap that are looked for near a value."""
@@ -44,7 +44,13 @@ _SIBLINGS = 0.93
 _DEPTH = 0.96
 """What each level of nesting leaves of the score of a field: what is said of the whole comes before its parts."""
 _SURE = 0.5
-"""Score from which a value is preferred to opening hours, where a question names no day."""
+"""Score from which the best value alone is the answer."""
+_UNSURE = 0.6
+"""Share of the best score from which a value is a possible answer where no reading is sure."""
+_PLENTY = frozenset(("count", "date", "ordinal", "time_of_day", HOURS, ""))
+"""Kinds of values of which documents have so many that one of them always fits."""
+_MOST_POSSIBLE = 8
+"""Values of another kind beyond which they are no answer."""
 _SAID_AS = {
     stem(name): tuple(map(stem, said.split()))
     for name, said in {
@@ -79,8 +85,7 @@ class _Term:
     @property
     def fading(self) -> float:
         """How much it counts, the nearer to the gap the more."""
-        near = max(0.25, 1 / (1 + max(0, abs(self.distance) - 1) / _FADE))
-        return self.weight * near * (_APART if self.apart else 1.0)
+        return self.weight * max(0.25, 1 / (1 + max(0, abs(self.distance) - 1) / _FADE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,9 @@ def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[
     scored.sort(key=lambda one: -one.score)
     if hours is not None and (not scored or scored[0].score < _SURE):
         return hours
-    return _chosen(scored) if scored and scored[0].score >= LEAST else Checked()
+    if scored and scored[0].score >= _SURE:
+        return _chosen(scored)
+    return _possible(scored, asked.wanted, passages)
 
 
 def _chosen(scored: Sequence[_Reading]) -> Checked:
@@ -164,6 +171,21 @@ def _chosen(scored: Sequence[_Reading]) -> Checked:
     found = [one.found for one in level]
     any_of = bool(best.passage.path)
     return Checked(tuple(one.text for one in found), tuple(one.place for one in found), any_of=any_of)
+
+
+def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passage]) -> Checked:
+    """Where no reading is sure: all that are about as good, and what else there is of a kind with a unit."""
+    least = max(LEAST, _UNSURE * scored[0].score) if scored else LEAST
+    near = [one.found for one in scored if one.score >= least]
+    if wanted not in _PLENTY:
+        near += [found for passage in passages for found in passage.found if found.wanted == wanted]
+    several: list[Found] = []
+    for found in near:
+        if not any(_equal(found, other) for other in several):
+            several.append(found)
+    if len(several) > _MOST_POSSIBLE and wanted not in _PLENTY:
+        several = several[: sum(one.score >= least for one in scored)]
+    return Checked(tuple(one.text for one in several), tuple(one.place for one in several), any_of=True)
 
 
 def _equal(left: Found, right: Found) -> bool:
@@ -227,7 +249,16 @@ def _score(terms: Sequence[_Term], passage: Passage, found: Found, coverage: flo
         reached += term.fading * max(
             (_nearness(term, word.stem, number, found) for number, word in enumerate(passage.words)), default=0.0
         )
-    return _COVER * coverage + (1 - _COVER) * reached / total
+    return min(
+        1.0, _COVER * coverage + (1 - _COVER) * reached / total + _COUNTED * _counts_the_same(terms, passage, found)
+    )
+
+
+def _counts_the_same(terms: Sequence[_Term], passage: Passage, found: Found) -> bool:
+    """Whether the word that the gap counts ("____ friends") follows the value too."""
+    counted = next((term for term in terms if 0 < term.distance <= 2 and term.weight > 1 and not term.apart), None)
+    after = passage.words[found.last : found.last + 2]
+    return counted is not None and any(word.stem == counted.stem or word.stem in counted.alike for word in after)
 
 
 def _nearness(term: _Term, stem: str, number: int, found: Found) -> float:

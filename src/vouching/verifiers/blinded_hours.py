@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from vouching.text.sentences import sentence_spans
 from vouching.types import Checked, Span
 from vouching.verifiers.blinded_passages import Passage
 from vouching.verifiers.blinded_values import HOURS
@@ -83,6 +84,7 @@ def read_hours(question: str, wanted: str, gap: str, passages: Sequence[Passage]
     }
     if not by_day:
         return None
+    question = _sentence(question, gap)
     named = _days_asked(question, gap)
     closing = _CLOSING.search(question.partition(gap)[0]) is not None
     answers: dict[str, list[str]] = {}
@@ -100,11 +102,20 @@ def read_hours(question: str, wanted: str, gap: str, passages: Sequence[Passage]
     return Checked(tuple(answers), tuple(places.values()), any_of=True)
 
 
+def _sentence(question: str, gap: str) -> str:
+    """The sentence with the gap, without the one that it leans on."""
+    at = question.find(gap)
+    return next((question[start:end] for start, end in sentence_spans(question) if start <= at < end), question)
+
+
 def _days_asked(question: str, gap: str) -> tuple[str, ...]:
-    """The days that the gap belongs to: those before it where the sentence puts days first, else those after it."""
+    """The days that the gap belongs to: those before it where the sentence puts days first, else those after it.
+
+    In "5-9 pm on Mondays and ____ for the rest of the week" it belongs to none that is named.
+    """
     before, _, after = question.partition(gap)
     first, time = _GROUPS.search(question), _TIME.search(question)
     days_first = first is not None and (time is None or first.start() < min(time.start(), len(before)))
     groups = [[*_GROUPS.finditer(before)][-1:], [*_GROUPS.finditer(after)][:1]]
-    [group] = (groups[0] if days_first else groups[1]) or groups[1] or groups[0] or [None]
+    [group] = (groups[0] or groups[1] if days_first else groups[1]) or [None]
     return days_of(group.group().strip(" .")) if group else ()

@@ -154,6 +154,8 @@ def rule(
     if not agreed.answers:
         return Ruling("not_found", (), "the documents do not say")
     fitting = [found for found in agreed.answers if same_answer(answer, found, match, entails)]
+    if agreed.any_of and _bounded(answer):  # some value or other is always more than another
+        fitting = [found for found in fitting if same_answer(found, answer, match)]
     several = len(agreed.answers) > 1
     if not fitting:
         other = f"{len(agreed.answers)} other answers" if several else "another answer"
@@ -227,6 +229,10 @@ def _same_number(left: Quantity, stated: str, right: Quantity, found: str) -> bo
 def _gives_away(stated: Value, asked: Value) -> bool:
     """Whether a value of a question is the answer: the same one, or a date that tells it."""
     return _same(stated, asked) and (stated.date is not None or _same(asked, stated))
+
+
+def _bounded(answer: str) -> bool:
+    return any(value.quantity is not None and value.quantity.bound != "exact" for value in _values(answer))
 
 
 def _near(left: float, right: float) -> bool:

@@ -137,6 +137,9 @@ def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], 
     if hours:
         opens, closes = (f"{int(h):02d}:{int(m):02d}" for h, m in (hours.group(1, 2), hours.group(3, 4)))
         found = [Found(f"{opens}-{closes}", HOURS, place, 0, 0)]
+        if opens == closes:  # closed, or without an end
+            found.append(Found("24 hours", "time", place, 0, 0))
+        own = [*own, *(word.stem for name in names[-2:-1] for word in find_words(name))]
     else:
         found = _values(source, inside, one.start, words)
     return Passage(words, found, {**stems, **{word.stem: 1.0 for word in words}}, own, names)
@@ -149,8 +152,7 @@ def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passag
         lists.setdefault(members[0].name[:-1], []).append(members[0])
     for path, firsts in lists.items():
         if path and len(firsts) > 1:
-            own = [word.stem for word in find_words(name_words(path[-1]))]
-            at = firsts[0]
+            own, at = [word.stem for word in find_words(name_words(path[-1]))], firsts[0]
             place = Span(source.text[at.start : at.end], at.start, at.end, source.id)
             found = [Found(str(len(firsts)), "count", place, 0, 0)]
             yield Passage([], found, dict.fromkeys(own, 1.0), own, (*map(name_words, path), "length"))

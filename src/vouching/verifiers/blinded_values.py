@@ -1,7 +1,8 @@
 """What a response or an answer states in numbers: quantities with their unit and hedge, and dates.
 
 A length of time ("two hours") is a quantity, a year is a date. Left out: numbers inside names and codes, which the
-finders of numbers leave out ("24/7", telephone numbers), and "one" for somebody ("one reviewer").
+finders of numbers leave out ("24/7", telephone numbers), and words for somebody ("one reviewer", "the second
+customer").
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from vouching.text.quantities import find_quantities
 from vouching.types import Span
 
 _AFTER = re.compile(r"\+|(?:-?ish| or so)\b| or (?:more|greater|over|above|less|fewer|under|below)\b| and above\b")
+_BOTH_ENDS = re.compile(r"\d\s?(?:[-–]|to)\s?\d")
 _SOMEBODY = re.compile(
-    r"one (?:\w+ )?(?:reviewer|customer|guest|patron|diner|visitor|client|person|man|woman|user|critic"
-    r"|author|expert|day)\b",
+    r"(?:one|first|second|third) (?:\w+ )?(?:reviews?|reviewer|customer|guest|patron|diner|visitor|client|person|man"
+    r"|woman|user|critic|author|expert|day)\b",
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
@@ -82,13 +84,16 @@ def points(value: Value) -> tuple[Value, ...]:
     """The two ends of a range of hours ("5-9 pm"), which a text may also give one by one; any other value as it is.
 
     >>> [end.quantity.low for end in points(find_values("5-9 pm")[0]) if end.quantity]
-    [1020.0, 1260.0]
+    [300.0, 1260.0]
     """
     hours = value.quantity
-    if hours is None or hours.dimension != "time_of_day" or hours.low == hours.high:
+    if hours is None or hours.dimension != "time_of_day" or not _BOTH_ENDS.search(value.text):
         return (value,)
-    ends = (hours.low % 1440, hours.high)
-    return tuple(replace(value, quantity=replace(hours, low=at, high=at, base_low=at, base_high=at)) for at in ends)
+    # The half of the day is said once, at the end: "9-9 pm" may begin in the morning.
+    first, last = hours.low % 720, hours.high
+    begins = replace(hours, low=first, high=first, base_low=first, base_high=first, unit="clock12")
+    ends = replace(hours, low=last, high=last, base_low=last, base_high=last)
+    return replace(value, quantity=begins), replace(value, quantity=ends)
 
 
 def stated(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
