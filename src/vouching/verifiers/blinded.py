@@ -329,7 +329,7 @@ def _notes(proposal: Proposal, numbers: int, config: BlindedConfig) -> list[Verd
     notes: list[VerdictWarning] = []
     wanted = min(config.min_questions, numbers)
     if asked < wanted:
-        notes.append(VerdictWarning("unasked", f"{asked} questions were asked, wanted at least {wanted}."))
+        notes.append(VerdictWarning("unasked", f"Too few questions were asked: {asked}, wanted at least {wanted}."))
     if proposal.cut_off:
         notes.append(VerdictWarning("truncated", f"The list of questions was cut off at {config.max_tokens} tokens."))
     return notes

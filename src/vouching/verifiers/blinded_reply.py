@@ -6,6 +6,7 @@ A line in another form is no line. Left out: replies in JSON, which the prompts 
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 from vouching.text.thoughts import spoken
 from vouching.types import Checked, Pair, Question
@@ -54,16 +55,15 @@ def read_answers(reply: str, questions: int) -> list[Checked | None]:
     """
     said = spoken(reply)
     found: list[Checked | None] = [None] * questions
-    starts: list[tuple[int, int]] = []
+    marks: list[re.Match[str]] = []
     for mark in _NUMBER.finditer(said):
         # A line of evidence may begin with a number too: the questions' own go up.
-        if (starts[-1][0] if starts else 0) < int(mark[1]) <= questions:
-            starts.append((int(mark[1]), mark.end()))
-    if not starts and questions == 1:
-        starts = [(1, 0)]
-    ends = [start for _, start in starts[1:]] + [len(said)]
-    for (number, start), end in zip(starts, ends, strict=True):
-        found[number - 1] = _answer(said[start:end])
+        if (int(marks[-1][1]) if marks else 0) < int(mark[1]) <= questions:
+            marks.append(mark)
+    if not marks and questions == 1:
+        return [_answer(said)]
+    for mark, after in zip_longest(marks, marks[1:]):
+        found[int(mark[1]) - 1] = _answer(said[mark.end() : after.start() if after else len(said)])
     return found
 
 
