@@ -26,6 +26,8 @@ from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, rarity, synonym
 
 CLOSE = 12
 """How many of the best passages are read closely for one question."""
+_ALL_FIELDS = 500
+"""How many fields are read for every question; of more, those that share a word with it."""
 LEAST = 0.2
 """Score, in [0, 1], from which a value may be an answer."""
 LEVEL = 0.985
@@ -220,9 +222,11 @@ def _closest(
                 counts[number] = max(counts.get(number, 0.0), SYNONYM_WEIGHT * passages[number].stems[other])
         for number, count in counts.items():
             shares[number] = shares.get(number, 0.0) + term.fading * count / total
-    fields = [number for number in shares if passages[number].name]
     sentences = sorted((n for n in shares if not passages[n].name), key=lambda n: (-shares[n], n))
-    return [(number, shares[number]) for number in sentences[:CLOSE] + fields]
+    fields = [number for number, passage in enumerate(passages) if passage.name and passage.found]
+    if len(fields) > _ALL_FIELDS:
+        fields = [number for number in fields if number in shares]
+    return [(number, shares.get(number, 0.0)) for number in sentences[:CLOSE] + fields]
 
 
 def _fits(found: Found, passage: Passage, wanted: str) -> bool:
@@ -276,30 +280,37 @@ def _nearness(term: _Term, stem: str, number: int, found: Found) -> float:
 def _field_score(terms: Sequence[_Term], passage: Passage, found: Found, wanted: str) -> float:
     """How well a field fits: the share of its name that the question has, near the gap, and of what is around it."""
     near: dict[str, float] = {}
+    alike: dict[str, float] = {}
     gives = any(term.stem in _GIVING and not term.apart for term in terms)
     for term in terms:
         closeness = max(0.2, 1 - max(0, abs(term.distance) - 1) / 12)
-        for one in (term.stem, *term.alike):
-            generic = _GENERIC.intersection((one, *(name for name, said in _SAID_AS.items() if one in said)))
-            # Who gives a place so many stars speaks of his own, not of the place's.
-            told = term.distance <= _LEADING and not term.apart and not (gives and _BUSINESS in generic)
-            if not generic or told:
-                near[one] = max(near.get(one, 0.0), closeness)
+        generic = [name for name in _GENERIC if term.stem in _spoken(name)]
+        # Who gives a place so many stars speaks of his own, not of the place's.
+        told = term.distance <= _LEADING and not term.apart and not (gives and _BUSINESS in generic)
+        if told or not generic:
+            near[term.stem] = max(near.get(term.stem, 0.0), closeness)
+            for one in term.alike:
+                alike[one] = max(alike.get(one, 0.0), SYNONYM_WEIGHT * closeness)
     weights = {one: 0.3 if one in _GENERIC else 1.0 for one in passage.name}
-    name = sum(weight * _said(one, near, wanted) for one, weight in weights.items())
+    name = sum(weight * max(_said(one, near, wanted), alike.get(one, 0.0)) for one, weight in weights.items())
     named = name / sum(weights.values())
     others = [word for word in passage.words[: found.first] + passage.words[found.last :] if word.is_content]
     beside = sum(near.get(word.stem, 0.0) for word in others) / len(others) if others else 0.0
-    around = sum(term.weight for term in terms if term.stem in passage.stems) / (sum(t.weight for t in terms) or 1.0)
+    telling = [term for term in terms if term.stem not in _GENERIC]
+    around = sum(t.weight for t in telling if t.stem in passage.stems) / (sum(t.weight for t in telling) or 1.0)
     kind = 1.0 if found.wanted == wanted else 0.9
     return kind * _DEPTH ** (len(passage.path) - 1) * min(1.0, max(named, beside) * 0.85 + 0.15 * around)
 
 
 def _said(name: str, near: dict[str, float], wanted: str) -> float:
     """How near the gap a word of a field's name is said, in [0, 1]; the kind of the value may say it too."""
-    if wanted in _IMPLIED.get(name, ()):
-        return 1.0
-    return max(near.get(one, 0.0) for one in (name, *_SAID_AS.get(name, ())))
+    implied = 0.5 if wanted in _IMPLIED.get(name, ()) else 0.0
+    return max(implied, *(near.get(one, 0.0) for one in _spoken(name)))
+
+
+def _spoken(name: str) -> tuple[str, ...]:
+    """A word of a name, and what sentences say instead."""
+    return (name, *_SAID_AS.get(name, ()))
 
 
 __all__ = ["EmbeddedChecker", "EmbeddedProposer"]

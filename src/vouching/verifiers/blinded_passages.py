@@ -23,8 +23,9 @@ _LONGEST_FIELD = 80
 _SHORT_FIELD = 60
 """Characters up to which a field tells what its record is about."""
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
-_TITLE, _BEFORE, _OUTER, _BESIDE = 0.7, 0.4, 0.6, 0.5
-"""What a word counts that stands in the title, in the sentence before, in an outer name, or in another field."""
+_TITLE, _BEFORE, _OUTER, _BESIDE, _NAMED = 0.7, 0.4, 0.6, 0.5, 0.2
+"""What a word counts that stands in the title, in the sentence before, in an outer name, in another field, or in the
+name of the text around a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +117,15 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
         beside = _short_words(text, members)
         if not number:  # the outermost record says what the document is about
             outer = dict.fromkeys(beside, _OUTER * 0.5)
-        around = {**title, **outer, **dict.fromkeys(beside, _BESIDE)}
+        known = {**title, **outer, **dict.fromkeys(beside, _BESIDE)}
         for one in members:
             names = tuple(name_words(name) for name in one.name)
             label = {word.stem: _OUTER for name in names[:-1] for word in find_words(name)}
             own = [word.stem for word in find_words(names[-1])] if names else []
-            stems = {**around, **label, **dict.fromkeys(own, 1.0)}
+            stems = {**known, **label, **dict.fromkeys(own, 1.0)}
             if one.end - one.start > _LONGEST_FIELD:
-                yield from _sentences(source, unescaped(text[one.start : one.end]), one.start, stems)
+                around = {**stems, **dict.fromkeys((*label, *own), _NAMED)}
+                yield from _sentences(source, unescaped(text[one.start : one.end]), one.start, around)
             else:
                 yield _field(source, one, stems, own, names)
     yield from _lengths(source, records)
