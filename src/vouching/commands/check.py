@@ -215,7 +215,7 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
-    if options.by_instruction or options.method == "blinded":
+    if options.method in ("rules", "checklist", "holistic", "blinded"):
         return _as_a_whole(options)
     checker = Checker(
         options.model,

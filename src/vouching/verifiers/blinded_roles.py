@@ -57,8 +57,10 @@ class Proposer(Protocol):
 class BlindChecker(Protocol):
     """Sees the documents and questions. Neither the response nor an answer of it is ever passed here."""
 
-    most_at_once: int
-    """How many questions it takes in one go."""
+    @property
+    def most_at_once(self) -> int:
+        """How many questions it takes in one go."""
+        ...
 
     async def answer(self, batches: Sequence[Sequence[Question]], sources: Sequence[Source]) -> Answered:
         """The answers to each question of each batch; questions of different batches do not meet."""
