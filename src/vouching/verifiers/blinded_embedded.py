@@ -45,8 +45,9 @@ _SIBLINGS = 0.93
 """The same for the same field of other records, which contradicts nothing."""
 _DEPTH = 0.96
 """What each level of nesting leaves of the score of a field: what is said of the whole comes before its parts."""
-_SURE = 0.5
-"""Score from which the best value alone is the answer."""
+_SURE, _SURE_FIELD = 0.85, 0.5
+"""Score from which the best value alone is the answer: of a sentence, of a field. Chosen among .5 to .85 on 184
+summaries of SummEdits (training part): .85 leaves 19 of 28 faults in right ones, and 113 of 130 in wrong ones."""
 _UNSURE = 0.6
 """Share of the best score from which a value is a possible answer where no reading is sure."""
 _PLENTY = frozenset(("count", "date", "ordinal", "time_of_day", HOURS, ""))
@@ -153,9 +154,9 @@ def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[
         if _fits(found, passages[number], asked.wanted)
     ]
     scored.sort(key=lambda one: -one.score)
-    if hours is not None and (not scored or scored[0].score < _SURE):
+    if hours is not None and (not scored or scored[0].score < _SURE_FIELD):
         return hours
-    if scored and scored[0].score >= _SURE:
+    if scored and scored[0].score >= (_SURE_FIELD if scored[0].passage.name else _SURE):
         return _chosen(scored)
     return _possible(scored, asked.wanted, passages)
 
