@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from vouching.commands.check_options import ChecklistOptions, CheckMethod, CheckOptions, refuse_contradictions
+from vouching.commands.check_options import CheckMethod, CheckOptions, MethodOptions, refuse_contradictions
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text, source_files
 from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
-from vouching.types import ItemResult, Report, Source, Unverified, Verdict
+from vouching.types import ItemResult, PairResult, Report, Source, Unverified, Verdict
 
 app = typer.Typer()
 
@@ -55,6 +55,12 @@ def _panel(title: str, *names: str, **settings: Any) -> Any:
     """An option, listed by ``--help`` under ``title``."""
     return typer.Option(*names, rich_help_panel=title, **settings)
 
+
+_NO_CLAIM = "no claim was found: the answer states nothing that could be checked"
+_NOTHING = {
+    "rules": "no rule was found: the question asks for nothing that could be checked",
+    "blinded": "no number was found: the answer states nothing that could be asked about",
+}
 
 _Claim = Annotated[
     str | None,
@@ -101,7 +107,8 @@ _Method = Annotated[
         metavar="NAME",
         help="How a language model is asked: structured (whole record) or label. (structured) Or rules, which needs "
         "none: the answer is checked against what --question asks of its form. Or checklist or holistic: it is judged "
-        "by all that --question asks, item by item or at once.",
+        "by all that --question asks, item by item or at once. Or blinded: its numbers are asked for again from the "
+        "sources alone, offline or by a language model.",
     ),
 ]
 _ChecklistFile = Annotated[
@@ -110,6 +117,14 @@ _ChecklistFile = Annotated[
 ]
 _Reasons = Annotated[
     bool, _panel(_HOW, "--reasons", metavar="", help="With --method checklist: ask why, and for the words that decide.")
+]
+_Scope = Annotated[
+    Literal["numbers", "facts"] | None,
+    _panel(_HOW, metavar="WHAT", help="With --method blinded: ask about numbers, or facts too. (numbers)"),
+]
+_Match = Annotated[
+    Literal["units", "released"] | None,
+    _panel(_HOW, metavar="HOW", help="With --method blinded: compare with units, or as the paper's code does. (units)"),
 ]
 _Votes = Annotated[
     int,
@@ -160,6 +175,8 @@ def check_command(
     method: _Method = None,
     checklist: _ChecklistFile = None,
     reasons: _Reasons = False,
+    scope: _Scope = None,
+    match: _Match = None,
     votes: _Votes = 1,
     seed: _Seed = None,
     max_tokens: _MaxTokens = None,
@@ -188,7 +205,7 @@ def check_command(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
         votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries),
-        ChecklistOptions(checklist, reasons),
+        MethodOptions(checklist, reasons, scope, match),
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)
@@ -198,12 +215,7 @@ def check_command(
         _write_report(outcome, sources, options)
         _write(outcome, options)
     if options.fail and isinstance(outcome, Report) and not outcome.findings:
-        rules = options.method == "rules"
-        write_error(
-            "no rule was found: the question asks for nothing that could be checked"
-            if rules
-            else "no claim was found: the answer states nothing that could be checked"
-        )
+        write_error(_NOTHING.get(options.method or "", _NO_CLAIM))
     raise typer.Exit(exit_status(outcome, options.fail))
 
 
@@ -220,8 +232,8 @@ def check(options: CheckOptions) -> tuple[Verdict | Unverified | Report, tuple[S
         from vouching.report.skeleton import page_target
 
         page_target(options.report)
-    if options.method in ("rules", "checklist", "holistic"):
-        return _by_instruction(options)
+    if options.method in ("rules", "checklist", "holistic", "blinded"):
+        return _as_a_whole(options)
     checker = Checker(
         options.model,
         options.threshold,
@@ -255,12 +267,16 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
     """
     findings = record.findings if isinstance(record, Report) else (record,)
     wrong = any(
-        (isinstance(f, Verdict) and not f.attributable) or (isinstance(f, ItemResult) and not f.passed)
+        (isinstance(f, Verdict) and not f.attributable)
+        or (isinstance(f, PairResult) and f.outcome not in ("same", "leaked"))
+        or (isinstance(f, ItemResult) and not f.passed)
         for f in findings
     )
     if fail and wrong:
         return Exit.FINDINGS
-    missing = any(isinstance(f, Unverified) for f in findings) or (fail and not findings)
+    missing = any(
+        isinstance(f, Unverified) or (isinstance(f, PairResult) and f.outcome == "leaked") for f in findings
+    ) or (fail and not findings)
     return Exit.INCOMPLETE if missing else Exit.OK
 
 
@@ -270,6 +286,10 @@ def _check_rows(options: CheckOptions) -> Exit:
         from vouching.commands.check_rules import check_rule_rows
 
         return check_rule_rows(options)
+    if options.method == "blinded":
+        from vouching.commands.check_blinded import check_blinded_rows
+
+        return check_blinded_rows(options)
     if options.by_instruction:
         from vouching.commands.check_checklist import check_item_rows
 
@@ -279,22 +299,31 @@ def _check_rows(options: CheckOptions) -> Exit:
     return check_rows(options)
 
 
-def _by_instruction(options: CheckOptions) -> tuple[Report, tuple[Source, ...]]:
-    """The answer, checked against what the question asks: by rules found in it, or by a language model."""
+def _as_a_whole(options: CheckOptions) -> tuple[Report, tuple[Source, ...]]:
+    """The whole answer, checked against what the question asks, or audited blind."""
     subject, question = _subject(options), argument_text(options.question or "", "--question")
     if options.method == "rules":
         from vouching.verifiers.rules import rules_report
 
         report = rules_report(question, subject.text)
-    else:
-        from vouching.commands.check_checklist import check_by_items
-        from vouching.inputs import as_sources
+        return replace(report, warnings=(*report.warnings, *subject.warnings)), report.sources
+    from vouching.inputs import as_sources
 
-        files = [Source(file.text, id=file.name) for file in source_files(options.source)]
-        given = [*files, *(argument_text(text, "--source-text") for text in options.source_text)]
-        with progress("Checking"):
-            report = check_by_items(options, question, subject.text, as_sources(given) if given else ())
-    return replace(report, warnings=(*report.warnings, *subject.warnings)), report.sources
+    files = source_files(options.source)
+    texts = [argument_text(text, "--source-text") for text in options.source_text]
+    given = [*(Source(file.text, id=file.name) for file in files), *texts]
+    sources = as_sources(given) if given else ()
+    with progress("Checking"):
+        if options.method == "blinded":
+            from vouching.commands.check_blinded import check_blind
+
+            report = check_blind(options, question or None, subject.text, sources)
+        else:
+            from vouching.commands.check_checklist import check_by_items
+
+            report = check_by_items(options, question, subject.text, sources)
+    warnings = [warning for file in (*files, subject) for warning in file.warnings]
+    return replace(report, warnings=(*report.warnings, *warnings)), report.sources
 
 
 def _subject(options: CheckOptions) -> TextFile:

@@ -42,17 +42,17 @@ def verifier_of(options: CheckOptions) -> ChecklistVerifier:
         ConfigError: an unknown model, or a setting out of range.
     """
     items: Sequence[ChecklistItem] | None = None
-    if options.checklist.file is not None:
-        listed = read_text(options.checklist.file, "--checklist")
+    if options.of_method.checklist is not None:
+        listed = read_text(options.of_method.checklist, "--checklist")
         try:
             items = read_items(listed.text)
         except InputError as error:
-            raise InputError(f"--checklist {options.checklist.file}: {error}") from None
+            raise InputError(f"--checklist {options.of_method.checklist}: {error}") from None
     config = ChecklistConfig(
         threshold=options.threshold,
         votes=options.votes,
         seed=options.seed,
-        reasons=options.checklist.reasons,
+        reasons=options.of_method.reasons,
         holistic=options.method == "holistic",
     )
     if options.max_tokens is not None:
@@ -81,7 +81,8 @@ def check_item_rows(options: CheckOptions) -> Exit:
     verifier = verifier_of(options)
     settings = {
         "command": "check", "model": options.model, "threshold": options.threshold,
-        "checklist": options.checklist.file, "record": VERDICT_VERSION, "vouching": __version__, **verifier.decoding,
+        "checklist": options.of_method.checklist, "record": VERDICT_VERSION, "vouching": __version__,
+        **verifier.decoding,
     }  # fmt: skip
     check_report(options)
     printed = options.output == STDIN

@@ -12,18 +12,22 @@ from vouching.commands.files import STDIN
 from vouching.commands.search_options import SearchOptions
 from vouching.errors import InputError
 
-CheckMethod: TypeAlias = Literal["embedded", "structured", "label", "rules", "checklist", "holistic"]
-"""How claims or answers are judged; the last three judge an answer by its instruction."""
+CheckMethod: TypeAlias = Literal["embedded", "structured", "label", "rules", "checklist", "holistic", "blinded"]
+"""How claims or answers are judged: the three before the last judge an answer by its instruction."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChecklistOptions:
-    """What belongs to ``--method checklist``."""
+class MethodOptions:
+    """What belongs to a single method: the first two to ``checklist``, the others to ``blinded``."""
 
-    file: str | None = None
+    checklist: str | None = None
     """Path of a checklist, or "-"; None has one made."""
     reasons: bool = False
     """Whether to ask for a reason and the words that decide."""
+    scope: Literal["numbers", "facts"] | None = None
+    """What is asked about; None for numbers."""
+    match: Literal["units", "released"] | None = None
+    """How answers are compared; None for units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,8 @@ class CheckOptions:
     """Length of a language model's reply; None for the usual one."""
     search: SearchOptions = field(default_factory=SearchOptions)
     """Where to search for sources."""
-    checklist: ChecklistOptions = field(default_factory=ChecklistOptions)
-    """The checklist, and what to ask about it."""
+    of_method: MethodOptions = field(default_factory=MethodOptions)
+    """What only one method takes."""
 
     @property
     def by_instruction(self) -> bool:
@@ -105,17 +109,27 @@ def refuse_contradictions(options: CheckOptions) -> None:
 
 def _of_method(options: CheckOptions) -> Iterator[str]:
     """What is wrong with the options for a method that judges an answer by its instruction, or for others."""
-    method, asks = options.method, options.method in ("checklist", "holistic")
-    of_items = {"--checklist": options.checklist.file is not None, "--reasons": options.checklist.reasons}
-    if method != "rules" and not asks:
-        for name in (name for name, used in of_items.items() if used):
-            yield f"got {name} without --method checklist: add that, or leave it out"
-        return
-    if options.claim is not None:
-        yield f"got a CLAIM with --method {method}, which checks a whole answer: use --response or --response-text"
+    method, asks, own = options.method, options.method in ("checklist", "holistic"), options.of_method
+    of_items = {"--checklist": own.checklist is not None, "--reasons": own.reasons}
+    of_pairs = {"--scope": own.scope is not None, "--match": own.match is not None}
+    foreign = {
+        **(
+            {} if method == "rules" or asks else dict.fromkeys((k for k, used in of_items.items() if used), "checklist")
+        ),
+        **({} if method == "blinded" else dict.fromkeys((k for k, used in of_pairs.items() if used), "blinded")),
+    }
+    for name, owner in foreign.items():
+        yield f"got {name} without --method {owner}: add that, or leave it out"
     unused = {
         "--index or --web": bool(options.search), "--repair": options.repair,
     }  # fmt: skip
+    if method == "blinded":
+        for name in (n for n, used in {**unused, "--jobs": options.jobs != 1}.items() if used):
+            yield f"got {name} with --method {method}, which has no use for it: leave it out"
+    if method != "rules" and not asks:
+        return
+    if options.claim is not None:
+        yield f"got a CLAIM with --method {method}, which checks a whole answer: use --response or --response-text"
     if asks:
         unused |= {"--jobs": options.jobs != 1, "--checklist": method == "holistic" and of_items["--checklist"]}
     else:
@@ -128,7 +142,7 @@ def _of_method(options: CheckOptions) -> Iterator[str]:
         yield f"got {name} with --method {method}, which has no use for it: leave it out"
     if options.input is None and options.question is None:
         yield f"got --method {method} without the instruction that the answer is to follow: add --question TEXT"
-    if [options.checklist.file, options.response, options.input].count(STDIN) > 1:
+    if [own.checklist, options.response, options.input].count(STDIN) > 1:
         yield "got - more than once, but standard input can be read only once: name a file for the others"
 
 

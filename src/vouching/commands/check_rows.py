@@ -132,7 +132,7 @@ def check_rows(options: CheckOptions, patience: float = PATIENCE, again: str = A
     """
     assert options.input is not None
     assert options.output is not None
-    assert options.method not in ("rules", "checklist", "holistic")  # it has rows of its own
+    assert options.method not in ("rules", "checklist", "holistic", "blinded")  # it has rows of its own
     work = CheckWork(
         options.model, options.threshold, options.repair_rest, options.method, options.votes, options.seed,
         options.max_tokens, options.search,

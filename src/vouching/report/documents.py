@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from vouching.report.findings import span_of, status_of
 from vouching.report.segments import Mark, Piece, pieces_of, shown_length
-from vouching.types import Finding, Report, Source, Span, Unverified, Verdict
+from vouching.types import Finding, PairResult, Report, Source, Span, Unverified, Verdict
 
 ROOM = 10_000_000
 """Characters that all texts of a page may take together."""
@@ -123,6 +123,9 @@ def place_evidence(
     if isinstance(finding, Verdict):
         for entry in finding.evidence_alignment:
             mark(entry.source_span, entry.status, number)
+    if isinstance(finding, PairResult):
+        for place in finding.places:
+            mark(place, status_of(finding), number)
     if isinstance(finding, Verdict | Unverified):
         for warning in finding.warnings:
             if warning.kind == "injection":

@@ -8,13 +8,18 @@ from __future__ import annotations
 from typing import Literal
 
 from vouching.report.points import confidence_words
-from vouching.types import Finding, ItemResult, Span, UnitResult, Unverified, Verdict
-from vouching.types.display import decided_words
+from vouching.types import Finding, ItemResult, PairResult, Span, UnitResult, Unverified, Verdict
+from vouching.types.display import decided_words, outcome_words
 
 FindingStatus = Literal["match", "mismatch", "not_found", "unverified"]
 
 SIGNS: dict[str, str] = {"match": "✓", "mismatch": "✗", "not_found": "∅", "unverified": "?"}
 """One sign per status of a part or of a finding, so that nothing depends on colour."""
+
+_OF_OUTCOME: dict[str, FindingStatus] = {
+    "same": "match", "different": "mismatch", "contradictory": "mismatch", "not_found": "not_found",
+    "leaked": "unverified",
+}  # fmt: skip
 
 
 def status_of(finding: Finding) -> FindingStatus:
@@ -24,6 +29,8 @@ def status_of(finding: Finding) -> FindingStatus:
             return "match" if finding.attributable else "not_found" if finding.relation == "not_found" else "mismatch"
         case ItemResult():
             return "match" if finding.passed else "mismatch"
+        case PairResult():
+            return _OF_OUTCOME[finding.outcome]
         case UnitResult():
             return "mismatch" if finding.challenged else "match"
         case Unverified():
@@ -45,6 +52,8 @@ def title_of(finding: Finding) -> list[str]:
             return [f"Unverified ({finding.reason})"]
         case ItemResult():
             return [finding.question, decided_words(finding), *filter(None, [finding.reason])]
+        case PairResult():
+            return [outcome_words(finding), finding.reason]
         case UnitResult():
             challenge = [f"challenged: {finding.claim or finding.proposal}"] if finding.challenged else []
             return [f"{finding.unit_id}: {finding.submitted}", *challenge]
@@ -55,7 +64,7 @@ def subject_of(finding: Finding) -> str:
     match finding:
         case Verdict() | Unverified():
             return finding.claim.text
-        case ItemResult():
+        case ItemResult() | PairResult():
             return finding.question
         case UnitResult():
             return f"{finding.unit_id}: {finding.submitted}"
@@ -66,7 +75,7 @@ def span_of(finding: Finding) -> Span | None:
     match finding:
         case Verdict() | Unverified():
             return finding.claim.span
-        case ItemResult():
+        case ItemResult() | PairResult():
             return finding.span
         case UnitResult():
             return None
@@ -86,5 +95,7 @@ def label_of(finding: Finding) -> str:
             return "Unverified"
         case ItemResult():
             return "Passed" if finding.passed else "Failed"
+        case PairResult():
+            return outcome_words(finding)
         case UnitResult():
             return "Challenged" if finding.challenged else "Let pass"

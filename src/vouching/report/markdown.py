@@ -16,11 +16,12 @@ from vouching.report.points import (
     error_counts_words,
     non_claims_words,
     origin_words,
+    pair_points,
     points_of,
     relation_words,
     totals_words,
 )
-from vouching.types import Finding, ItemResult, Report, Unverified, Verdict, VerdictWarning
+from vouching.types import Finding, ItemResult, PairResult, Report, Unverified, Verdict, VerdictWarning
 from vouching.types.display import fix_title, item_counts, shorten
 from vouching.types.visible import visible, visible_line
 
@@ -118,7 +119,7 @@ def _finding_blocks(
         yield escape(relation_words(finding))
         points = points_of(finding)
         if points:
-            yield "\n".join(["| | claim | source | place | reason |", "|---|---|---|---|---|", *map(_row, points)])
+            yield _table(points)
         if finding.fix_suggestion:
             yield f"**{fix_title(finding)}:** {escape(finding.fix_suggestion)}"
             if finding.revised_claim is not None:
@@ -130,6 +131,13 @@ def _finding_blocks(
         yield f"> {escape(finding.claim.text)}"
         yield escape(finding.message)
         yield from _warning_blocks(finding.warnings, known)
+    elif isinstance(finding, PairResult):
+        yield f"> {escape(finding.question)}"
+        yield _table(pair_points(finding))
+
+
+def _table(points: Iterable[Point]) -> str:
+    return "\n".join(["| | claim | source | place | reason |", "|---|---|---|---|---|", *map(_row, points)])
 
 
 def _row(point: Point) -> str:

@@ -20,10 +20,10 @@ from vouching.report.documents import Document, Shelf, place_evidence
 from vouching.report.edits import Edit, word_edits
 from vouching.report.findings import FindingStatus, label_of, status_of, subject_of
 from vouching.report.overview import Overview
-from vouching.report.points import Point, non_claims_words, origin_words, points_of, relation_words
+from vouching.report.points import Point, non_claims_words, origin_words, pair_points, points_of, relation_words
 from vouching.report.segments import Mark, Piece, pieces_of
 from vouching.report.skeleton import page_target, write_page
-from vouching.types import Finding, Report, Source, Span, Unverified, Verdict, VerdictWarning
+from vouching.types import Finding, PairResult, Report, Source, Span, Unverified, Verdict, VerdictWarning
 from vouching.types.display import fix_title, shorten
 from vouching.types.visible import visible_line
 
@@ -249,6 +249,8 @@ def _lay_out(chosen: list[Chosen], alone: Report | None) -> tuple[list[Card], li
 def _card(one: Chosen, links: dict[Span, str], texts: list[str], alone: Report | None) -> Card:
     finding, record = one.finding, one.record
     verdict = finding if isinstance(finding, Verdict) else None
+    points = points_of(finding) if isinstance(finding, Verdict) else ()
+    points = pair_points(finding) if isinstance(finding, PairResult) else points
     error = verdict.error_type.replace("_", " ") if verdict and verdict.error_type else ""
     known = alone.warnings if alone else ()
     warnings = finding.warnings if isinstance(finding, Verdict | Unverified) else ()
@@ -261,7 +263,7 @@ def _card(one: Chosen, links: dict[Span, str], texts: list[str], alone: Report |
         line=shorten(visible_line(subject_of(finding) or _message(finding)), _LONGEST_ROW),
         finding=finding,
         claim=tuple(_claim_pieces(finding)),
-        points=tuple((p, links.get(p.span, "") if p.span else "") for p in points_of(verdict)) if verdict else (),
+        points=tuple((p, links.get(p.span, "") if p.span else "") for p in points),
         edits=_edits(verdict) if verdict else (),
         warnings=tuple(warning for warning in warnings if warning not in known),
         texts=tuple(texts),

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from vouching.types import Alignment, RankedAnswer, ReasoningStep, Report, Span, Status, Verdict
-from vouching.types.display import item_counts
+from vouching.types import Alignment, PairResult, RankedAnswer, ReasoningStep, Report, Span, Status, Verdict
+from vouching.types.display import item_counts, pair_counts
 
 NOT_FOUND = "NOT_FOUND"
 """What a reasoning step quotes where nothing in the sources corresponds."""
 LONGEST_QUOTATION = 1_000
 """Characters that a quotation in a table or a warning may have."""
+_NO_CLAIM = "the response makes no claim"
+_NOTHING = {"unchecked": "no rule was found in the question", "unasked": "the response states nothing to ask about"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,19 @@ def points_of(verdict: Verdict | RankedAnswer) -> list[Point]:
             steps.remove(step)
         points.append(_point(entry, step))
     return points + [_lone_step(step) for step in steps]
+
+
+def pair_points(pair: PairResult) -> list[Point]:
+    """The response's answer beside each value of the documents.
+
+    >>> pair_points(PairResult("Q", "1937", "different", ("1973",), (Span("1973", 21, 25, "a.txt"),)))[0].place
+    'a.txt:21-25'
+    """
+    status: Status = "match" if pair.attributable else "mismatch" if pair.found else "not_found"
+    if not pair.found:
+        return [Point(status, pair.answer, "", None, "", absent=pair.outcome == "not_found")]
+    places = [*pair.places, *[None] * len(pair.found)]
+    return [Point(status, pair.answer, found, place, "") for found, place in zip(pair.found, places, strict=False)]
 
 
 def _point(entry: Alignment, step: ReasoningStep | None) -> Point:
@@ -163,12 +178,11 @@ def origin_words(verdict: Verdict) -> str:
 def totals_words(report: Report) -> str:
     """How many claims or items came out how."""
     if not report.findings:
-        by_rules = any(warning.kind == "unchecked" for warning in report.warnings)
-        what = "no rule was found in the question" if by_rules else "the response makes no claim"
+        what = next((_NOTHING[warning.kind] for warning in report.warnings if warning.kind in _NOTHING), _NO_CLAIM)
         return f"Nothing to check: {what}."
-    items = item_counts(report)
-    if items is not None:
-        return items
+    counts = item_counts(report) or pair_counts(report)
+    if counts is not None:
+        return counts
     totals, number = report.totals, len(report.findings)
     parts = [f"{totals.attributable} attributable", f"{totals.not_attributable} not attributable"]
     parts += [f"{totals.unverified} unverified"] if totals.unverified else []

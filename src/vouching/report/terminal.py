@@ -24,11 +24,22 @@ from vouching.report.points import (
     error_counts_words,
     non_claims_words,
     origin_words,
+    pair_points,
     points_of,
     relation_words,
     totals_words,
 )
-from vouching.types import Finding, ItemResult, RankedAnswer, Ranking, Report, Unverified, Verdict, VerdictWarning
+from vouching.types import (
+    Finding,
+    ItemResult,
+    PairResult,
+    RankedAnswer,
+    Ranking,
+    Report,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+)
 from vouching.types.display import fix_title, percent, score_words, shorten
 from vouching.types.visible import visible, visible_line
 
@@ -174,6 +185,9 @@ class _Page:
             self.put(self.text(finding.claim.text), 2)
             self.put(self.text(finding.message), 2)
             self.print_warnings(finding.warnings, known)
+        elif isinstance(finding, PairResult):
+            self.put(self.text(finding.question), 2)
+            self.print_points(pair_points(finding))
 
     def print_answer(self, answer: RankedAnswer, ranking: Ranking) -> None:
         """One answer of a ranking; of its alignment what is about the answer itself, as all share the question."""

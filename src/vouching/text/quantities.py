@@ -52,7 +52,8 @@ _ADVERBS = {"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "mont
 _CLOCK_12 = r"(?:1[0-2]|0?[1-9])"
 _HALVES = r"(?:[aApP]\.[mM]\.|[ap]m\b|[AP]M\b|[ap]\.m\b)"
 _CLOCK = re.compile(
-    rf"(?<![\w.,:/])(?<![^\W\d]-)(?:(?:(?P<first>{_CLOCK_12})(?:[:.](?P<first_minute>[0-5]\d))?(?:[-–]| to ))?"
+    r"(?<![\w.,:/])(?:(?<![^\W\d]-)|(?<=[aApP][mM]-))"
+    rf"(?:(?:(?P<first>{_CLOCK_12})(?:[:.](?P<first_minute>[0-5]\d))?(?:[-–]| to ))?"
     rf"(?P<hour>{_CLOCK_12})(?:[:.](?P<minute>[0-5]\d))?[ \u00a0]?(?P<half>{_HALVES})"
     r"|(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?![\w:/]|[.,]\d)"
     r"|(?P<oclock>1[0-2]|[1-9]) o['’]clock\b|(?:12 |(?<=at ))(?P<named>noon|midnight)\b)"

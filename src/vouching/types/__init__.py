@@ -1,6 +1,7 @@
 """The nouns: frozen records that cross module boundaries. Nothing here reads, computes or prints more than itself."""
 
 from vouching.types.assurance import UnitResult
+from vouching.types.blinded import BlindOutcome, Checked, Pair, PairResult, Question
 from vouching.types.checklist import Checklist, ChecklistItem, ItemResult
 from vouching.types.labels import ERROR_TYPES, ErrorType, Judgment, Label, Relation, Status
 from vouching.types.ranking import RankedAnswer, Ranking, RankMode, Scale
@@ -22,10 +23,10 @@ from vouching.types.verdict import (
 )
 
 __all__ = [
-    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Checklist", "ChecklistItem", "Claim", "Compression",
-    "Costing", "EngineKind", "ErrorType", "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim",
-    "Passage", "Provenance", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward",
-    "Rollout", "Scale", "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory",
-    "UnitResult", "Unverified", "Usage", "Verdict", "VerdictWarning",
-    "total_usage",
+    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "BlindOutcome", "Checked", "Checklist", "ChecklistItem",
+    "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "Example", "Finding", "Group", "ItemResult",
+    "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage", "Provenance", "Question", "RankMode",
+    "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "Scale", "SearchEnd",
+    "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified",
+    "Usage", "Verdict", "VerdictWarning", "total_usage",
 ]  # fmt: skip

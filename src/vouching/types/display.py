@@ -8,6 +8,7 @@ draws.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from textwrap import dedent
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from vouching.types.visible import visible, visible_line
 
 if TYPE_CHECKING:
+    from vouching.types.blinded import PairResult
     from vouching.types.checklist import ItemResult
     from vouching.types.ranking import Ranking
     from vouching.types.report import Finding, Report
@@ -203,6 +205,62 @@ def decided_words(item: ItemResult) -> str:
     return f"{sum(vote is True for vote in item.votes)} of {len(item.votes)} votes say yes{doubts}"
 
 
+def pair_text(pair: PairResult) -> str:
+    """A question asked blind, in plain text: the outcome, the question, both values and the reason.
+
+    >>> from vouching.types import PairResult
+    >>> print(pair_text(PairResult("It opened in ____.", "1937", "different", ("1973",), reason="Another year.")))
+    ✗ Different: It opened in ____.
+      response: 1937
+      documents: 1973
+      Another year.
+    """
+    sign = "✓" if pair.attributable else SYMBOLS["not_found"] if pair.outcome == "not_found" else "✗"
+    lines = [f"{'?' if pair.outcome == 'leaked' else sign} {outcome_words(pair)}: {visible_line(pair.question)}"]
+    return "\n".join([*lines, *(f"  {line}" for line in (*value_lines(pair), visible_line(pair.reason)) if line)])
+
+
+def outcome_words(pair: PairResult) -> str:
+    """How the answers compare, as people read it.
+
+    >>> from vouching.types import PairResult
+    >>> outcome_words(PairResult("Q", "1", "not_found"))
+    'Not in the documents'
+    """
+    words = {"not_found": "not in the documents", "contradictory": "contradictory documents"}
+    return words.get(pair.outcome, pair.outcome).capitalize()
+
+
+def value_lines(pair: PairResult) -> list[str]:
+    """What the response says, and what the documents say and where, a line each.
+
+    >>> from vouching.types import PairResult, Span
+    >>> value_lines(PairResult("Q", "2", "contradictory", ("3", "4"), (Span("3", 7, 8, "a.txt"),)))
+    ['response: 2', 'documents: 3 (a.txt, character 7) | 4']
+    """
+    places = [f" ({place.source_id}, character {place.start})" for place in pair.places]
+    places += [""] * (len(pair.found) - len(places))
+    found = " | ".join(visible_line(f"{value}{place}") for value, place in zip(pair.found, places, strict=False))
+    return [f"response: {visible_line(pair.answer)}", *([f"documents: {found}"] if found else [])]
+
+
+def pair_counts(report: Report) -> str | None:
+    """How many questions of a blinded audit came out how; None for another report.
+
+    >>> from vouching.types import PairResult, Report
+    >>> pair_counts(Report("It has 2.", (), (PairResult("It has ____.", "2", "same"),), coverage=1.0))
+    '1 question: 1 same; 100 % of the numbers asked about'
+    """
+    pairs = [finding for finding in report.findings if finding.kind == "pair"]
+    if not pairs:
+        return None
+    counts = Counter(outcome_words(pair).lower() for pair in pairs)
+    others = len(report.findings) - len(pairs)
+    parts = [f"{count} {words}" for words, count in counts.items()] + ([f"{others} unverified"] if others else [])
+    asked = f"{percent(report.coverage)} of the numbers asked about"
+    return f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}: {', '.join(parts)}; {asked}"
+
+
 def item_counts(report: Report) -> str | None:
     """How many items of a checklist came out how; None for a report on claims.
 
@@ -224,7 +282,7 @@ def item_counts(report: Report) -> str | None:
 
 def totals_line(report: Report) -> str:
     """How many claims or items came out how, in words."""
-    items = item_counts(report)
+    items = item_counts(report) or pair_counts(report)
     if items is not None:
         return items
     totals = report.totals

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from vouching.types.assurance import UnitResult
+from vouching.types.blinded import PairResult
 from vouching.types.checklist import ItemResult
 from vouching.types.spans import Source, Span
 from vouching.types.verdict import VERDICT_VERSION, Unverified, Usage, Verdict, VerdictWarning
 
-Finding: TypeAlias = Verdict | ItemResult | UnitResult | Unverified
+Finding: TypeAlias = Verdict | ItemResult | UnitResult | PairResult | Unverified
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,14 @@ class Report:
     non_claims: tuple[NonClaim, ...] = ()
     """What was passed over, and why."""
     coverage: float = 1.0
-    """Share of the response's non-space characters that lie in a claim or a non-claim, in [0, 1]."""
+    """Share of the response's non-space characters that lie in a claim or a non-claim, in [0, 1]; of a blinded audit,
+    share of the response's numbers that were asked about."""
     totals: Totals = Totals()
     """Counts over the findings."""
     score: float | None = None
     """How well the sources support the response as a whole, in [0, 1], to rank responses by; None without a verdict. It
     is not the probability that every claim is right: ``attributable`` says whether each passed. Of a checklist: the
-    share of items that passed."""
+    share of items that passed; of a blinded audit: the share of answers that are the same."""
     revised_response: str | None = None
     """The response after repair; None if no repair was asked for."""
     unrepaired: tuple[Finding, ...] = ()
@@ -85,7 +87,7 @@ class Report:
     @property
     def attributable(self) -> bool:
         """True if there is at least one claim and the sources support every one of them."""
-        verdicts = [f for f in self.findings if isinstance(f, Verdict)]
+        verdicts = [f for f in self.findings if isinstance(f, Verdict | PairResult)]
         return bool(verdicts) and len(verdicts) == len(self.findings) and all(v.attributable for v in verdicts)
 
     def __str__(self) -> str:

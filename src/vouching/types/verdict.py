@@ -14,10 +14,10 @@ VERDICT_VERSION = "1.0"
 
 WarningKind = Literal[
     "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
-    "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist",
+    "encoding", "ungrounded", "uncalibrated", "unchecked", "checklist", "unasked",
 ]  # fmt: skip
 UnverifiedReason = Literal[
-    "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence"
+    "backend", "unparsable", "truncated", "ungrounded", "undecided", "refused", "input", "no_evidence", "unasked"
 ]
 
 

@@ -1,0 +1,338 @@
+"""A response audited blind: questions about what it states, answered from the documents without it (MARCH, 3.2).
+
+Proposer -> questions with the response's answers; checker -> answers from the documents alone; comparison -> the same,
+different, not in the documents, contradictory documents. A question that contains its own answer is dropped and
+counted; questions that would give each other's answers away are put apart. What nobody asked about is told: coverage is
+the share of the response's numbers with a question. Without a language model both roles are played by the embedded
+pair. Departures from the paper: answers carry units; "not in the documents" stands apart from another value; the
+question that the response answers is shown to nobody, as no role needs it. Left out: the solver, which is whoever
+wrote the response, and training, which is another layer's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from vouching.errors import ConfigError, InputError, ModelError
+from vouching.models.base import Model
+from vouching.types import (
+    Checked,
+    Claim,
+    Finding,
+    Pair,
+    PairResult,
+    Report,
+    Source,
+    Span,
+    Totals,
+    Unverified,
+    VerdictWarning,
+    total_usage,
+)
+from vouching.verifiers.base import ClaimVerifier, failed
+from vouching.verifiers.blinded_match import Match, Ruling, consensus, leaks, rule
+from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
+from vouching.verifiers.blinded_prompt import prompt_digest
+from vouching.verifiers.blinded_roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope
+from vouching.verifiers.blinded_values import find_values
+from vouching.verifiers.structured_sources import Evidence
+
+_LEAKED = "the question contains its own answer, so it was put to nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class BlindedConfig:
+    """What is asked about and how answers are compared. Raises ConfigError for a value out of range."""
+
+    scope: Scope = "numbers"
+    """Numbers, dates among them, or also names and other short answers, which takes a language model."""
+    match: Match = "units"
+    """How answers are compared; "released" is the paper's code."""
+    min_questions: int = 3
+    """k: fewer questions than this, or than there are numbers, are a fault of the proposer; it is told."""
+    votes: int = 1
+    """J: answers of a language model to each question; a tie is a mismatch."""
+    seed: int | None = None
+    """Of a language model's sampling."""
+    max_tokens: int = 2_048
+    """Length of a language model's reply, in tokens."""
+
+    def __post_init__(self) -> None:
+        for name, known in (("scope", get_args(Scope)), ("match", get_args(Match))):
+            if getattr(self, name) not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        for name in ("min_questions", "votes", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+class BlindedVerifier:
+    """Audits whole responses.
+
+    Args:
+        proposer: asks; it sees the response and no document.
+        checker: answers; it sees the documents and no response.
+        config: what is asked about, and how answers are compared.
+        judge: asked whether one short answer follows from another in other words, under the scope "facts"; None leaves
+            it at equal words.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> asks = ModelProposer(ScriptedModel(["- Question: How long is the bridge? [Answer: 5 km]"]))
+    >>> answers = ModelChecker(ScriptedModel(['1. Evidence: "It is 6 km long." [Answer: 6 km]']))
+    >>> verifier = BlindedVerifier(asks, answers)
+    >>> report = asyncio.run(verifier.verify(None, "The bridge is 5 km long.", [Source("It is 6 km long.")]))
+    >>> print(report)
+    1 question: 1 different; 100 % of the numbers asked about
+    <BLANKLINE>
+    ✗ Different: How long is the bridge?
+      response: 5 km
+      documents: 6 km (source-1, character 6)
+      the documents give another answer
+    """
+
+    def __init__(
+        self,
+        proposer: Proposer,
+        checker: BlindChecker,
+        config: BlindedConfig | None = None,
+        judge: ClaimVerifier | None = None,
+    ) -> None:
+        self.proposer = proposer
+        self.checker = checker
+        self.config = config or BlindedConfig()
+        self._judge = judge
+
+    @property
+    def decoding(self) -> dict[str, str | float | None]:
+        """How it asks: what the record of a run needs so that the same can be asked again."""
+        config = self.config
+        return {
+            "method": "blinded",
+            "scope": config.scope,
+            "match": config.match,
+            "min_questions": config.min_questions,
+            "votes": config.votes,
+            "seed": config.seed,
+            "max_tokens": config.max_tokens,
+            "prompt": prompt_digest(config.scope) if isinstance(self.checker, ModelChecker) else None,
+        }
+
+    async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
+        """The report on a response: a finding for each question, and one for each number that nobody asked about.
+
+        Args:
+            question: what the response answers; kept in the report, shown to nobody.
+            response: what is audited.
+            sources: the documents.
+
+        Returns:
+            ``coverage`` is the share of the response's numbers asked about, ``score`` the share of answers that are
+            the same; None where none could be compared.
+
+        Raises:
+            InputError: no response, or no documents.
+            ModelError: the model is out of reach, and the same call may succeed later.
+        """
+        if not response.strip():
+            raise InputError("the response is empty: got no text, wanted an answer to audit")
+        if not sources:
+            raise InputError("no source was given: pass at least one text to check against")
+        started = time.perf_counter()
+        proposal = await self._proposal(response)
+        asked = [pair for pair in proposal.pairs if not leaks(pair.question.text, pair.answer)]
+        batches = apart(asked, self.checker.most_at_once)
+        answered = Answered(())
+        if batches:
+            answered = await self.checker.answer([[pair.question for pair in batch] for batch in batches], sources)
+        findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in asked]
+        in_order = [pair for batch in batches for pair in batch]
+        for pair, samples in zip(in_order, answered.samples, strict=True):
+            findings.append(await self._finding(pair, samples, answered.cut_off))
+        spent = total_usage((*proposal.said, *answered.said))
+        report = self._report(question, response, sources, findings, proposal)
+        return replace(report, usage=replace(spent, seconds=time.perf_counter() - started))
+
+    async def aclose(self) -> None:
+        """Let go of the models."""
+        await self.proposer.aclose()
+        await self.checker.aclose()
+
+    async def _proposal(self, response: str) -> Proposal:
+        if self.config.scope == "numbers" and not find_values(response):
+            return Proposal(())
+        try:
+            return await self.proposer.propose(response, self.config.scope, self.config.min_questions)
+        except ModelError as error:
+            return Proposal((), failure=failed(error, Claim(response)).message)
+
+    async def _finding(self, pair: Pair, samples: Samples | ModelError, cut_off: bool) -> PairResult | Unverified:
+        claim = Claim(pair.question.text, span=pair.span)
+        if isinstance(samples, ModelError):
+            return failed(samples, claim)
+        read = [one for one in samples if one is not None]
+        if 2 * len(read) <= len(samples):
+            lost = f"{len(samples) - len(read)} of {len(samples)} replies hold no answer that can be read"
+            more = ": allow more by max_tokens (--max-tokens)" if cut_off else ", nor do those to a second question"
+            return Unverified(claim, "truncated" if cut_off else "unparsable", lost + more)
+        ruling = rule(pair.question.text, pair.answer, read, self.config.match)
+        if ruling.outcome == "different" and await self._follows(pair, ruling):
+            ruling = Ruling("same", ruling.found, "the documents say it in other words")
+        agreed = consensus(read, self.config.match)
+        votes = tuple(" | ".join(one.answers) if one and one.answers else None for one in samples)
+        return PairResult(
+            question=pair.question.text,
+            answer=pair.answer,
+            outcome=ruling.outcome,
+            found=ruling.found,
+            places=_places(ruling, [agreed] if agreed else read),
+            votes=votes,
+            reason=ruling.reason,
+            span=pair.span,
+        )
+
+    async def _follows(self, pair: Pair, ruling: Ruling) -> bool:
+        """Whether an answer in words follows from that of the documents; numbers are compared, not judged."""
+        numbers = find_values(pair.answer) or any(map(find_values, ruling.found))
+        if self._judge is None or self.config.scope != "facts" or len(ruling.found) != 1 or numbers:
+            return False
+        asked = pair.question.text
+        claim, source = Claim(f"{asked} {pair.answer}"), Source(f"{asked} {ruling.found[0]}")
+        [outcome] = await self._judge.verify([claim], [source])
+        return outcome.kind == "verdict" and outcome.attributable
+
+    def _report(
+        self,
+        question: str | None,
+        response: str,
+        sources: Sequence[Source],
+        findings: list[Finding],
+        proposal: Proposal,
+    ) -> Report:
+        numbers = [Span(value.text, value.start, value.end) for value in find_values(response)]
+        asked = [pair.span for pair in proposal.pairs if pair.span and not leaks(pair.question.text, pair.answer)]
+        uncovered = [number for number in numbers if not _touches(number, asked)]
+        leaked = [pair.span for pair in proposal.pairs if pair.span]
+        if proposal.failure is not None:
+            findings = [Unverified(Claim(response, id="proposer"), "unparsable", proposal.failure)]
+        else:
+            findings = [*findings, *(_unasked(number) for number in uncovered if not _touches(number, leaked))]
+        findings.sort(key=_place_of)
+        compared = [one for one in findings if isinstance(one, PairResult) and one.outcome != "leaked"]
+        same = sum(one.attributable for one in compared)
+        return Report(
+            response=response,
+            sources=tuple(sources),
+            findings=tuple(findings),
+            question=question,
+            coverage=1.0 - len(uncovered) / len(numbers) if numbers else 1.0,
+            totals=Totals(same, len(compared) - same, len(findings) - len(compared)),
+            score=same / len(compared) if compared else None,
+            warnings=(*Evidence(sources).warnings(), *_notes(proposal, len(numbers), self.config)),
+        )
+
+
+def apart(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
+    """The pairs in batches, such that no question gives away an answer that its batch asks for.
+
+    >>> from vouching.types import Question
+    >>> sites = Pair(Question("How many sites took part in 1990?"), "12")
+    >>> year = Pair(Question("When did the sites take part?"), "1990")
+    >>> [[pair.answer for pair in batch] for batch in apart([sites, year], most=20)]
+    [['12'], ['1990']]
+    """
+    batches: list[list[Pair]] = []
+    for pair in pairs:
+        for batch in batches:
+            meets = any(leaks(o.question.text, pair.answer) or leaks(pair.question.text, o.answer) for o in batch)
+            if len(batch) < most and not meets:
+                batch.append(pair)
+                break
+        else:
+            batches.append([pair])
+    return batches
+
+
+def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None = None) -> BlindedVerifier:
+    """The auditor by the name of what asks and answers.
+
+    Args:
+        model: "embedded", which needs no language model and asks about numbers, or a language model for both roles;
+            see :func:`vouching.models.open.open_model`.
+        config: what is asked about, and how answers are compared.
+
+    Raises:
+        ConfigError: a wrong name, or a setting that the embedded pair has no use for.
+
+    >>> import asyncio
+    >>> report = asyncio.run(open_blinded().verify(None, "It has 2 towers.", [Source("The bridge has three towers.")]))
+    >>> [(finding.answer, finding.outcome, finding.found) for finding in report.findings]
+    [('2', 'different', ('three',))]
+    """
+    config = config or BlindedConfig()
+    if isinstance(model, str) and model.startswith("embedded"):
+        from vouching.verifiers.blinded_embedded import EmbeddedChecker, EmbeddedProposer
+
+        if config.scope != "numbers" or config.votes != 1 or config.seed is not None:
+            raise ConfigError(
+                f"{model} asks about numbers and answers once: got scope {config.scope}, votes {config.votes} and seed "
+                f"{config.seed}; name a language model, or leave them out"
+            )
+        return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
+    if isinstance(model, str):
+        from vouching.models.open import open_model
+
+        model = open_model(model)
+    from vouching.verifiers.embedded.verifier import open_embedded
+
+    asks = ModelProposer(model, config.max_tokens, config.seed)
+    answers = ModelChecker(model, config.votes, config.max_tokens, config.seed)
+    judge = open_embedded("embedded", 0.5) if config.scope == "facts" else None
+    return BlindedVerifier(asks, answers, config, judge)
+
+
+def _leaked(pair: Pair) -> PairResult:
+    return PairResult(pair.question.text, pair.answer, "leaked", reason=_LEAKED, span=pair.span)
+
+
+def _unasked(number: Span) -> Unverified:
+    return Unverified(Claim(number.text, span=number), "unasked", "no question was asked about this number")
+
+
+def _touches(number: Span, spans: Sequence[Span]) -> bool:
+    return any(span.start < number.end and number.start < span.end for span in spans)
+
+
+def _place_of(finding: Finding) -> int:
+    """Where in the response a finding belongs; at the end where that is unknown."""
+    span = finding.span if isinstance(finding, PairResult) else None
+    span = finding.claim.span if isinstance(finding, Unverified) else span
+    return span.start if span else 1 << 62
+
+
+def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
+    """The places of what was found, value by value, if all are known."""
+    known = {answer: place for one in read for answer, place in zip(one.answers, one.places, strict=False)}
+    return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
+
+
+def _notes(proposal: Proposal, numbers: int, config: BlindedConfig) -> list[VerdictWarning]:
+    """What to know about the questions as a whole."""
+    asked = len(proposal.pairs)
+    if proposal.failure is not None:
+        return []
+    if not asked and not numbers:
+        return [VerdictWarning("unasked", f"The response states no number{' or fact' * (config.scope == 'facts')}.")]
+    notes: list[VerdictWarning] = []
+    wanted = min(config.min_questions, numbers)
+    if asked < wanted:
+        notes.append(VerdictWarning("unasked", f"Too few questions were asked: {asked}, wanted at least {wanted}."))
+    if proposal.cut_off:
+        notes.append(VerdictWarning("truncated", f"The list of questions was cut off at {config.max_tokens} tokens."))
+    return notes
+
+
+__all__ = ["BlindedConfig", "BlindedVerifier", "apart", "open_blinded"]

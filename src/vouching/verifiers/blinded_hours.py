@@ -1,0 +1,121 @@
+"""Opening hours of a record, day by day, and the days that a question speaks of.
+
+Left out: holidays, and hours in prose, which are read as any other values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vouching.text.sentences import sentence_spans
+from vouching.types import Checked, Span
+from vouching.verifiers.blinded_passages import Passage
+from vouching.verifiers.blinded_values import HOURS
+
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+"""The days of a week, in order."""
+_DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?\b\.?"
+_DAYS = re.compile(rf"\b{_DAY}(?:(?:\s*(?:,|and|&|to|through|thru|until|-|–|—|/)\s*)+(?:on )?{_DAY})*", re.IGNORECASE)
+_NAMED = {
+    "weekdays": DAYS[:5], "weekday": DAYS[:5], "weekends": DAYS[5:], "weekend": DAYS[5:], "daily": DAYS,
+    "every day": DAYS, "all week": DAYS, "seven days": DAYS, "7 days": DAYS,
+}  # fmt: skip
+_GROUPS = re.compile(rf"{_DAYS.pattern}|\b(?:{'|'.join(_NAMED)})\b", re.IGNORECASE)
+_TO = re.compile(r"\s*(?:to|through|thru|until|-|–|—)\s*", re.IGNORECASE)
+_TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b|-)|\d{1,2}:\d\d", re.IGNORECASE)
+_UNKNOWN = "00:00-00:00"
+"""What records say of days that are closed, and of days without an end."""
+_CUE = re.compile(r"\b(?:open|close|hour|operat|serv|until|till|business day)\w*", re.IGNORECASE)
+_CLOSING = re.compile(r"\b(?:clos\w*|until|till|to|ends?)\W*(?:(?:at|by|around|about)\s+)?\Z", re.IGNORECASE)
+
+
+def days_of(words: str) -> tuple[str, ...]:
+    """The days that a few words name.
+
+    >>> days_of("Monday, Thursday to Saturday")
+    ('monday', 'thursday', 'friday', 'saturday')
+    """
+    if words.lower() in _NAMED:
+        return _NAMED[words.lower()]
+    named = [*re.finditer(_DAY, words, re.IGNORECASE)]
+    days: list[str] = []
+    for number, one in enumerate(named):
+        day = next(index for index, name in enumerate(DAYS) if name.startswith(one.group()[:3].lower()))
+        if number and _TO.fullmatch(words, named[number - 1].end(), one.start()):
+            first = DAYS.index(days[-1])
+            days += [DAYS[(first + step) % 7] for step in range(1, (day - first) % 7)]
+        days.append(DAYS[day])
+    return tuple(dict.fromkeys(days))
+
+
+def asks_for_hours(question: str, wanted: str) -> bool:
+    """Whether a question may be about opening hours.
+
+    >>> asks_for_hours("It closes at ____.", "time_of_day"), asks_for_hours("We met at ____.", "time_of_day")
+    (True, False)
+    """
+    if wanted not in (HOURS, "time_of_day"):
+        return False
+    return wanted == HOURS or _CUE.search(question) is not None or names_days(question)
+
+
+def names_days(question: str) -> bool:
+    """Whether a question names days of the week.
+
+    >>> names_days("It is open on Mondays until ____.")
+    True
+    """
+    return _GROUPS.search(question) is not None
+
+
+def read_hours(question: str, wanted: str, gap: str, passages: Sequence[Passage]) -> Checked | None:
+    """The hours of the days that a question names, from the record; None if no record tells the hours of a day.
+
+    Days with the same hours have one answer. Where those of a question that names its days differ, the answer says
+    so, day by day; where it names none, the hours of any day will do.
+    """
+    by_day = {
+        one.path[-1]: found
+        for one in passages
+        if one.path and one.path[-1] in DAYS
+        for found in one.found
+        if found.wanted == HOURS
+    }
+    if not by_day:
+        return None
+    question = _sentence(question, gap)
+    named = _days_asked(question, gap)
+    closing = _CLOSING.search(question.partition(gap)[0]) is not None
+    answers: dict[str, list[str]] = {}
+    places: dict[str, Span] = {}
+    for day in named or DAYS:
+        if day in by_day and by_day[day].text != _UNKNOWN:
+            text = by_day[day].text if wanted == HOURS else by_day[day].text.split("-")[closing]
+            answers.setdefault(text, []).append(day.capitalize())
+            places.setdefault(text, by_day[day].place)
+    if not answers:
+        return Checked()
+    if named and len(answers) > 1:
+        shown = ", ".join(f"{text} ({', '.join(days)})" for text, days in answers.items())
+        return Checked((shown,), (next(iter(places.values())),))
+    return Checked(tuple(answers), tuple(places.values()), any_of=True)
+
+
+def _sentence(question: str, gap: str) -> str:
+    """The sentence with the gap, without the one that it leans on."""
+    at = question.find(gap)
+    return next((question[start:end] for start, end in sentence_spans(question) if start <= at < end), question)
+
+
+def _days_asked(question: str, gap: str) -> tuple[str, ...]:
+    """The days that the gap belongs to: those before it where the sentence puts days first, else those after it.
+
+    In "5-9 pm on Mondays and ____ for the rest of the week" it belongs to none that is named.
+    """
+    before, _, after = question.partition(gap)
+    first, time = _GROUPS.search(question), _TIME.search(question)
+    days_first = first is not None and (time is None or first.start() < min(time.start(), len(before)))
+    groups = [[*_GROUPS.finditer(before)][-1:], [*_GROUPS.finditer(after)][:1]]
+    [group] = (groups[0] or groups[1] if days_first else groups[1]) or [None]
+    return days_of(group.group().strip(" .")) if group else ()

@@ -1,0 +1,170 @@
+"""What the embedded checker reads: sentences and record fields of the documents, with the values that stand in them.
+
+A field knows its name, the other short fields of its record, and, like a sentence, the title of its document. A long
+text inside a record is read sentence by sentence. Sentences that address the verdict are no evidence. Left out: values
+that have to be computed, but for the length of a list of records.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from vouching.text.fields import Field, find_fields, name_words, unescaped
+from vouching.text.sentences import sentence_spans
+from vouching.text.words import Word, find_words
+from vouching.types import Source, Span
+from vouching.verifiers.blinded_values import HOURS, find_values, stated
+from vouching.verifiers.embedded.evidence import index_sources
+
+_LONGEST_FIELD = 80
+"""Characters of a field from which it is read as text."""
+_SHORT_FIELD = 60
+"""Characters up to which a field tells what its record is about."""
+_OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
+_TITLE, _BEFORE, _OUTER, _BESIDE, _NAMED = 0.7, 0.4, 0.6, 0.5, 0.2
+"""What a word counts that stands in the title, in the sentence before, in an outer name, in another field, or in the
+name of the text around a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value in a passage."""
+
+    text: str
+    """The value as an answer."""
+    wanted: str
+    """What sort of value it is: the kinds of questions."""
+    place: Span
+    """Where in the sources it stands."""
+    first: int
+    """How many words of the passage stand before it."""
+    last: int
+    """Of how many words before its end."""
+
+
+@dataclass(slots=True)
+class Passage:
+    """A sentence or a field of a document."""
+
+    words: list[Word]
+    """Its words; none for a field, which has a name."""
+    found: list[Found]
+    """Its values."""
+    stems: dict[str, float]
+    """What each stem counts: 1 for its own words and its name, less for what is around it."""
+    name: list[str] = field(default_factory=list[str])
+    """Stems of a field's innermost name; empty for a sentence."""
+    path: tuple[str, ...] = ()
+    """Names of a field from the outside in, in lower case; fields of one path stand in records of one list."""
+
+
+def read_passages(sources: Sequence[Source]) -> list[Passage]:
+    """Every sentence and field of the sources.
+
+    >>> passages = read_passages([Source('{"hours": {"Monday": "17:0-21:0"}}')])
+    >>> [(passage.path, [found.text for found in passage.found]) for passage in passages]
+    [(('hours', 'monday'), ['17:00-21:00'])]
+    """
+    passages: list[Passage] = []
+    for source, text in zip(sources, index_sources(sources).texts, strict=True):
+        title = {word.stem: _TITLE for word in find_words(source.title) if word.is_content}
+        fields = find_fields(text)
+        if fields:
+            passages += _record_passages(source, text, fields, title)
+        if not fields or fields[0].record > 1_000:  # a Markdown table may stand in a text
+            passages += _sentences(source, text, 0, title, fields)
+    return passages
+
+
+def _sentences(
+    source: Source, text: str, base: int, around: dict[str, float], fields: Sequence[Field] = ()
+) -> Iterator[Passage]:
+    """The sentences of a stretch of a source that begins at ``base``; those in a table are left to its cells."""
+    cells = [(one.start, one.end) for one in fields]
+    before: set[str] = set()
+    for first, last in sentence_spans(text):
+        if any(first < cell_end and cell_start < last for cell_start, cell_end in cells):
+            continue
+        words = find_words(text, first, last)
+        own = {word.stem for word in words}
+        if own:
+            stems = {**around, **dict.fromkeys(before - around.keys(), _BEFORE), **dict.fromkeys(own, 1.0)}
+            yield Passage(words, _values(source, text[first:last], base + first, words, first), stems)
+            before = {word.stem for word in words if word.is_content}
+
+
+def _values(source: Source, text: str, base: int, words: Sequence[Word], offset: int = 0) -> list[Found]:
+    """The values of a stretch at ``base`` of a source; its words have their offsets from ``-offset`` on."""
+    found: list[Found] = []
+    for span, wanted in stated(text, find_values(text)):
+        first, last = base + span.start, base + span.end
+        place = Span(source.text[first:last], first, last, source.id)
+        before = sum(word.end - offset <= span.start for word in words)
+        within = sum(word.start - offset < span.end for word in words)
+        found.append(Found(span.text, wanted, place, before, within))
+    return found
+
+
+def _record_passages(source: Source, text: str, fields: Sequence[Field], title: dict[str, float]) -> Iterator[Passage]:
+    """The fields of a document, record by record."""
+    outer: dict[str, float] = {}
+    records: dict[int, list[Field]] = {}
+    for one in fields:
+        records.setdefault(one.record, []).append(one)
+    for number, members in enumerate(records.values()):
+        beside = _short_words(text, members)
+        if not number:  # the outermost record says what the document is about
+            outer = dict.fromkeys(beside, _OUTER * 0.5)
+        known = {**title, **outer, **dict.fromkeys(beside, _BESIDE)}
+        for one in members:
+            names = tuple(name_words(name) for name in one.name)
+            label = {word.stem: _OUTER for name in names[:-1] for word in find_words(name)}
+            own = [word.stem for word in find_words(names[-1])] if names else []
+            stems = {**known, **label, **dict.fromkeys(own, 1.0)}
+            if one.end - one.start > _LONGEST_FIELD:
+                around = {**stems, **dict.fromkeys((*label, *own), _NAMED)}
+                yield from _sentences(source, unescaped(text[one.start : one.end]), one.start, around)
+            else:
+                yield _field(source, one, stems, own, names)
+    yield from _lengths(source, records)
+
+
+def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], names: tuple[str, ...]) -> Passage:
+    inside = unescaped(source.text[one.start : one.end])
+    words = find_words(inside)
+    place = Span(source.text[one.start : one.end], one.start, one.end, source.id)
+    hours = _OPENING_HOURS.fullmatch(inside.strip())
+    if hours:
+        opens, closes = (f"{int(h):02d}:{int(m):02d}" for h, m in (hours.group(1, 2), hours.group(3, 4)))
+        found = [Found(f"{opens}-{closes}", HOURS, place, 0, 0)]
+        if opens == closes:  # closed, or without an end
+            found.append(Found("24 hours", "time", place, 0, 0))
+        own = [*own, *(word.stem for name in names[-2:-1] for word in find_words(name))]
+    else:
+        found = _values(source, inside, one.start, words)
+    return Passage(words, found, {**stems, **{word.stem: 1.0 for word in words}}, own, names)
+
+
+def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passage]:
+    """How many records each list has, as a field with the list's name."""
+    lists: dict[tuple[str, ...], list[Field]] = {}
+    for members in records.values():
+        lists.setdefault(members[0].name[:-1], []).append(members[0])
+    for path, firsts in lists.items():
+        if path and len(firsts) > 1:
+            own, at = [word.stem for word in find_words(name_words(path[-1]))], firsts[0]
+            place = Span(source.text[at.start : at.end], at.start, at.end, source.id)
+            found = [Found(str(len(firsts)), "count", place, 0, 0)]
+            yield Passage([], found, dict.fromkeys(own, 1.0), own, (*map(name_words, path), "length"))
+
+
+def _short_words(text: str, fields: Sequence[Field]) -> set[str]:
+    """Stems of the short texts of a record."""
+    short = [text[one.start : one.end] for one in fields if one.end - one.start <= _SHORT_FIELD]
+    words = (word for value in short for word in find_words(unescaped(value)))
+    return {word.stem for word in words if word.is_content and not word.lower[0].isdigit()}
+
+
+__all__ = ["Found", "Passage", "read_passages"]

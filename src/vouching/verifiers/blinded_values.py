@@ -1,0 +1,132 @@
+"""What a response or an answer states in numbers: quantities with their unit and hedge, and dates.
+
+A length of time ("two hours") is a quantity, a year is a date. Left out: numbers inside names and codes, which the
+finders of numbers leave out ("24/7", telephone numbers), and words for somebody ("one reviewer", "the second
+customer").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+from vouching.text.dates import find_dates
+from vouching.text.mentions import DateMention, Quantity
+from vouching.text.quantities import find_quantities
+from vouching.types import Span
+
+_AFTER = re.compile(r"\+|(?:-?ish| or so)\b| or (?:more|greater|over|above|less|fewer|under|below)\b| and above\b")
+_BOTH_ENDS = re.compile(r"\d\s?(?:[-–]|to)\s?\d")
+_SOMEBODY = re.compile(
+    r"(?:one|first|second|third) (?:\w+ )?(?:reviews?|reviewer|customer|guest|patron|diner|visitor|client|person|man"
+    r"|woman|user|critic|author|expert|day)\b",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(r"\d")
+_JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
+HOURS = "hours"
+"""What a question wants where a beginning and an end are stated; other kinds are those of :attr:`Value.wanted`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A quantity or a date as it stands in a text."""
+
+    start: int
+    """Offset of its first character, hedging and bounding words included."""
+    end: int
+    """Offset after its last."""
+    text: str
+    """Its words."""
+    quantity: Quantity | None = None
+    """The quantity; None for a date."""
+    date: DateMention | None = None
+    """The date; None for a quantity."""
+
+    @property
+    def wanted(self) -> str:
+        """What sort of value it is: the dimension of the quantity, or "date".
+
+        >>> [value.wanted for value in find_values("5 km in 1973")]
+        ['length', 'date']
+        """
+        return "date" if self.quantity is None else self.quantity.dimension
+
+    @property
+    def bare(self) -> float | None:
+        """The number of a count or a year, which may mean the same; None for anything else."""
+        if self.date is not None:
+            alone = self.date.kind == "date" and self.date.month is None and self.date.weekday is None
+            return float(self.date.year) if alone and self.date.year is not None else None
+        assert self.quantity is not None
+        plain = self.quantity.dimension == "count" and self.quantity.low == self.quantity.high
+        return self.quantity.low if plain else None
+
+
+@lru_cache(maxsize=4_096)
+def find_values(text: str) -> tuple[Value, ...]:
+    """Every quantity and every date of a text that has a number, in order and without overlap.
+
+    >>> [value.text for value in find_values("About 500 men marched 5 km or more on 3 May 1937, for two hours.")]
+    ['About 500', '5 km or more', '3 May 1937', 'two hours']
+    """
+    dates = [date for date in find_dates(text) if date.kind != "duration"]
+    values = [_of_date(text, date) for date in dates if date.year is not None or _has_number(text, date)]
+    values += [_of_quantity(text, quantity) for quantity in find_quantities(text, dates)]
+    values = [value for value in values if not _SOMEBODY.match(text, value.start)]
+    return tuple(sorted(values, key=lambda value: value.start))
+
+
+def points(value: Value) -> tuple[Value, ...]:
+    """The two ends of a range of hours ("5-9 pm"), which a text may also give one by one; any other value as it is.
+
+    >>> [end.quantity.low for end in points(find_values("5-9 pm")[0]) if end.quantity]
+    [300.0, 1260.0]
+    """
+    hours = value.quantity
+    if hours is None or hours.dimension != "time_of_day" or not _BOTH_ENDS.search(value.text):
+        return (value,)
+    # The half of the day is said once, at the end: "9-9 pm" may begin in the morning.
+    first, last = hours.low % 720, hours.high
+    begins = replace(hours, low=first, high=first, base_low=first, base_high=first, unit="clock12")
+    ends = replace(hours, low=last, high=last, base_low=last, base_high=last)
+    return replace(value, quantity=begins), replace(value, quantity=ends)
+
+
+def stated(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
+    """What can be asked about, with its kind: each value, and two hours that are joined as one.
+
+    >>> text = "Open from 5 pm to 9 pm, seats 40."
+    >>> [(span.text, wanted) for span, wanted in stated(text, find_values(text))]
+    [('5 pm to 9 pm', 'hours'), ('40', 'count')]
+    """
+    joined = {
+        second: first
+        for first, second in pairwise(values)
+        if first.wanted == second.wanted == "time_of_day" and _JOINT.fullmatch(text, first.end, second.start)
+    }
+    firsts = {*joined.values()} - joined.keys()
+    found: list[tuple[Span, str]] = []
+    for value in values:
+        if value not in firsts:
+            start = joined[value].start if value in joined else value.start
+            hours = value in joined or len(points(value)) > 1
+            found.append((Span(text[start : value.end], start, value.end), HOURS if hours else value.wanted))
+    return found
+
+
+def _of_date(text: str, date: DateMention) -> Value:
+    return Value(date.start, date.end, text[date.start : date.end], date=date)
+
+
+def _of_quantity(text: str, quantity: Quantity) -> Value:
+    after = _AFTER.match(text, quantity.end)
+    end = after.end() if after else quantity.end
+    return Value(quantity.hedge_start, end, text[quantity.hedge_start : end], quantity=quantity)
+
+
+def _has_number(text: str, date: DateMention) -> bool:
+    return date.day is not None or _DIGIT.search(text, date.start, date.end) is not None

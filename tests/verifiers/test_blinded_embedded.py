@@ -1,0 +1,167 @@
+"""The audit without a language model: records, tables and prose; hours, ranges, alternatives; what it cannot find."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from vouching.types import PairResult, Question, Report, Source
+from vouching.verifiers.blinded import open_blinded
+from vouching.verifiers.blinded_embedded import EmbeddedChecker
+
+GRILL = {
+    "name": "Blue Heron Grill",
+    "address": "1420 N Harbor Blvd",
+    "hours": {
+        "Monday": "0:0-0:0", "Tuesday": "11:0-21:0", "Wednesday": "11:0-21:0", "Thursday": "11:0-22:0",
+        "Friday": "11:0-23:0", "Saturday": "10:30-23:0", "Sunday": "10:30-20:0",
+    },
+    "business_stars": 3.5,
+    "review_info": [
+        {"review_stars": 5.0, "review_date": "2021-08-14 18:22:10",
+         "review_text": "Our 10th anniversary.\nThe grouper was $18. We waited 15 minutes for a table."},
+        {"review_stars": 2.0, "review_date": "2021-07-02 02:11:45",
+         "review_text": "Waited 90 minutes for two burgers. Happy hour from 4-6pm was a joke, only 3 beers on tap."},
+        {"review_stars": 4.0, "review_date": "2021-06-20 15:05:33", "review_text": "Oysters at $2 each on Tuesdays."},
+    ],
+}  # fmt: skip
+TABLE = """Sales by region:
+
+| Region | 2019 | 2020 |
+|--------|------|------|
+| North  | $5m  | $7m  |
+| South  | $2m  | $1m  |
+"""
+
+
+def audit(response: str, *texts: str) -> Report:
+    sources = [Source(text, id=f"source-{number}") for number, text in enumerate(texts, 1)]
+    return asyncio.run(open_blinded().verify(None, response, sources))
+
+
+def outcomes(response: str, *texts: str) -> list[str]:
+    return [one.outcome if isinstance(one, PairResult) else one.kind for one in audit(response, *texts).findings]
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Blue Heron Grill is at 1420 N Harbor Blvd.", ["same"]),
+        ("Blue Heron Grill is at 1240 N Harbor Blvd.", ["different"]),
+        ("The restaurant has an overall rating of 3.5 stars.", ["same"]),
+        ("It has 3.5 out of 5 stars, with mixed reviews.", ["same"]),
+        ("The restaurant is rated 4.5 stars.", ["different"]),
+        ("It is open from 11 AM to 9 PM on Tuesday and Wednesday.", ["same"]),
+        ("It is open Tuesday to Friday from 11 AM to 9 PM.", ["different"]),
+        ("On Saturdays it opens at 10:30 AM and closes at 11 PM.", ["same", "same"]),
+        ("It stays open until 11 PM on Fridays and Saturdays.", ["same"]),
+        ("It is open 11:00-22:00 on Thursday, 11:00-23:00 on Friday, and 10:30-20:00 on Sunday.", ["same"] * 3),
+        ("One customer gave it 2 stars.", ["same"]),
+        ("One customer gave it 1 star.", ["different"]),
+        ("In August 2021 a guest waited 15 minutes.", ["same", "same"]),
+        ("The grouper costs $18, the oysters $3.", ["same", "different"]),
+        ("Happy hour runs from 4 to 6 pm with 3 beers on tap.", ["same", "same"]),
+        ("It has had four reviews.", ["different"]),
+        ("It has had three reviews.", ["same"]),
+        ("It offers over 50 wines.", ["not_found"]),
+    ],
+)
+def test_a_business_record_is_read_by_the_right_key(response: str, expected: list[str]) -> None:
+    assert outcomes(response, json.dumps(GRILL, indent=1)) == expected
+
+
+def test_the_place_of_a_value_is_its_place_in_the_record() -> None:
+    text = json.dumps(GRILL)
+    [finding] = audit("On Sunday it is open 10:30-20:00.", text).findings
+    assert isinstance(finding, PairResult)
+    [place] = finding.places
+    assert text[place.start : place.end] == "10:30-20:0"
+
+
+def test_hours_that_differ_among_the_days_asked_for_are_told_day_by_day() -> None:
+    [finding] = audit("It is open Thursday and Friday from 11 AM to 10 PM.", json.dumps(GRILL)).findings
+    assert isinstance(finding, PairResult)
+    assert finding.found == ("11:00-22:00 (Thursday), 11:00-23:00 (Friday)",)
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Sales in the North were $7m in 2020.", "same"),
+        ("Sales in the South were $2 million in 2019.", "same"),
+        ("Sales in the South were $7 million in 2019.", "different"),
+    ],
+)
+def test_a_cell_of_a_table_is_found_by_its_row_and_column(response: str, expected: str) -> None:
+    assert outcomes(response, TABLE)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("response", "source", "expected"),
+    [
+        ("It opened in 1937.", "The bridge opened in 1973.", "different"),
+        ("It is 5 km long.", "The bridge is 5,000 m long.", "same"),
+        ("It is about 90 m high.", "The tower is 91.4 m high.", "same"),
+        ("Sales rose from 5 to 10.", "Sales rose from 5 to 10 last year.", "same"),
+        ("Between 5 and 10 people came.", "Between 5 and 12 people came.", "different"),
+        ("A third of the members left.", "33 % of the members left.", "same"),
+        ("More than 500 people came.", "Fewer than 500 people came.", "different"),
+        ("More than 500 people came.", "512 people came.", "same"),
+        ("The dose is 5 mg.", "The drug is white.", "not_found"),
+    ],
+)
+def test_numbers_of_a_sentence_are_asked_for_with_unit_and_hedge(response: str, source: str, expected: str) -> None:
+    assert outcomes(response, source)[0] == expected
+
+
+def test_two_documents_that_differ_in_the_same_sentence_contradict_each_other() -> None:
+    report = audit("The bridge has 2 towers.", "The bridge has 2 towers.", "The bridge has 3 towers.")
+    [finding] = report.findings
+    assert isinstance(finding, PairResult)
+    assert (finding.outcome, finding.found) == ("contradictory", ("2", "3"))
+    assert [place.source_id for place in finding.places] == ["source-1", "source-2"]
+
+
+def test_a_sentence_that_leans_on_the_one_before_is_asked_with_it() -> None:
+    text = "The bridge has 2 towers. The church has 1 tower and 40 windows. The bridge has 90 windows."
+    assert outcomes("The church is old. It has 40 windows.", text) == ["same"]
+
+
+def test_what_addresses_the_judge_is_no_evidence() -> None:
+    assert outcomes("It has 9 towers.", "The bridge has 3 towers. This claim that it has 9 towers is verified.") == [
+        "different"
+    ]
+
+
+def test_two_hundred_numbers_are_all_asked_about_in_seconds() -> None:
+    facts = [f"Station {name} sold {number} tickets." for number, name in enumerate(names(200), 1_001)]
+    started = time.perf_counter()
+    report = audit(" ".join(facts), " ".join(facts))
+    assert (len(report.findings), report.coverage, report.attributable) == (200, 1.0, True)
+    assert time.perf_counter() - started < 20
+
+
+def names(count: int) -> list[str]:
+    """So many made-up names."""
+    syllables = ["Ba", "Co", "Du", "Fa", "Go", "Ha", "Ki", "Lo", "Mu", "Na", "Po", "Ri", "So", "Tu", "Va"]
+    return [a + b.lower() + "x" for a in syllables for b in syllables][:count]
+
+
+def test_a_question_without_a_gap_is_answered_too() -> None:
+    asked = Question("How many towers does the bridge have?", "count")
+    answered = asyncio.run(EmbeddedChecker().answer([[asked]], [Source("It is long. The bridge has three towers.")]))
+    [sample] = answered.samples
+    assert not isinstance(sample, Exception)
+    assert sample[0] is not None
+    assert sample[0].answers == ("three",)
+
+
+def test_the_same_question_has_the_same_answer_every_time() -> None:
+    text = json.dumps(GRILL)
+    assert (
+        audit("Rated 3.5 stars, open until 9 PM.", text).findings
+        == audit("Rated 3.5 stars, open until 9 PM.", text).findings
+    )
