@@ -61,7 +61,8 @@ def test_a_row_that_cannot_be_counted_has_no_reward_and_is_named(tmp_path: Path)
     broken: list[Any] = [
         {"pairs": [RIGHT]}, {"pairs": [RIGHT], "num_numbers": "2"}, {"pairs": {}, "num_numbers": 1},
         {"pairs": [7], "num_numbers": 1}, {"pairs": [{"question": "How many?"}], "num_numbers": 1},
-        {"pairs": [{**RIGHT, "checked": "2"}], "num_numbers": 1}, {"pairs": [{**RIGHT, "checked": [2]}], "num_numbers": 1},
+        {"pairs": [{**RIGHT, "checked": "2"}], "num_numbers": 1},
+        {"pairs": [{**RIGHT, "checked": [2]}], "num_numbers": 1},
         {"pairs": [{**RIGHT, "checked": []}], "num_numbers": 1}, {"num_numbers": 1}, 7,
         {"pairs": [], "num_numbers": True}, {"pairs": [], "num_numbers": -1},
     ]  # fmt: skip

@@ -116,7 +116,7 @@ class Answered:
 
 
 class Answerer:
-    """Answers questions from sources.
+    r"""Answers questions from sources.
 
     Args:
         model: writes.
@@ -126,7 +126,7 @@ class Answerer:
 
     >>> from vouching.answering.audit import open_audit
     >>> from vouching.models import ScriptedModel
-    >>> model = ScriptedModel(["Response: It opened in 1937.\\nAnswer: 1937"])
+    >>> model = ScriptedModel(["Response: It opened in 1937.\nAnswer: 1937"])
     >>> answerer = Answerer(model, open_audit("embedded:rules", "embedded"))
     >>> answered = answerer.answer("When did it open?", "The bridge opened in 1973.", repair_rest="mark")
     >>> answered.faithful, answered.text

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from vouching.checker import Checker
-from vouching.types import ItemResult, Report, Source, Verdict
+from vouching.types import ItemResult, PairResult, Report, Source, Verdict
 
 Audit: TypeAlias = Callable[[str, str, Sequence[Source]], Awaitable[Report]]
 """Question, response and sources to a report."""
@@ -45,7 +45,7 @@ def open_audit(judge: str = "embedded", method: AuditMethod = "blinded", thresho
 def passed(report: Report) -> bool | None:
     """Whether an audit found nothing wrong; None if it could not tell: the judge failed, or there was nothing to judge.
 
-    >>> from vouching.types import Claim
+    >>> from vouching.types import Claim, Unverified
     >>> passed(Report("Hi.", (), ())), passed(Report("Hi.", (), (Unverified(Claim("Hi."), "backend", "gone"),)))
     (None, None)
     """
@@ -56,6 +56,8 @@ def passed(report: Report) -> bool | None:
 
 
 def _good(finding: object) -> bool | None:
+    if isinstance(finding, PairResult):
+        return None if finding.outcome == "leaked" else finding.attributable
     if isinstance(finding, Verdict):
         return finding.attributable
     return finding.passed if isinstance(finding, ItemResult) else None

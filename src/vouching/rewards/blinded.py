@@ -101,10 +101,8 @@ def blinded_reward(
     silent = next((number for number, pair in enumerate(asked, 1) if not pair.checked), None)
     if silent is not None:
         raise InputError(f"question {silent} has no checker: write null for a checker that could not answer")
-    outcomes: list[BlindOutcome] = [
-        rule(pair.question, pair.answer, pair.checked, rules.match).outcome for pair in asked
-    ]
-    return outcome_reward(outcomes, num_numbers, rules)
+    rulings = [rule(pair.question, pair.answer, pair.checked, rules.match) for pair in asked]
+    return outcome_reward([ruling.outcome for ruling in rulings], num_numbers, rules)
 
 
 def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unverified:
