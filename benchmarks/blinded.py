@@ -1,10 +1,10 @@
-"""How good the blinded audit is without a language model: on marked hallucinations, and on sentences changed on purpose.
+"""How good the blinded audit is without a language model: on marked hallucinations and on sentences changed on purpose.
 
     VOUCH_DATA=... python benchmarks/blinded.py [--part ragtruth|perturbed] [--split test|train] [--examples FILE]
 
 **ragtruth**: the 900 responses to RAGTruth's data-to-text requests, each about a record of a business in JSON. What is
 to be found are the marked stretches with a digit; what is found are the answers that the audit faults. Precision: share
-of the faulted answers that lie in a marked stretch. Recall: share of the stretches with a digit in which one is faulted.
+of the faulted answers that lie in a marked stretch. Recall: share of the stretches with a digit where one is faulted.
 
 **perturbed**: sentences with a number from the paragraphs of multi-hop questions that name what their paragraph is
 about, each audited against all paragraphs of its question: as it stands, with its numbers changed, and rewritten with

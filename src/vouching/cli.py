@@ -17,6 +17,7 @@ from typer.exceptions import TyperException
 
 from vouching.commands import (
     annotate,
+    answer,
     bench,
     build_ranking,
     calibrate,
@@ -45,6 +46,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(check.app)
+app.add_typer(answer.app)
 app.add_typer(rank.app)
 app.add_typer(schema.app)
 app.add_typer(index.app, name="index")

@@ -22,8 +22,11 @@ from vouching.metrics.answers import normalised
 from vouching.models.base import Model, Sampling
 from vouching.models.running import run
 from vouching.repair import Rest, repair
+from vouching.text.words import FUNCTION_WORDS, lower_words
 from vouching.types import Report, Source, Usage, total_usage
 from vouching.verifiers.at_once import all_of
+from vouching.verifiers.blinded_match import same_answer
+from vouching.verifiers.blinded_values import find_values
 
 Same: TypeAlias = Callable[[str, str], bool]
 """Whether two short answers are one."""
@@ -122,7 +125,7 @@ class Answerer:
         model: writes.
         audit: judges what it writes; see :func:`open_audit`.
         config: how the model is asked.
-        same: whether two short answers are one; None compares their words.
+        same: whether two short answers are one; None takes :func:`same_short`.
 
     >>> from vouching.answering.audit import open_audit
     >>> from vouching.models import ScriptedModel
@@ -139,7 +142,7 @@ class Answerer:
         self.model = model
         self.config = config or AnswerConfig()
         self._audit = audit
-        self._same = same or same_words
+        self._same = same or same_short
 
     async def aanswer(self, question: str, sources: SourcesLike, repair_rest: Rest | None = None) -> Answered:
         """The answer to a question.
@@ -181,6 +184,14 @@ class Answerer:
         """The same without an event loop."""
         return run(self.aanswer(question, sources, repair_rest))
 
+    async def aclose(self) -> None:
+        """Let go of the model."""
+        await self.model.aclose()
+
+    def close(self) -> None:
+        """The same without an event loop."""
+        run(self.aclose())
+
     async def _audited(self, question: str, replies: Sequence[Reply], sources: Sequence[Source]) -> tuple[Draft, ...]:
         """The drafts with their audits; equal responses are audited once."""
         texts = [*dict.fromkeys(reply.response for reply in replies if not reply.abstained)]
@@ -192,13 +203,26 @@ class Answerer:
         return await self._audit(question, response, sources)
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two short answers have the same words; see :func:`vouching.metrics.answers.normalised`.
+def same_short(one: str, other: str) -> bool:
+    """Whether two short answers are one: the same words, or nothing but the same number or date.
 
-    >>> same_words("The Danube.", "danube"), same_words("1973", "1937")
-    (True, False)
+    >>> same_short("The Danube.", "danube"), same_short("in 1973", "1973"), same_short("10k", "ten thousand")
+    (True, True, True)
+    >>> same_short("1973", "1937"), same_short("Henry VIII, 1509", "Anne, 1509")
+    (False, False)
     """
-    return normalised(one) == normalised(other)
+    if normalised(one) == normalised(other):
+        return True
+    both_ways = same_answer(one, other) and same_answer(other, one)
+    return both_ways and _is_value(one) and _is_value(other)
+
+
+def _is_value(answer: str) -> bool:
+    """Whether nothing but small words stands beside the values of an answer."""
+    rest, last = "", 0
+    for value in find_values(answer):
+        rest, last = rest + answer[last : value.start] + " ", value.end
+    return last > 0 and all(word in FUNCTION_WORDS for word in lower_words(rest + answer[last:]))
 
 
 def majority(answers: Sequence[str], same: Same, merits: Sequence[float] | None = None) -> list[int]:
@@ -207,9 +231,9 @@ def majority(answers: Sequence[str], same: Same, merits: Sequence[float] | None 
     An answer joins the first group whose first member is the same. Without merits, or where they are equal too, the
     group that came first wins.
 
-    >>> majority(["1973", "1937", "In 1973", "1973."], same_words)
-    [0, 3]
-    >>> majority(["1973", "1937"], same_words, merits=[0.0, 1.0])
+    >>> majority(["1973", "1937", "In 1973", "1973."], same_short)
+    [0, 2, 3]
+    >>> majority(["1973", "1937"], same_short, merits=[0.0, 1.0])
     [1]
     """
     groups: list[list[int]] = []

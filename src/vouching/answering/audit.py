@@ -9,20 +9,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from vouching.checker import Checker
-from vouching.types import ItemResult, PairResult, Report, Source, Verdict
+from vouching.types import Finding, ItemResult, PairResult, Report, Source, Verdict
+from vouching.verifiers.blinded import open_blinded
 
 Audit: TypeAlias = Callable[[str, str, Sequence[Source]], Awaitable[Report]]
 """Question, response and sources to a report."""
 AuditMethod: TypeAlias = Literal["blinded", "embedded", "structured", "label"]
-"""How answers are judged: asked again blindly, or claim by claim."""
+"""How answers are judged: asked again blind, or claim by claim."""
 
 
 def open_audit(judge: str = "embedded", method: AuditMethod = "blinded", threshold: float = 0.5) -> Audit:
     """The audit by a judge.
 
     Args:
-        judge: name of what judges, as :class:`~vouching.checker.Checker` takes it.
-        method: how.
+        judge: name of what judges, as ``vouch check --model`` takes it.
+        method: how; "embedded" is claim by claim without a language model, "structured" and "label" with one.
         threshold: score from which a claim counts as Attributable; the blinded audit has none.
 
     Raises:
@@ -34,6 +35,8 @@ def open_audit(judge: str = "embedded", method: AuditMethod = "blinded", thresho
     >>> passed(report)
     True
     """
+    if method == "blinded":
+        return open_blinded(judge).verify
     checker = Checker(judge, threshold, method=method)
 
     async def audit(question: str, response: str, sources: Sequence[Source]) -> Report:
@@ -43,7 +46,10 @@ def open_audit(judge: str = "embedded", method: AuditMethod = "blinded", thresho
 
 
 def passed(report: Report) -> bool | None:
-    """Whether an audit found nothing wrong; None if it could not tell: the judge failed, or there was nothing to judge.
+    """Whether an audit found nothing wrong.
+
+    Returns:
+        None if it could not tell: the judge failed, a number was not asked about, or there was nothing to judge.
 
     >>> from vouching.types import Claim, Unverified
     >>> passed(Report("Hi.", (), ())), passed(Report("Hi.", (), (Unverified(Claim("Hi."), "backend", "gone"),)))
@@ -55,9 +61,13 @@ def passed(report: Report) -> bool | None:
     return None if None in good or not good else True
 
 
-def _good(finding: object) -> bool | None:
-    if isinstance(finding, PairResult):
-        return None if finding.outcome == "leaked" else finding.attributable
-    if isinstance(finding, Verdict):
-        return finding.attributable
-    return finding.passed if isinstance(finding, ItemResult) else None
+def _good(finding: Finding) -> bool | None:
+    match finding:
+        case Verdict():
+            return finding.attributable
+        case PairResult():
+            return None if finding.outcome == "leaked" else finding.attributable
+        case ItemResult():
+            return finding.passed
+        case _:
+            return None

@@ -115,13 +115,16 @@ def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unver
     >>> report_reward(report).total
     0.0
     """
-    failed = next((finding for finding in report.findings if isinstance(finding, Unverified)), None)
+    # A number that nobody asked about is no failure: it counts in coverage and the question guard.
+    findings = [one for one in report.findings if not isinstance(one, Unverified) or one.reason != "unasked"]
+    failed = next((finding for finding in findings if isinstance(finding, Unverified)), None)
     if failed is not None:
         return failed
-    pairs = [finding for finding in report.findings if isinstance(finding, PairResult)]
-    if len(pairs) < len(report.findings):
+    pairs = [finding for finding in findings if isinstance(finding, PairResult)]
+    if len(pairs) < len(findings):
         raise InputError("the report judges no questions: take one of a blinded audit (vouch check --method blinded)")
-    return outcome_reward([pair.outcome for pair in pairs], len(find_values(report.response)), rules)
+    reward = outcome_reward([pair.outcome for pair in pairs], len(find_values(report.response)), rules)
+    return Reward(reward.total, {**reward.parts, "coverage": report.coverage})
 
 
 def outcome_reward(outcomes: Iterable[BlindOutcome], num_numbers: int, rules: BlindedRules = PAPER) -> Reward:
