@@ -58,11 +58,9 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
     """Replacements of response spans by corrected claims."""
     fixes: list[Replacement] = []
     for finding in findings:
-        if isinstance(finding, PairResult) and finding.span and finding.outcome == "different":
-            # Several values are those of checkers that do not agree.
-            fixes += [
-                (finding.span.start, finding.span.end, value) for value in finding.found if len(finding.found) == 1
-            ]
+        # Several values of a question are those of checkers that do not agree.
+        if isinstance(finding, PairResult) and finding.outcome == "different" and len(finding.found) == 1:
+            fixes += [(span.start, span.end, finding.found[0]) for span in (finding.span,) if span is not None]
         if not isinstance(finding, Verdict) or finding.revised_claim is None or finding.claim.span is None:
             continue
         span, lead = finding.claim.span, _lead(finding.claim)

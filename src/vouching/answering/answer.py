@@ -14,12 +14,12 @@ from functools import partial
 from typing import TypeAlias
 
 from vouching.answering.audit import Audit, passed
-from vouching.answering.prompt import Shot, Style, answer_messages
-from vouching.answering.reply import Reply, read_reply
+from vouching.answering.prompt import Shot, Style, answer_messages, text_messages
+from vouching.answering.reply import Reply, read_reply, read_text
 from vouching.errors import ConfigError, InputError, ModelAnswerError
 from vouching.inputs import SourcesLike, as_sources, check_text
 from vouching.metrics.answers import normalised
-from vouching.models.base import Model, Sampling
+from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import run
 from vouching.repair import Rest, repair
 from vouching.text.words import FUNCTION_WORDS, lower_words
@@ -161,8 +161,26 @@ class Answerer:
             raise InputError("the question is empty: got no text, wanted a question to answer")
         given = as_sources(sources)
         messages = answer_messages(question, given, self.config.style, self.config.shots)
+        return await self._answered(question, given, messages, read_reply, repair_rest)
+
+    async def awrite(self, request: str, sources: SourcesLike, repair_rest: Rest | None = None) -> Answered:
+        """A text about the sources, such as a summary, asked for plainly; it is its own short answer.
+
+        Arguments and errors as of :meth:`aanswer`.
+        """
+        given = as_sources(sources)
+        return await self._answered(request, given, text_messages(request, given), read_text, repair_rest)
+
+    async def _answered(
+        self,
+        question: str,
+        given: tuple[Source, ...],
+        messages: Sequence[Message],
+        read: Callable[[str], Reply],
+        repair_rest: Rest | None,
+    ) -> Answered:
         said = await self.model.generate(messages, self.config.sampling())
-        replies = [read_reply(one.text) for one in said if one.finish_reason != "length"]
+        replies = [read(one.text) for one in said if one.finish_reason != "length"]
         usable = [reply for reply in replies if reply.answer]
         if not usable:
             cut = any(one.finish_reason == "length" for one in said)

@@ -55,6 +55,17 @@ def read_reply(text: str) -> Reply:
     return Reply("", ABSTAINED, reply.reasoning) if reply.abstained else reply
 
 
+def read_text(text: str) -> Reply:
+    """The reply to a request for a text: all that is said, or that the sources do not hold it.
+
+    >>> read_text("<think>Short.</think> It opened in 1973. ")
+    Reply(response='It opened in 1973.', answer='It opened in 1973.', reasoning='')
+    """
+    found = read_reply(text)
+    said = spoken(text).strip()
+    return found if found.abstained else Reply(said, said)
+
+
 def _short(answer: str) -> str:
     """The first line of an answer without what ends a sentence."""
     return answer.partition("\n")[0].strip().rstrip(".!")

@@ -112,7 +112,7 @@ def answer_command(
             from vouching.report.skeleton import page_target
 
             page_target(report)
-        audit, writer = open_audit(judge, method), writing_model(model)
+        writer, audit = writing_model(model), open_audit(judge, method)
         answerer = Answerer(writer, audit, config)
         with progress("Answering"):
             answered = answerer.answer(asked, given, (rest or "mark") if repair else None)
