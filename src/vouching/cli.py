@@ -19,6 +19,7 @@ from vouching.commands import (
     annotate,
     answer,
     bench,
+    bench_answers,
     build_ranking,
     calibrate,
     check,
@@ -64,6 +65,7 @@ reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)
+bench.app.add_typer(bench_answers.app)
 
 
 def _show_version(wanted: bool) -> None:

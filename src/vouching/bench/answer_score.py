@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeAlias
 
 from vouching.answering.answer import Answered, Answerer
@@ -20,7 +20,7 @@ from vouching.verifiers.at_once import all_of
 
 ScoredAnswer: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_answer` gives."""
-Mark: TypeAlias = Callable[[AnswerRow, str], Awaitable[bool | None]]
+Mark: TypeAlias = Callable[[AnswerRow, str], Coroutine[Any, Any, bool | None]]
 """Whether an answer says what the references say, by a judge; None where it failed."""
 
 

@@ -25,8 +25,8 @@ from vouching.types import Source
 
 TASKS: Mapping[str, str] = {
     "summary": "Summarise this news article in about 100 words.",
-    "data2txt": "This is the record of a business. Write an overview of it in 100 to 200 words, with what its customers "
-    "say.",
+    "data2txt": "This is the record of a business. Write an overview of it, with what its customers say, in 100 to 200 "
+    "words.",
     "faithbench": "Summarise this passage in a few sentences, with its main points.",
 }
 """The requests of tasks whose rows have none."""
