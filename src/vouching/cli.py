@@ -20,6 +20,7 @@ from vouching.commands import (
     answer,
     bench,
     bench_answers,
+    bench_judge,
     build_ranking,
     calibrate,
     check,
@@ -66,6 +67,7 @@ reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)
 bench.app.add_typer(bench_answers.app)
+bench.app.add_typer(bench_judge.app)
 
 
 def _show_version(wanted: bool) -> None:
