@@ -119,26 +119,13 @@ def test_judges_are_named_once_and_are_language_models() -> None:
 
 def test_two_judges_over_a_real_socket(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    write_rows(
-        data / "facts_grounding" / "responses.jsonl", [{"id": 1, "response": "In 1973."}, {"id": 9, "response": "x"}]
-    )
+    responses = [{"id": 1, "response": "In 1973."}, {"id": 9, "response": "x"}]
+    write_rows(data / "facts_grounding" / "responses.jsonl", responses)
     with (data / "facts_grounding" / "examples.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["user_request", "context_document"], ["When?", "It opened in 1973."]])
-    with (
-        chat_server(lambda asked: "yes") as one,
-        chat_server(lambda asked: "no" if "bear out" in asked else "yes") as two,
-    ):
-        arguments = [
-            "bench",
-            "judge",
-            "facts_grounding",
-            "--judge",
-            one,
-            "--judge",
-            two,
-            "--out",
-            str(tmp_path / "out"),
-        ]
+    with chat_server(lambda asked: "yes") as one, chat_server(lambda a: "no" if "bear out" in a else "yes") as two:
+        judges = ["--judge", one, "--judge", two]
+        arguments = ["bench", "judge", "facts_grounding", *judges, "--out", str(tmp_path / "out")]
         result = CliRunner(env={"VOUCH_DATA": str(data)}).invoke(app, arguments)
     # The second row names no example: it counts as wrong, and the exit status says that something is missing.
     assert result.exit_code == Exit.INCOMPLETE, result.stderr

@@ -112,7 +112,7 @@ def test_a_report_earns_what_its_questions_earn() -> None:
     # "2 towers" and "1973" are two numbers, so two questions are due.
     both = (PairResult("How many?", "2", "same", ("2",)), PairResult("When?", "1973", "same", ("1973",)))
     response = "It has 2 towers and opened in 1973."
-    whole, half = (report_reward(Report(response, (), pairs)) for pairs in (both, both[:1]))
+    whole, half = (report_reward(Report(response, (), pairs, coverage=len(pairs) / 2)) for pairs in (both, both[:1]))
     assert isinstance(whole, Reward)
     assert isinstance(half, Reward)
     assert (whole.total, half.total, half.parts["coverage"]) == (0.0, -1.0, 0.5)
