@@ -7,8 +7,8 @@
 The data set has a column for each field that the scoring function takes; here ``gold``, ``claim`` and ``source``. Where
 the judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Answers to a
 question are rewarded by ``trl_ranking_reward``, which ranks those of a group together; ``trl_checklist_reward`` has
-replies judged by a checklist, ``trl_blinded_reward`` audits them against their documents. Tried with TRL 1.16. Left out: groups that several processes share; TRL passes each its
-own replies.
+replies judged by a checklist, ``trl_blinded_reward`` audits them against their documents. Tried with TRL 1.16. Left
+out: groups that several processes share; TRL passes each its own replies.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def trl_checklist_reward(verifier: ChecklistVerifier, rules: ChecklistRules = PA
 
 
 def trl_blinded_reward(verifier: BlindedVerifier, rules: BlindedRules = PAPER_BLINDED) -> TrlReward:
-    """A function for ``reward_funcs`` that audits each reply blind against its documents, all replies of a step at once.
+    """A function for ``reward_funcs`` that audits each reply blind against its documents, a whole step at once.
 
     The data set has the column ``sources``. A reply without a word earns what a single fault earns: nothing was
     answered. Metrics are those of :func:`trl_reward`, named ``blinded``; ``questions`` among them, which tells early
