@@ -182,6 +182,12 @@ def test_values_that_checkers_or_documents_do_not_agree_on_are_no_fix() -> None:
     assert audited(text, *torn, rest="keep").revised_response == text
 
 
+def test_a_value_with_words_beside_it_is_no_fix() -> None:
+    text = "It is open until 9 PM."
+    several = pair(text, "9 PM", "different", ("23:00 (Saturday), 20:00 (Sunday)",))
+    assert audited(text, several, rest="keep").revised_response == text
+
+
 @pytest.mark.parametrize(
     ("rest", "expected"),
     [

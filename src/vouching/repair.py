@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from vouching.text.sentences import LABEL, LIST_MARKER, sentence_spans
 from vouching.types import Claim, Finding, PairResult, Report, Span, Unverified, Verdict
+from vouching.verifiers.blinded_values import find_values
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
 """What to do with claims that cannot be mended."""
@@ -58,15 +59,23 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
     """Replacements of response spans by corrected claims."""
     fixes: list[Replacement] = []
     for finding in findings:
-        # Several values of a question are those of checkers that do not agree.
-        if isinstance(finding, PairResult) and finding.outcome == "different" and len(finding.found) == 1:
-            fixes += [(span.start, span.end, finding.found[0]) for span in (finding.span,) if span is not None]
+        if isinstance(finding, PairResult):
+            fixes += _blind_fixes(finding)
         if not isinstance(finding, Verdict) or finding.revised_claim is None or finding.claim.span is None:
             continue
         span, lead = finding.claim.span, _lead(finding.claim)
         if finding.revised_claim.startswith(lead):
             fixes.append((span.start, span.end, _as_in(span, finding.revised_claim[len(lead) :])))
     return fixes
+
+
+def _blind_fixes(finding: PairResult) -> Iterator[Replacement]:
+    """The documents' value in the place of one that differs, if they give a single one and nothing beside it."""
+    if finding.outcome != "different" or finding.span is None or len(finding.found) != 1:
+        return
+    [found], values = finding.found, find_values(finding.found[0])
+    if not values or (len(values) == 1 and values[0].text == found):
+        yield finding.span.start, finding.span.end, found
 
 
 def _faulty(finding: Verdict | PairResult) -> bool:

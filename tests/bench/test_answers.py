@@ -194,3 +194,13 @@ def test_without_a_model_nothing_is_made(tmp_path: Path, monkeypatch: pytest.Mon
     assert result.exit_code == Exit.USAGE
     assert "set VOUCH_MODEL" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_row_that_cannot_be_read_is_not_counted_against_the_model(tmp_path: Path) -> None:
+    options = ("--judge", "embedded:rules", "--method", "embedded")
+    result, results = bench(tmp_path, SOURCE.text, "ragtruth_requests", *options)
+    assert result.exit_code == Exit.INCOMPLETE
+    found = results["sets"]["ragtruth_requests"]
+    assert (found["rows"], found["broken"], found["failed"]) == (2, 1, 0)
+    assert found["macro"] == {"faithful_majority": 1.0}
+    assert "Rows that cannot be read: 1" in result.stdout

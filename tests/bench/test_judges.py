@@ -127,10 +127,10 @@ def test_two_judges_over_a_real_socket(tmp_path: Path) -> None:
         judges = ["--judge", one, "--judge", two]
         arguments = ["bench", "judge", "facts_grounding", *judges, "--out", str(tmp_path / "out")]
         result = CliRunner(env={"VOUCH_DATA": str(data)}).invoke(app, arguments)
-    # The second row names no example: it counts as wrong, and the exit status says that something is missing.
+    # The second row names no example: it is not counted, and the exit status says that something is missing.
     assert result.exit_code == Exit.INCOMPLETE, result.stderr
     found = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["sets"]["facts_grounding"]
-    assert [value["factuality"] for value in found["responses"]["judges"].values()] == [0.5, 0.0]
-    assert found["responses"]["factuality"]["estimate"] == 0.25
+    assert [value["factuality"] for value in found["responses"]["judges"].values()] == [1.0, 0.0]
+    assert found["responses"]["factuality"]["estimate"] == 0.5
     assert "grounded and not disqualified" in result.stdout
     assert (tmp_path / "out" / "report.html").exists()

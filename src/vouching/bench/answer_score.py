@@ -14,6 +14,7 @@ from vouching.answering.answer import Answered, Answerer
 from vouching.batch.rows import Row
 from vouching.batch.waiting import AsyncWork
 from vouching.bench.answer_sets import AnswerRow
+from vouching.bench.judge_protocols import BROKEN
 from vouching.errors import InputError, ModelAnswerError, ModelRefusedError
 from vouching.metrics import exact_match, token_f1
 from vouching.verifiers.at_once import all_of
@@ -29,7 +30,7 @@ def answer_work(answerer: Answerer, mark: Mark | None = None) -> AsyncWork:
 
     async def work(row: Row) -> str:
         if row.fields is None:
-            line = _line(AnswerRow(row.name, "", ()), None, f"broken: {row.place}: {row.problem}")
+            line = _line(AnswerRow(row.name, "", ()), None, f"{BROKEN}{row.place}: {row.problem}")
         else:
             line = await score_answer(row.fields["row"], answerer, mark)
         return json.dumps(line, ensure_ascii=False)

@@ -30,6 +30,7 @@ from vouching.bench.answer_score import Mark, ScoredAnswer, answer_work
 from vouching.bench.answer_sets import AnswerRow
 from vouching.bench.catalog import DataSet
 from vouching.bench.intervals import RESAMPLES, Figure, intervals
+from vouching.bench.judge_protocols import is_broken
 from vouching.bench.report import TEMPLATES, interval_words
 from vouching.bench.tables import plain_table
 from vouching.bench.task import Line, Listener, Task
@@ -116,7 +117,7 @@ def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> 
         resamples: of the bootstrap; 0 leaves the intervals out.
 
     Returns:
-        rows, failed, abstained (counts), metrics (each of MEASURES, of a draft, and as NAME_majority; None where the
+        rows, broken, failed, abstained (counts), metrics (each of MEASURES, of a draft, and as NAME_majority; None where the
         set or the run does not have it), parts (the same of each part, if there are several), macro (means over the
         parts of the majority figures), calls, prompt_tokens, completion_tokens.
 
@@ -127,6 +128,8 @@ def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> 
     >>> found["exact_match"]["estimate"], found["exact_match_majority"]["estimate"], found["faithful"]
     (0.6667, 1.0, None)
     """
+    broken, rows = len(rows), [row for row in rows if not is_broken(row)]
+    broken -= len(rows)
     names = [*dict.fromkeys(row["part"] for row in rows)]
     parts = {str(name): [row for row in rows if row["part"] == name] for name in names} if len(names) > 1 else {}
     found = {name: _part(part, resamples) for name, part in parts.items()}
@@ -137,7 +140,7 @@ def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> 
     }
     costs = ("calls", "prompt_tokens", "completion_tokens")
     used = {key: sum(row["usage"].get(key, 0) for row in rows) for key in costs}
-    return {**_part(rows, resamples), "parts": found, "macro": macro or None, **used}
+    return {**_part(rows, resamples), "broken": broken, "parts": found, "macro": macro or None, **used}
 
 
 def _part(rows: Sequence[ScoredAnswer], resamples: int) -> dict[str, Any]:
@@ -231,6 +234,8 @@ def answer_notes(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"Mean over the parts, by majority: {', '.join(told)}."
     if found["abstained"] or found["failed"]:
         yield f'"Not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
+    if found["broken"]:
+        yield f"Rows that cannot be read: {found['broken']:,}; they are not counted."
     yield f"Calls {found['calls']:,}, tokens read {found['prompt_tokens']:,}, written {found['completion_tokens']:,}."
 
 

@@ -36,6 +36,8 @@ from vouching.verifiers.discriminative_reply import ReplyError, read_places
 
 Judged: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``."""
+BROKEN = "broken: "
+"""How the failure of a row begins that cannot be read, which is nobody's fault who is measured."""
 _PACKAGE = "vouching.bench"
 _TASKS = {
     "judge_pair": "Which response is better?",
@@ -105,7 +107,7 @@ def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:
 
     async def work(row: Row) -> str:
         if row.fields is None:
-            return json.dumps({"id": row.name, "part": None, "failed": f"broken: {row.place}: {row.problem}"})
+            return json.dumps({"id": row.name, "part": None, "failed": f"{BROKEN}{row.place}: {row.problem}"})
         return json.dumps(await judge_row(row.fields["row"], judges, sampling), ensure_ascii=False)
 
     return work
@@ -179,6 +181,15 @@ def _prefers_first(reply: str) -> bool | None:
 def _yes(reply: str) -> bool | None:
     found = read_answer(reply)
     return None if found is None else found.vote
+
+
+def is_broken(row: Mapping[str, Any]) -> bool:
+    """Whether a line stands for a row that could not be read.
+
+    >>> is_broken({"failed": "broken: line 8: it has no paragraphs"}), is_broken({"failed": None})
+    (True, False)
+    """
+    return (row["failed"] or "").startswith(BROKEN)
 
 
 def pair_figures(rows: Sequence[Judged], judge: str, resamples: int = RESAMPLES) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from vouching.batch.waiting import Waiting
 from vouching.bench.catalog import DataSet
-from vouching.bench.judge_protocols import JUDGE_SETS, JudgeRow, facts_figures, judge_work, pair_figures
+from vouching.bench.judge_protocols import JUDGE_SETS, JudgeRow, facts_figures, is_broken, judge_work, pair_figures
 from vouching.bench.report import TEMPLATES, interval_words, number_words
 from vouching.bench.task import Line, Listener, Task
 from vouching.errors import InputError
@@ -90,7 +90,8 @@ def judge_task(options: JudgeOptions, open_judges: Callable[[], Sequence[Model]]
         for data_set in sets:
             listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
             about = {"what": data_set.what, "remark": data_set.remark, "published": []}
-            found[data_set.name] = about | _set_figures(scored[data_set.name], options.judges, resamples)
+            read = [line for line in scored[data_set.name] if not is_broken(line)]
+            found[data_set.name] = about | _set_figures(read, options.judges, resamples)
         return {"sets": found}
 
     return Task(

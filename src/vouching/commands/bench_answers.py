@@ -109,7 +109,7 @@ def answer_command(
         raise typer.Exit(Exit.INCOMPLETE)
     _draw(outcome.results, out)
     if outcome.unverified:
-        write_error(f"without an answer: {outcome.unverified:,}; they count as wrong, {out / 'rows'} says why")
+        write_error(f"without an answer: {outcome.unverified:,}; {out / 'rows'} says why")
         raise typer.Exit(Exit.INCOMPLETE)
 
 

@@ -77,7 +77,7 @@ def judge_command(
         raise typer.Exit(Exit.INCOMPLETE)
     _draw(outcome.results, out)
     if outcome.unverified:
-        write_error(f"not judged: {outcome.unverified:,}; they count as wrong, {out / 'rows'} says why")
+        write_error(f"not judged: {outcome.unverified:,}; {out / 'rows'} says why")
         raise typer.Exit(Exit.INCOMPLETE)
 
 
