@@ -13,14 +13,13 @@ KEYS = ("precision", "recall", "f1")
 """The figures of the first table."""
 RECORDS = """
 RAGTruth's data-to-text answers: {responses} texts about records of businesses, {stretches} marked stretches with a
-digit in {with_stretches} of them. Precision: share of the faulted answers that lie in a marked stretch. Recall: share of
-the stretches with a digit in which an answer is faulted. {questions:,} questions, {coverage:.1%} of the numbers asked
-about; {median:.0f} ms for an answer (median), {most:.0f} ms for 95 of 100. 95 % BCa intervals by record. People marked what
-contradicts the record, and let pass much that reads a little otherwise."""
+digit in {with_stretches} of them. Precision: share of the faulted answers that lie in a marked stretch. Recall: share
+of the stretches with a digit in which an answer is faulted. {questions:,} questions, {coverage:.1%} of the numbers
+asked about; {median:.0f} ms for an answer (median), {most:.0f} ms for 95 of 100. 95 % BCa intervals by record."""
 SENTENCES = """
 {sentences} sentences with a number from the paragraphs of multi-hop questions, each audited against all paragraphs of
-its question. Detected: an answer is faulted where the sentence was changed. False alarm: any fault. 95 % Wilson intervals;
-{milliseconds:.0f} ms a sentence."""
+its question. Detected: an answer is faulted where the sentence was changed. False alarm: any fault. 95 % Wilson
+intervals; {milliseconds:.0f} ms a sentence."""
 
 
 def blinded_lines(record: Figures) -> Iterator[str]:

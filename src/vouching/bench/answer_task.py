@@ -6,8 +6,8 @@
 
 Each is measured of a draft (the mean over a question's drafts) and "by majority": exact_match and f1 of the answer that
 most drafts give; judged and faithful if more than half of a question's drafts are, judged one by one (MARCH, section
-3.2). A question without an answer counts 0; an audit or a judge that could not tell leaves its draft out. Left out:
-several processes; a language model is waited for.
+3.2). A question without an answer counts 0; a draft that an audit or a judge cannot tell about is not counted, nor is a
+row that cannot be read. Left out: several processes; a language model is waited for.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> 
         resamples: of the bootstrap; 0 leaves the intervals out.
 
     Returns:
-        rows, broken, failed, abstained (counts), metrics (each of MEASURES, of a draft, and as NAME_majority; None where the
-        set or the run does not have it), parts (the same of each part, if there are several), macro (means over the
+        rows, broken, failed, abstained (counts), metrics (each of MEASURES, of a draft, and as NAME_majority; None where
+        the set or the run does not have it), parts (the same of each part, if there are several), macro (means over the
         parts of the majority figures), calls, prompt_tokens, completion_tokens.
 
     >>> line = {"part": None, "has_reference": True, "failed": None, "abstained": False, "exact": [1.0, 0.0, 1.0],

@@ -89,7 +89,7 @@ def judge_task(options: JudgeOptions, open_judges: Callable[[], Sequence[Model]]
         found: dict[str, Any] = {}
         for data_set in sets:
             listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
-            about = {"what": data_set.what, "remark": data_set.remark, "published": []}
+            about: dict[str, Any] = {"what": data_set.what, "remark": data_set.remark, "published": []}
             read = [line for line in scored[data_set.name] if not is_broken(line)]
             found[data_set.name] = about | _set_figures(read, options.judges, resamples)
         return {"sets": found}
