@@ -47,6 +47,12 @@ def test_the_blinded_audit_is_the_default_and_needs_no_second_model() -> None:
     assert record["faithful"] is False
 
 
+def test_an_answer_without_a_number_is_not_known_to_be_right_by_the_blinded_audit() -> None:
+    result = answer(*ASKED, said="Response: It opened long ago.\nAnswer: long ago")
+    assert result.exit_code == Exit.INCOMPLETE
+    assert "nothing to judge in the answer: --method embedded judges claim by claim" in result.stderr
+
+
 def test_of_eight_drafts_the_majority_is_told() -> None:
     result = answer(*ASKED, *RULES, "--generations", "8", said=[WRONG] * 3 + [RIGHT] * 5)
     assert result.exit_code == Exit.OK, result.stderr

@@ -119,6 +119,9 @@ def answer_command(
             answerer.close()
         _write_report(answered, report)
     _write(answered, as_json)
+    if answered.report is not None and not answered.report.findings:
+        advice = ": --method embedded judges claim by claim" if method == "blinded" else ""
+        write_error(f"the audit found nothing to judge in the answer{advice}")
     raise typer.Exit(_exit_status(answered, fail))
 
 
