@@ -118,8 +118,8 @@ def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> 
 
     Returns:
         rows, broken, failed, abstained (counts), metrics (each of MEASURES, of a draft, and as NAME_majority; None
-        where neither the set nor the run has it), parts (the same of each, if there are several), macro (means over the parts
-        of the majority figures), calls, prompt_tokens, completion_tokens.
+        where neither the set nor the run has it), parts (the same of each, if there are several), macro (means over
+        the parts of the majority figures), calls, prompt_tokens, completion_tokens.
 
     >>> line = {"part": None, "has_reference": True, "failed": None, "abstained": False, "exact": [1.0, 0.0, 1.0],
     ...     "f1": [1.0, 0.5, 1.0], "exact_majority": 1.0, "f1_majority": 1.0, "marked": None, "passed": [None] * 3,
