@@ -18,8 +18,8 @@ of the stretches with a digit in which an answer is faulted. {questions:,} quest
 asked about; {median:.0f} ms for an answer (median), {most:.0f} ms for 95 of 100. 95 % BCa intervals by record."""
 SENTENCES = """
 {sentences} sentences with a number from the paragraphs of multi-hop questions, each audited against all paragraphs of
-its question. Detected: an answer is faulted where the sentence was changed. False alarm: any fault. 95 % Wilson
-intervals; {milliseconds:.0f} ms a sentence."""
+its question, in one of which it stands word for word before the change. Detected: an answer is faulted where the
+sentence was changed. False alarm: any fault. 95 % Wilson intervals; {milliseconds:.0f} ms a sentence."""
 
 
 def blinded_lines(record: Figures) -> Iterator[str]:
