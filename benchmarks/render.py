@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from render_blinded import blinded_lines
 from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
 from render_rankings import ranking_lines
@@ -32,6 +33,7 @@ FILES = {
     "rankings of rules": "docs/results/fgveribench-rules.json",
     "rankings of a trained scorer": "docs/results/fgveribench-trained.json",
     "search": "docs/results/search.json",
+    "blinded": "benchmarks/results/blinded.json",
     "ablation": "recipes/encoder/ablation.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
@@ -189,6 +191,8 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield ranking_lines(rankings)
     if search := found.get("search"):
         yield search_lines(search)
+    if blinded := found.get("blinded"):
+        yield blinded_lines(blinded)
     of_encoder = {
         "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
         "encoder": training_lines,

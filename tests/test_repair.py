@@ -8,7 +8,7 @@ import pytest
 
 from vouching.claims import decompose
 from vouching.repair import MARK, Rest, repair
-from vouching.types import Claim, Finding, Report, Verdict
+from vouching.types import BlindOutcome, Claim, Finding, PairResult, Report, Span, Verdict
 
 
 def judged(response: str, wrong: dict[str, str | None]) -> Report:
@@ -155,3 +155,50 @@ def test_a_mark_stands_neither_in_code_nor_behind_a_definition_and_within_a_row(
     claims = {claim.text: None for claim in decompose(response).claims}
     expected = response.replace("| c | 1 |", f"| c | 1{MARK} |")
     assert repaired(response, dict(claims)).revised_response == expected
+
+
+def pair(text: str, answer: str, outcome: BlindOutcome, found: tuple[str, ...] = ()) -> PairResult:
+    start = text.index(answer)
+    return PairResult("What is it?", answer, outcome, found, span=Span(answer, start, start + len(answer)))
+
+
+def audited(text: str, *pairs: PairResult, again: tuple[PairResult, ...] = (), rest: Rest = "mark") -> Report:
+    async def check_again(mended: str) -> Report:
+        return Report(mended, (), again)
+
+    return asyncio.run(repair(Report(text, (), pairs), check_again, rest))
+
+
+def test_a_blind_answer_takes_the_place_of_the_one_that_differs() -> None:
+    text = "It has 3 towers and opened in 1937."
+    report = audited(text, pair(text, "3", "same", ("3",)), pair(text, "1937", "different", ("1973",)))
+    assert report.revised_response == "It has 3 towers and opened in 1973."
+    assert report.unrepaired == ()
+
+
+def test_values_that_checkers_or_documents_do_not_agree_on_are_no_fix() -> None:
+    text = "It is 9 m wide and 5 km long."
+    torn = (pair(text, "9 m", "contradictory", ("8 m", "7 m")), pair(text, "5 km", "different", ("4 km", "6 km")))
+    assert audited(text, *torn, rest="keep").revised_response == text
+
+
+def test_a_value_with_words_beside_it_is_no_fix() -> None:
+    text = "It is open until 9 PM."
+    several = pair(text, "9 PM", "different", ("23:00 (Saturday), 20:00 (Sunday)",))
+    assert audited(text, several, rest="keep").revised_response == text
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        ("mark", "It opened in 1937. [not supported by the sources] It has 3 towers."),
+        ("remove", "It has 3 towers."),
+        ("keep", "It opened in 1937. It has 3 towers."),
+    ],
+)
+def test_the_sentence_of_a_blind_answer_without_a_fix_is_treated_as_the_rest(rest: Rest, expected: str) -> None:
+    text = "It opened in 1937. It has 3 towers."
+    lost, kept = pair(text, "1937", "not_found"), pair(text, "3", "same", ("3",))
+    report = audited(text, lost, kept, again=(lost, kept), rest=rest)
+    assert report.revised_response == expected
+    assert report.unrepaired == (lost,)

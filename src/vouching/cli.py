@@ -17,7 +17,10 @@ from typer.exceptions import TyperException
 
 from vouching.commands import (
     annotate,
+    answer,
     bench,
+    bench_answers,
+    bench_judge,
     build_ranking,
     calibrate,
     check,
@@ -31,6 +34,7 @@ from vouching.commands import (
     pairs,
     rank,
     reward,
+    reward_blinded,
     reward_checklist,
     schema,
     train,
@@ -45,6 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(check.app)
+app.add_typer(answer.app)
 app.add_typer(rank.app)
 app.add_typer(schema.app)
 app.add_typer(index.app, name="index")
@@ -60,8 +65,11 @@ data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
 data.app.add_typer(data_judged.app)
 reward.app.add_typer(reward_checklist.app)
+reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)
+bench.app.add_typer(bench_answers.app)
+bench.app.add_typer(bench_judge.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,18 +1,20 @@
 """A response with its verified fixes applied, read again, and the rest marked, removed or kept.
 
-Only fixes that passed a re-check are applied. Left out: rewriting with a language model.
+Only fixes that passed a re-check are applied; of a blinded audit the fix is the one value that the documents give, and
+the whole result is audited again. Left out: rewriting with a language model.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from vouching.text.sentences import LABEL, LIST_MARKER
-from vouching.types import Claim, Finding, Report, Span, Unverified, Verdict
+from vouching.text.sentences import LABEL, LIST_MARKER, sentence_spans
+from vouching.types import Claim, Finding, PairResult, Report, Span, Unverified, Verdict
+from vouching.verifiers.blinded_values import find_values
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
 """What to do with claims that cannot be mended."""
@@ -48,7 +50,7 @@ async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]]
     """
     mended = _replace_spans(report.response, _fixes(report.findings))
     again = await check_again(mended)
-    unrepaired = tuple(f for f in again.findings if isinstance(f, Verdict) and not f.attributable)
+    unrepaired = tuple(f for f in again.findings if isinstance(f, Verdict | PairResult) and _faulty(f))
     revised = _replace_spans(mended, _treat(mended, again.findings, unrepaired, rest))
     return replace(report, revised_response=revised, unrepaired=unrepaired)
 
@@ -57,12 +59,38 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
     """Replacements of response spans by corrected claims."""
     fixes: list[Replacement] = []
     for finding in findings:
+        if isinstance(finding, PairResult):
+            fixes += _blind_fixes(finding)
         if not isinstance(finding, Verdict) or finding.revised_claim is None or finding.claim.span is None:
             continue
         span, lead = finding.claim.span, _lead(finding.claim)
         if finding.revised_claim.startswith(lead):
             fixes.append((span.start, span.end, _as_in(span, finding.revised_claim[len(lead) :])))
     return fixes
+
+
+def _blind_fixes(finding: PairResult) -> Iterator[Replacement]:
+    """The documents' value in the place of one that differs, if they give a single one and nothing beside it."""
+    if finding.outcome != "different" or finding.span is None or len(finding.found) != 1:
+        return
+    [found], values = finding.found, find_values(finding.found[0])
+    if not values or (len(values) == 1 and values[0].text == found):
+        yield finding.span.start, finding.span.end, found
+
+
+def _faulty(finding: Verdict | PairResult) -> bool:
+    """Whether the sources do not bear a finding out; a question that was put to nobody says nothing."""
+    asked = not isinstance(finding, PairResult) or finding.outcome != "leaked"
+    return asked and not finding.attributable
+
+
+def _claim_of(finding: Finding, text: str) -> Claim | None:
+    """The claim of a finding; of a question, the sentence that its answer stands in."""
+    if isinstance(finding, PairResult) and finding.span is not None:
+        at = finding.span.start
+        home = next(((start, end) for start, end in sentence_spans(text) if start <= at < end), None)
+        return Claim(text[slice(*home)], span=Span(text[slice(*home)], *home)) if home else None
+    return finding.claim if isinstance(finding, Verdict | Unverified) else None
 
 
 def _lead(claim: Claim) -> str:
@@ -78,14 +106,15 @@ def _as_in(span: Span, text: str) -> str:
     return text[:1].lower() + text[1:] if moved else text
 
 
-def _treat(text: str, findings: Sequence[Finding], unrepaired: Sequence[Verdict], rest: Rest) -> list[Replacement]:
+def _treat(text: str, findings: Sequence[Finding], unrepaired: Sequence[Finding], rest: Rest) -> list[Replacement]:
     """What to replace in ``text`` for the claims that cannot be mended."""
     if rest == "keep":
         return []
+    doomed = dict.fromkeys(claim.span for finding in unrepaired if (claim := _claim_of(finding, text)))
     if rest == "mark":
-        return [_mark(span) for verdict in unrepaired if (span := verdict.claim.span) is not None]
-    doomed = {verdict.claim.span for verdict in unrepaired}
-    claims = [f.claim for f in findings if isinstance(f, (Verdict, Unverified)) and f.claim.span is not None]
+        return [_mark(span) for span in doomed if span is not None]
+    found = dict.fromkeys(claim for finding in findings if (claim := _claim_of(finding, text)))
+    claims = [claim for claim in found if claim.span is not None]
     return [cut for sentence in _sentences(text, claims) for cut in _cuts(text, sentence, doomed)]
 
 
@@ -111,7 +140,7 @@ def _sentences(text: str, claims: Sequence[Claim]) -> Iterator[list[Claim]]:
         yield sentence
 
 
-def _cuts(text: str, sentence: Sequence[Claim], doomed: set[Span | None]) -> Iterator[Replacement]:
+def _cuts(text: str, sentence: Sequence[Claim], doomed: Container[Span | None]) -> Iterator[Replacement]:
     """Take the doomed clauses out of a sentence so that what remains is one: with its subject, a capital and a stop."""
     spans = [claim.span for claim in sentence if claim.span is not None]
     kept = [position for position, span in enumerate(spans) if span not in doomed]

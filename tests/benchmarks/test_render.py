@@ -200,3 +200,26 @@ def test_rankings_are_shown_with_baselines_and_what_was_not_measured(root: Path)
     assert "| drawn at random | | | 0.333 | 0.000 | | |\n" in figures
     assert "- Tau by how many answers the search supports: not measured" in figures
     assert "- Failed rankings count as wrong, P@1 0 and tau -1: unparsable 1.\n" in figures
+
+
+def test_the_blinded_audit_is_shown_by_kind_of_change(root: Path) -> None:
+    share = {"count": 9, "of": 10, "estimate": 0.9, "low": 0.6, "high": 0.98}
+    none = {**share, "count": 0, "of": 0}
+    figure = {"estimate": 0.5, "low": 0.4, "high": 0.6}
+    record = {
+        **MEASURED, "command": "python benchmarks/blinded.py", "model": "embedded",
+        "ragtruth": {
+            "responses": 900, "stretches": 151, "with_stretches": 143, "questions": 2080, "coverage": 0.99,
+            "precision": figure, "recall": figure, "f1": figure, "seconds_median": 0.024, "seconds_95": 0.07,
+        },
+        "perturbed": {
+            "sentences": 10, "detection": share, "detection_by_kind": {"number_change": share, "unit_change": none},
+            "false_alarms": share, "false_alarms_by_kind": {"rounded": share}, "verbatim": share,
+            "seconds_per_sentence": 0.05,
+        },
+    }  # fmt: skip
+    _, figures = pages(root, {"benchmarks/results/blinded.json": record})
+    assert "| RAGTruth data2txt, numbers | 0.500 [0.400, 0.600] |" in figures
+    assert "| - number change | 10 | detected | 0.900 [0.600, 0.980] |" in figures
+    assert "unit change" not in figures
+    assert "24 ms for an answer (median), 70 ms for 95 of 100" in figures

@@ -10,9 +10,9 @@ from tests.house.source_tree import Module, library_imports, library_modules
 
 LAYERS = [
     "version", "errors", "types", "prompts", "text", "metrics", "perturb", "models", "encoder", "batch", "inputs",
-    "search", "evidence", "verifiers", "claims", "report", "repair", "checker", "shortcuts", "rewards", "advantages",
-    "games", "bench", "train", "fit", "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "commands",
-    "cli", "__main__",
+    "search", "evidence", "verifiers", "claims", "report", "repair", "checker", "answering", "shortcuts", "rewards",
+    "advantages", "games", "bench", "train", "fit", "evolve", "worlds", "ledger", "__init__", "integrations",
+    "serve", "commands", "cli", "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: what stands before it may not lean on it."""
 

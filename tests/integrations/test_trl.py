@@ -11,11 +11,14 @@ import pytest
 
 from tests.rewards.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError, ModelUnavailableError
-from vouching.integrations.trl import trl_checklist_reward, trl_ranking_reward, trl_reward
+from vouching.integrations.trl import trl_blinded_reward, trl_checklist_reward, trl_ranking_reward, trl_reward
 from vouching.models import ScriptedModel
+from vouching.rewards.blinded import BlindedRules
 from vouching.rewards.checklist import ChecklistRules
 from vouching.rewards.structured import PARTS, structured_reward
 from vouching.types import Claim, Reward, Source, Trajectory, Unverified
+from vouching.verifiers.blinded import BlindedVerifier, open_blinded
+from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
 from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 from vouching.verifiers.discriminative_evidence import given
 from vouching.verifiers.discriminative_generative import GenerativeRanker
@@ -181,3 +184,27 @@ def test_replies_are_judged_by_the_checklist_of_their_row_and_a_failed_judge_giv
 def test_the_same_replies_may_be_judged_as_a_whole() -> None:
     judge = ChecklistVerifier(ScriptedModel(["yes", "no", "yes"]), ChecklistConfig(holistic=True, votes=3))
     assert trl_checklist_reward(judge, ChecklistRules(tau=0.6))(prompts=["Ask."], completions=["Why?"]) == [1.0]
+
+
+def test_replies_are_audited_blind_against_their_documents() -> None:
+    logged: dict[str, float] = {}
+    sources = ["The Sarn bridge has three towers and opened in 1973."] * 3
+    replies = ["It has three towers and opened in 1973.", "It has 2 towers and opened in 1973.", "  "]
+    reward = trl_blinded_reward(open_blinded(), BlindedRules("error-rate"))
+    # Both numbers are right; one of two is wrong; nothing was said, which counts as one fault of one.
+    assert reward(completions=replies, sources=sources, log_metric=logged.__setitem__) == [0.0, -0.5, -1.0]
+    assert logged["blinded/questions"] == pytest.approx((2 + 2 + 1) / 3)
+    assert logged["blinded/unverified"] == 0.0
+
+
+def test_an_audit_whose_model_fails_gives_no_reward() -> None:
+    from vouching.errors import ModelRefusedError
+
+    broken = ModelProposer(ScriptedModel([ModelRefusedError("too long")]))
+    reward = trl_blinded_reward(BlindedVerifier(broken, ModelChecker(ScriptedModel([]))))
+    assert reward(completions=["It has 2 towers."], sources=["It has three towers."]) == [None]
+
+
+def test_an_audit_without_documents_is_refused() -> None:
+    with pytest.raises(ConfigError, match="a blinded audit needs 'sources' of each row"):
+        trl_blinded_reward(open_blinded())(completions=["It has 2 towers."], question=["How many?"])

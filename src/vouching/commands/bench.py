@@ -229,7 +229,7 @@ def run_command(
         ranked = chosen_rankings(names)
         options = RunOptions(ranking.score_model if ranked else model, split, limit, jobs or cores(), resume)
         try:
-            listener = _RunProgress()
+            listener = RunProgress()
             with listener:
                 if ranked:
                     outcome = run_task(opened_task(ranking, search, jobs), ranked, folder, out, options, listener)
@@ -289,7 +289,7 @@ def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
         draw(paint)
 
 
-class _RunProgress(RowProgress):
+class RunProgress(RowProgress):
     """Tells how far a run is: rows while they are scored, then what is computed."""
 
     def __init__(self) -> None:

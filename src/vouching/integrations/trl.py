@@ -7,8 +7,8 @@
 The data set has a column for each field that the scoring function takes; here ``gold``, ``claim`` and ``source``. Where
 the judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Answers to a
 question are rewarded by ``trl_ranking_reward``, which ranks those of a group together; ``trl_checklist_reward`` has
-replies judged by a checklist. Tried with TRL 1.16. Left out: groups that several processes share; TRL passes each its
-own replies.
+replies judged by a checklist, ``trl_blinded_reward`` audits them against their documents. Tried with TRL 1.16. Left
+out: groups that several processes share; TRL passes each its own replies.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from vouching.errors import BackendError, ConfigError, InputError
 from vouching.inputs import as_sources
 from vouching.integrations.scoring import RowScore, Score
 from vouching.models.running import run
+from vouching.rewards.blinded import PAPER as PAPER_BLINDED
+from vouching.rewards.blinded import BlindedRules, outcome_reward, report_reward
 from vouching.rewards.checklist import (
     PAPER,
     PARTS,
@@ -33,6 +35,7 @@ from vouching.rewards.checklist import (
 from vouching.rewards.discriminative import By, ranking_rewards
 from vouching.types import ItemResult, Reward, Unverified
 from vouching.verifiers.at_once import all_of
+from vouching.verifiers.blinded import BlindedVerifier
 from vouching.verifiers.checklist import ChecklistVerifier
 from vouching.verifiers.checklist_items import as_items, instruction_of
 from vouching.verifiers.discriminative_rank import Ranker
@@ -168,6 +171,46 @@ def trl_checklist_reward(verifier: ChecklistVerifier, rules: ChecklistRules = PA
         return _totals("checklist", outcomes, log_metric)
 
     reward.__name__ = "checklist"
+    return reward
+
+
+def trl_blinded_reward(verifier: BlindedVerifier, rules: BlindedRules = PAPER_BLINDED) -> TrlReward:
+    """A function for ``reward_funcs`` that audits each reply blind against its documents, a whole step at once.
+
+    The data set has the column ``sources``. A reply without a word earns what a single fault earns: nothing was
+    answered. Metrics are those of :func:`trl_reward`, named ``blinded``; ``questions`` among them, which tells early
+    of a policy that learns to be asked less.
+
+    Args:
+        verifier: audits; the comparison of answers is its own.
+        rules: how an audit becomes a reward.
+
+    Raises:
+        ConfigError: from the function made, no column ``sources``.
+
+    >>> from vouching.verifiers.blinded import open_blinded
+    >>> reward = trl_blinded_reward(open_blinded())
+    >>> reward(completions=["It has 2 towers.", "It has 3 towers."], sources=["The bridge has three towers."] * 2)
+    [-1.0, 0.0]
+    """
+
+    async def audited(reply: str, sources: Any) -> Reward | Unverified:
+        if not reply.strip():
+            return outcome_reward(["not_found"], 1, rules)
+        return report_reward(await verifier.verify(None, reply, as_sources(sources)), rules)
+
+    async def audit_all(replies: Sequence[str], sources: Sequence[Any]) -> list[Reward | Unverified]:
+        return await all_of(map(audited, replies, sources))
+
+    def reward(
+        *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any
+    ) -> list[float | None]:
+        if "sources" not in columns:
+            raise ConfigError(f"a blinded audit needs 'sources' of each row, got {[*columns]}")
+        outcomes = run(audit_all([_text(completion) for completion in completions], columns["sources"]))
+        return _totals("blinded", outcomes, log_metric)
+
+    reward.__name__ = "blinded"
     return reward
 
 

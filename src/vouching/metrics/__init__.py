@@ -18,7 +18,7 @@ from vouching.metrics.agreement import (
     span_scores,
     token_counts,
 )
-from vouching.metrics.answers import token_f1
+from vouching.metrics.answers import exact_match, token_f1
 from vouching.metrics.calibration import (
     Bin,
     accuracy_at_coverage,
@@ -55,5 +55,5 @@ __all__ = [
     "Interval", "McNemar", "Statistic", "bca", "bca_each", "mcnemar_exact", "paired_bca", "wilson",
     "RowSpans", "SpanScores", "cohen_kappa", "span_counts", "span_f1", "span_precision", "span_recall", "span_scores",
     "token_counts", "kendall_tau_b", "precision_at_1", "document_numbers", "Spread", "spread_over_seeds",
-    "stratified_slice", "token_f1",
+    "stratified_slice", "exact_match", "token_f1",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""How much of a right answer an answer holds: F1 over words, as question answering is measured since SQuAD.
+"""How much of a right answer an answer holds: exact match and F1 over words, as in question answering since SQuAD.
 
-Left out: exact match; and languages without blanks between words, which are one word here.
+Left out: languages without blanks between words, which are one word here.
 """
 
 from __future__ import annotations
@@ -34,8 +34,33 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
     return max(_f1(words, _words(reference)) for reference in references)
 
 
+def exact_match(answer: str, references: Sequence[str]) -> float:
+    """1 if an answer has the words of a reference, in its order (Rajpurkar et al. 2016); else 0.
+
+    Words as in :func:`token_f1`.
+
+    Raises:
+        InputError: no reference.
+
+    >>> exact_match("The Golden Gate.", ["golden gate", "Gate"]), exact_match("gate golden", ["golden gate"])
+    (1.0, 0.0)
+    """
+    if not references:
+        raise InputError("an exact match needs at least one reference, got none")
+    return float(normalised(answer) in map(normalised, references))
+
+
+def normalised(text: str) -> str:
+    """The words of an answer as they are compared: lower case, without marks and articles, one blank between them.
+
+    >>> normalised("The  Akashi-Kaikyo, a bridge")
+    'akashikaikyo bridge'
+    """
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_NO_MARKS)).split())
+
+
 def _words(text: str) -> Counter[str]:
-    return Counter(_ARTICLE.sub(" ", text.lower().translate(_NO_MARKS)).split())
+    return Counter(normalised(text).split())
 
 
 def _f1(words: Counter[str], others: Counter[str]) -> float:

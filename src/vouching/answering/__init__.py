@@ -1,0 +1,1 @@
+"""Questions answered from sources by a language model, each answer audited and, if asked, repaired."""

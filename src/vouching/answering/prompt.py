@@ -1,0 +1,151 @@
+"""What a language model is asked for an answer from sources: plain, step by step, or after answered examples.
+
+Own words after MARCH's solver (App. A.1) and its three ways to ask (section 3.4). Sources and questions stand between
+fence lines. The examples that ship are four, all invented; a file of ten makes the paper's ten-shot prompt. Left out:
+sources cut to fit a prompt; a model that cannot read all of them refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, TypeAlias
+
+from vouching.errors import InputError
+from vouching.inputs import as_sources, check_text, row_sources
+from vouching.models.base import Message
+from vouching.prompts import load_prompt
+from vouching.text.fence import fence_prompt, fenced
+from vouching.types import Source
+
+Style: TypeAlias = Literal["plain", "cot", "few-shot"]
+"""How the model is asked: for the answer; for steps and then the answer; for the answer, after examples."""
+ABSTAINED = "not in the sources"
+"""The short answer of a model that finds none."""
+_PACKAGE = "vouching.answering"
+_TASK = "Answer the question from the sources."
+_TEXT_TASK = "Write what is asked for, from the sources."
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """An answered example."""
+
+    question: str
+    """The question."""
+    sources: tuple[Source, ...]
+    """What it is answered from."""
+    response: str
+    """The answer in sentences; empty where the sources do not have it."""
+    answer: str
+    """The answer in a few words."""
+
+
+def answer_messages(
+    question: str, sources: Sequence[Source], style: Style = "plain", shots: Sequence[Shot] | None = None
+) -> tuple[Message, ...]:
+    """The request for an answer.
+
+    Args:
+        question: what to answer.
+        sources: what to answer from; a title goes along.
+        style: how to ask.
+        shots: the examples of a few-shot prompt; None takes those that ship.
+
+    >>> messages = answer_messages("When did it open?", [Source("The bridge opened in 1973.", "source-1")])
+    >>> print(messages[-1].content)
+    <<<... source 1>>>
+    The bridge opened in 1973.
+    <<<... end of source 1>>>
+    <<<... question>>>
+    When did it open?
+    <<<... end of question>>>
+    <BLANKLINE>
+    Answer the question from the sources.
+    >>> [message.role for message in answer_messages("Why?", [Source("So.", "a")], "few-shot")].count("assistant")
+    4
+    """
+    form = load_prompt(_PACKAGE, "cot" if style == "cot" else "plain").text.strip()
+    system = load_prompt(_PACKAGE, "answer").fill(form=form).strip()
+    examples = (shipped_shots() if shots is None else shots) if style == "few-shot" else ()
+    turns = [turn for shot in examples for turn in (_asked(shot.question, shot.sources), _said(shot))]
+    return Message("system", system), *turns, _asked(question, sources)
+
+
+def text_messages(request: str, sources: Sequence[Source]) -> tuple[Message, ...]:
+    """The request for a text about the sources, such as a summary; what comes back is the text.
+
+    >>> text_messages("Summarise it.", [Source("It opened in 1973.", "a")])[-1].content.splitlines()[-1]
+    'Write what is asked for, from the sources.'
+    """
+    form = load_prompt(_PACKAGE, "text").text.strip()
+    return Message("system", load_prompt(_PACKAGE, "answer").fill(form=form).strip()), _asked(
+        request, sources, _TEXT_TASK
+    )
+
+
+def read_shots(rows: Iterable[Mapping[str, Any]]) -> tuple[Shot, ...]:
+    """Answered examples from rows with question, source or sources, answer and, if there is one, response.
+
+    Raises:
+        InputError: a field is missing or no text, or there is no row.
+
+    >>> read_shots([{"question": "When?", "source": "It opened in 1973.", "answer": "1973"}])[0].response
+    ''
+    """
+    shots: list[Shot] = []
+    for number, row in enumerate(rows, 1):
+        try:
+            missing = next((key for key in ("question", "answer") if row.get(key) is None), None)
+            if missing is not None:
+                raise InputError(f'it has the keys {[*row]}, wanted "{missing}"')
+            words = [check_text(row.get(key) or "", f"the {key}") for key in ("question", "response", "answer")]
+            shots.append(Shot(words[0], as_sources(row_sources(row)), words[1], words[2]))
+        except InputError as error:
+            raise InputError(f"example {number}: {error}") from None
+    if not shots:
+        raise InputError("there are no examples: give at least one row with question, sources and answer")
+    return tuple(shots)
+
+
+@cache
+def shipped_shots() -> tuple[Shot, ...]:
+    """The examples that ship.
+
+    >>> [shot.answer for shot in shipped_shots()]
+    ['46', '1871', 'not in the sources', 'yes']
+    """
+    return read_shots(map(json.loads, files(_PACKAGE).joinpath("shots.jsonl").read_text("utf-8").splitlines()))
+
+
+@cache
+def answer_digest(style: Style = "plain") -> str:
+    """SHA-256 of all that is constant in the request, for the record of a run.
+
+    >>> answer_digest() == answer_digest("cot")
+    False
+    """
+    named = [load_prompt(_PACKAGE, name).text for name in ("answer", "cot" if style == "cot" else "plain", "ask")]
+    shots = [repr(shipped_shots())] if style == "few-shot" else []
+    return hashlib.sha256("\0".join([*named, *shots, fence_prompt().text, _TASK]).encode()).hexdigest()
+
+
+def _asked(question: str, sources: Sequence[Source], task: str = _TASK) -> Message:
+    evidence = fenced(dict([*_blocks(sources), ("question", question)]), last_apart=True)
+    return Message("user", load_prompt(_PACKAGE, "ask").fill(evidence=evidence, task=task).strip())
+
+
+def _blocks(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    for number, source in enumerate(sources, 1):
+        if source.title:
+            yield f"title of source {number}", source.title
+        yield f"source {number}", source.text
+
+
+def _said(shot: Shot) -> Message:
+    lines = [f"Response: {shot.response}"] if shot.response else []
+    return Message("assistant", "\n".join([*lines, f"Answer: {shot.answer}"]))

@@ -1,0 +1,265 @@
+"""Questions through a model under test: the task of the sets that are answered, from its options to its figures.
+
+    exact_match, f1   words of the answer against the references
+    judged            a judge with the references calls the answer right
+    faithful          the answer's audit finds nothing that the documents do not say
+
+Each is measured of a draft (the mean over a question's drafts) and "by majority": exact_match and f1 of the answer that
+most drafts give; judged and faithful if more than half of a question's drafts are, judged one by one (MARCH, section
+3.2). A question without an answer counts 0; a draft that an audit or a judge cannot tell about is not counted, nor is a
+row that cannot be read. Left out: several processes; a language model is waited for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from vouching import metrics
+from vouching.answering.answer import Answerer, most
+from vouching.answering.audit import AuditMethod
+from vouching.answering.prompt import Style
+from vouching.batch.waiting import Waiting
+from vouching.bench.answer_score import Mark, ScoredAnswer, answer_work
+from vouching.bench.answer_sets import AnswerRow
+from vouching.bench.catalog import DataSet
+from vouching.bench.intervals import RESAMPLES, Figure, intervals
+from vouching.bench.judge_protocols import is_broken
+from vouching.bench.report import TEMPLATES, interval_words
+from vouching.bench.tables import plain_table
+from vouching.bench.task import Line, Listener, Task
+from vouching.report.skeleton import write_page
+
+ANSWERS_AT_ONCE = 64
+"""Rows under way at the same time; each asks for several drafts."""
+MEASURES = ("exact_match", "f1", "judged", "faithful")
+"""What is measured, of a draft and by majority."""
+HEADINGS = ("", "rows >", "no answer >", "measure", "a draft", "by majority")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """How questions are answered and judged, by names; also what makes the lines of a run."""
+
+    model: str
+    """The model under test."""
+    prompt: Style = "plain"
+    """How it is asked."""
+    generations: int = 1
+    """Drafts for each question."""
+    judge: str | None = None
+    """What audits the drafts; None measures no faithfulness."""
+    method: AuditMethod = "blinded"
+    """How it does."""
+    marker: str | None = None
+    """The language model that holds answers against the references; None leaves that to words."""
+    seed: int | None = None
+    """Of the sampling."""
+    max_tokens: int = 1024
+    """Length of a draft."""
+
+    @property
+    def arguments(self) -> str:
+        """As on the command line."""
+        given = {f"--{key.replace('_', '-')}": value for key, value in dataclasses.asdict(self).items()}
+        return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+
+
+def answer_task(
+    options: AnswerOptions, open_answerer: Callable[[], Answerer], open_mark: Callable[[], Mark | None] | None = None
+) -> Task[AnswerRow]:
+    """What a model's answers are measured by.
+
+    Args:
+        options: what it is made of, for the record.
+        open_answerer: opens the model with its audit; called at once, so that a wrong setting shows, and for each set.
+        open_mark: opens what holds answers against the references; None leaves that to words.
+
+    Raises:
+        ConfigError: a part cannot be opened.
+
+    >>> from vouching.answering.audit import open_audit
+    >>> from vouching.models import ScriptedModel
+    >>> made = lambda: Answerer(ScriptedModel([]), open_audit("embedded:rules", "embedded"))
+    >>> answer_task(AnswerOptions("scripted", judge="embedded:rules"), made).arguments
+    '--model scripted --prompt plain --generations 1 --judge embedded:rules --method blinded --max-tokens 1024'
+    """
+    opened = [open_answerer()]
+
+    def work() -> Waiting:
+        answerer = opened.pop() if opened else open_answerer()
+        mark = open_mark() if open_mark else None
+        return Waiting(lambda: answer_work(answerer, mark), answerer.aclose, ANSWERS_AT_ONCE)
+
+    return Task(
+        arguments=options.arguments,
+        settings=dataclasses.asdict(options),
+        work=work,
+        fields=lambda name, row: {"id": row.id, "part": row.part, "row": row},
+        share_of=lambda fields: str(fields["part"]),
+        problem=lambda line: line["failed"],
+        figures=_figures,
+        report=write_answer_report,
+    )
+
+
+def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> dict[str, Any]:
+    """All figures of one set.
+
+    Args:
+        rows: its lines, from :func:`~vouching.bench.answer_score.score_answer`.
+        resamples: of the bootstrap; 0 leaves the intervals out.
+
+    Returns:
+        rows, broken, failed, abstained (counts), metrics (each of MEASURES, of a draft, and as NAME_majority; None
+        where neither the set nor the run has it), parts (the same of each, if there are several), macro (means over
+        the parts of the majority figures), calls, prompt_tokens, completion_tokens.
+
+    >>> line = {"part": None, "has_reference": True, "failed": None, "abstained": False, "exact": [1.0, 0.0, 1.0],
+    ...     "f1": [1.0, 0.5, 1.0], "exact_majority": 1.0, "f1_majority": 1.0, "marked": None, "passed": [None] * 3,
+    ...     "usage": {"calls": 1}, "keys": ["a"]}
+    >>> found = answer_figures([line], resamples=0)["metrics"]
+    >>> found["exact_match"]["estimate"], found["exact_match_majority"]["estimate"], found["faithful"]
+    (0.6667, 1.0, None)
+    """
+    broken, rows = len(rows), [row for row in rows if not is_broken(row)]
+    broken -= len(rows)
+    names = [*dict.fromkeys(row["part"] for row in rows)]
+    parts = {str(name): [row for row in rows if row["part"] == name] for name in names} if len(names) > 1 else {}
+    found = {name: _part(part, resamples) for name, part in parts.items()}
+    macro = {
+        key: round(sum(values) / len(values), 4)
+        for key in (f"{name}_majority" for name in MEASURES)
+        if (values := [one["metrics"][key]["estimate"] for one in found.values() if one["metrics"][key] is not None])
+    }
+    costs = ("calls", "prompt_tokens", "completion_tokens")
+    used = {key: sum(row["usage"].get(key, 0) for row in rows) for key in costs}
+    return {**_part(rows, resamples), "broken": broken, "parts": found, "macro": macro or None, **used}
+
+
+def _part(rows: Sequence[ScoredAnswer], resamples: int) -> dict[str, Any]:
+    found: dict[str, Figure | None] = {}
+    for name, values in _columns(rows).items():
+        kept = [(value, row["keys"]) for value, row in zip(values, rows, strict=True) if value is not None]
+        if not kept:
+            found[name] = None
+            continue
+        groups = metrics.document_numbers(keys for _, keys in kept)
+        found[name] = intervals({name: partial(metrics.mean, [value for value, _ in kept])}, groups, resamples)[name]
+    return {
+        "rows": len(rows),
+        "failed": sum(row["failed"] is not None for row in rows),
+        "abstained": sum(row["abstained"] for row in rows),
+        "metrics": found,
+    }
+
+
+def _columns(rows: Sequence[ScoredAnswer]) -> dict[str, list[float | None]]:
+    """Each figure of each row; None where it is not known."""
+    judged = any(row["marked"] is not None for row in rows)
+    audited = any(one is not None for row in rows for one in row["passed"])
+    columns: dict[str, list[float | None]] = {
+        "exact_match": [_mean(row, "exact") for row in rows],
+        "exact_match_majority": [_whole(row, "exact_majority") for row in rows],
+        "f1": [_mean(row, "f1") for row in rows],
+        "f1_majority": [_whole(row, "f1_majority") for row in rows],
+    }
+    for name, key, there in (("judged", "marked", judged), ("faithful", "passed", audited)):
+        columns[name] = [_votes(row, key) if there else None for row in rows]
+        columns[f"{name}_majority"] = [_majority(row, key) if there else None for row in rows]
+    return columns
+
+
+def _mean(row: ScoredAnswer, key: str) -> float | None:
+    if not row["has_reference"]:
+        return None
+    return sum(row[key]) / len(row[key]) if row[key] else 0.0
+
+
+def _whole(row: ScoredAnswer, key: str) -> float | None:
+    return (row[key] or 0.0) if row["has_reference"] else None
+
+
+def _votes(row: ScoredAnswer, key: str) -> float | None:
+    """The share of a row's drafts of which it is true; 0 where it has none."""
+    if row["failed"] is not None:
+        return 0.0
+    told = [vote for vote in row[key] or () if vote is not None]
+    return sum(told) / len(told) if told else None
+
+
+def _majority(row: ScoredAnswer, key: str) -> float | None:
+    if row["failed"] is not None:
+        return 0.0
+    found = most(row[key] or ())
+    return None if found is None else float(found)
+
+
+def _figures(
+    scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[AnswerRow]], resamples: int, listener: Listener
+) -> dict[str, Any]:
+    figures: dict[str, Any] = {}
+    for data_set in sets:
+        listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
+        figures[data_set.name] = {
+            "what": data_set.what,
+            "remark": data_set.remark,
+            "published": [dataclasses.asdict(figure) for figure in data_set.published],
+            **answer_figures(scored[data_set.name], resamples),
+        }
+    return {"sets": figures}
+
+
+def answer_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """A set's rows below ``HEADINGS``: what was measured of all of it, then of its parts."""
+    named: dict[str, Mapping[str, Any]] = {"all rows": found, **found["parts"]}
+    for name, one in named.items():
+        head = (name, f"{one['rows']:,}", f"{one['failed'] + one['abstained']:,}")
+        for measure in (measure for measure in MEASURES if one["metrics"][measure]):
+            figures = (interval_words(one["metrics"][key]) for key in (measure, f"{measure}_majority"))
+            yield (*head, measure.replace("_", " "), *figures)
+            head = ("", "", "")
+
+
+def answer_notes(found: Mapping[str, Any]) -> Iterator[str]:
+    """What else is to be known, a sentence each."""
+    if found["macro"]:
+        told = (f"{key.removesuffix('_majority')} {value:.3f}" for key, value in found["macro"].items())
+        yield f"Mean over the parts, by majority: {', '.join(told)}."
+    if found["abstained"] or found["failed"]:
+        yield f'"Not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
+    if found["broken"]:
+        yield f"Rows that cannot be read: {found['broken']:,}; they are not counted."
+    yield f"Calls {found['calls']:,}, tokens read {found['prompt_tokens']:,}, written {found['completion_tokens']:,}."
+
+
+def answer_table(found: Mapping[str, Any]) -> Table:
+    """The rows of a set for a terminal."""
+    table = plain_table(*HEADINGS)
+    for row in answer_rows(found):
+        table.add_row(*row)
+    return table
+
+
+def write_answer_report(path: Path, results: Mapping[str, Any], scored: Mapping[str, Sequence[ScoredAnswer]]) -> None:
+    """Write the HTML report of a run. Raises InputError if the file cannot be written."""
+    sets: Mapping[str, Mapping[str, Any]] = results["sets"]
+    settings = results["settings"]
+    write_page(
+        path,
+        "bench_rankings.html.jinja",
+        TEMPLATES,
+        title=f"{settings['model']} answers {', '.join(sets)}",
+        lead=f"{sum(map(len, scored.values())):,} questions, prompt {settings['prompt']}, {settings['generations']} "
+        f"drafts each; {results['date']}, {results['machine']}",
+        results=results,
+        headings=[(name.rstrip(" >"), name.endswith(">")) for name in HEADINGS],
+        tables={name: [*answer_rows(found)] for name, found in sets.items()},
+        notes={name: [*answer_notes(found)] for name, found in sets.items()},
+    )

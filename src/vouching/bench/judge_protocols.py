@@ -1,0 +1,263 @@
+"""Protocols of two benchmarks in which language models judge: ContextualJudgeBench and FACTS Grounding.
+
+ContextualJudgeBench (Xu et al. 2025): the model under test compares two responses to a request about a context, in both
+orders; it is right if it prefers the better one both times ("consistent accuracy"), and the figure is the mean over the
+eight splits. FACTS Grounding (Jacovi et al. 2025): several judges say of each response whether it does what was asked
+for and whether the document bears it out. A judge's score is the share of responses that are grounded and not
+disqualified, the figure the mean over the judges. Here a response is disqualified if no judge finds the request met,
+and an answer that cannot be read is no vote. The prompts are our own words. Left out: other criteria than the
+benchmark's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from vouching import metrics
+from vouching.answering.answer import most
+from vouching.batch.rows import Row
+from vouching.batch.waiting import AsyncWork
+from vouching.bench.catalog import DataSet
+from vouching.bench.intervals import RESAMPLES, intervals
+from vouching.bench.rows import Fault, Record, Split, converted, records, text_of
+from vouching.errors import InputError, ModelError
+from vouching.models.base import Message, Model, Sampling
+from vouching.prompts import load_prompt
+from vouching.text.fence import fenced
+from vouching.verifiers.at_once import all_of
+from vouching.verifiers.checklist_reply import read_answer
+from vouching.verifiers.discriminative_reply import ReplyError, read_places
+
+Judged: TypeAlias = dict[str, Any]
+"""A line of ``rows/<set>.jsonl``."""
+BROKEN = "broken: "
+"""How the failure of a row begins that cannot be read, which is nobody's fault who is measured."""
+_PACKAGE = "vouching.bench"
+_TASKS = {
+    "judge_pair": "Which response is better?",
+    "judge_request": "Does the response do what was asked for?",
+    "judge_grounded": "Does the document bear out everything that the response says?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRow:
+    """What judges are asked about: two responses, of which the first is better, or a single one."""
+
+    id: str
+    """Its name."""
+    request: str
+    """What was asked for."""
+    context: str
+    """The document."""
+    responses: tuple[str, ...]
+    """Two for a comparison, the better one first; one to be judged by itself."""
+    part: str | None = None
+    """The split of the benchmark."""
+
+
+def contextual_pairs(paths: Sequence[Path], split: Split) -> Iterator[JudgeRow | Fault]:
+    """The pairs of ContextualJudgeBench, from the Parquet files of its repository."""
+    names = ((path, path.name.partition("-")[0].removesuffix(".parquet")) for path in paths)
+    return chain.from_iterable(converted(path, partial(_pair, part=part)) for path, part in names)
+
+
+def facts_responses(paths: Sequence[Path], split: Split) -> Iterator[JudgeRow | Fault]:
+    """Responses of yours to the examples of FACTS Grounding: responses.jsonl and examples.csv."""
+    responses, examples = paths
+    return converted(responses, partial(_facts, known=dict(records(examples))))
+
+
+def _pair(record: Record, name: str, *, part: str) -> Iterator[JudgeRow]:
+    both = (text_of(record, "positive_response"), text_of(record, "negative_response"))
+    yield JudgeRow(f"{part}-{name}", text_of(record, "question"), text_of(record, "context"), both, part)
+
+
+def _facts(record: Record, name: str, *, known: Mapping[str, Record]) -> Iterator[JudgeRow]:
+    example = known.get(f"row-{name}")
+    if example is None:
+        raise InputError(f"its id {name} is no example: wanted the number of a row of examples.csv, from 1")
+    document = text_of(example, "context_document")
+    yield JudgeRow(name, text_of(example, "user_request"), document, (text_of(record, "response"),))
+
+
+JUDGE_SETS: dict[str, DataSet[JudgeRow]] = {
+    "contextual_judge_bench": DataSet(
+        "contextual_judge_bench", "pairs of responses, compared in both orders", "Xu et al. 2025", "CC BY 4.0",
+        {"test": ("contextual_judge_bench/*.parquet",)}, contextual_pairs,
+        "the folder data of huggingface.co/datasets/Salesforce/ContextualJudgeBench",
+    ),
+    "facts_grounding": DataSet(
+        "facts_grounding", "responses of yours, judged in two phases", "Jacovi et al. 2025", "CC BY 4.0",
+        {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")}, facts_responses,
+        "examples.csv of huggingface.co/datasets/google/FACTS-grounding-public; responses.jsonl is yours: id, response",
+    ),
+}  # fmt: skip
+"""The sets with a protocol, by name."""
+
+
+def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:
+    """The function from a row of :mod:`vouching.batch` to its line; see :func:`judge_row`."""
+
+    async def work(row: Row) -> str:
+        if row.fields is None:
+            return json.dumps({"id": row.name, "part": None, "failed": f"{BROKEN}{row.place}: {row.problem}"})
+        return json.dumps(await judge_row(row.fields["row"], judges, sampling), ensure_ascii=False)
+
+    return work
+
+
+async def judge_row(row: JudgeRow, judges: Sequence[Model], sampling: Sampling) -> Judged:
+    """What each judge says about a row.
+
+    Args:
+        row: a pair, or a single response.
+        judges: the models; several votes of each where ``sampling.n`` is more than 1.
+        sampling: how they are asked.
+
+    Returns:
+        id, part, failed (why nothing is known, else None) and, by the judge's name: of a pair ``forward`` and
+        ``backward``, whether the better response is preferred when it stands first and second; of a response
+        ``eligible`` and ``grounded``. Each is the majority of its votes; None where none can be read.
+
+    Raises:
+        ModelError: a judge is out of reach, and the same row may be judged later.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> row = JudgeRow("1", "When?", "It opened in 1973.", ("In 1973.", "In 1937."))
+    >>> judge = ScriptedModel(["<verdict>Answer 1 > Answer 2</verdict>"] * 2, name="biased")
+    >>> line = asyncio.run(judge_row(row, [judge], Sampling()))
+    >>> line["forward"], line["backward"]
+    ({'biased': True}, {'biased': False})
+    """
+    names = [judge.name for judge in judges]
+    shown = {"context" if len(row.responses) == 2 else "document": row.context, "request": row.request}
+    if len(row.responses) == 2:
+        better, worse = row.responses
+        asked = {
+            "forward": ("judge_pair", {**shown, "answer 1": better, "answer 2": worse}),
+            "backward": ("judge_pair", {**shown, "answer 1": worse, "answer 2": better}),
+        }
+    else:
+        alone = {**shown, "response": row.responses[0]}
+        asked = {"eligible": ("judge_request", alone), "grounded": ("judge_grounded", alone)}
+    line: Judged = {"id": row.id, "part": row.part, "failed": None}
+    try:
+        for what, (prompt, texts) in asked.items():
+            votes = await all_of(_votes(judge, prompt, texts, sampling, what == "backward") for judge in judges)
+            line[what] = dict(zip(names, votes, strict=True))
+    except ModelError as error:
+        if error.can_retry:
+            raise
+        return {**dict.fromkeys(asked, None), "id": row.id, "part": row.part, "failed": str(error)}
+    return line
+
+
+async def _votes(judge: Model, prompt: str, texts: Mapping[str, str], sampling: Sampling, turned: bool) -> bool | None:
+    """The majority of a judge's votes; a tie is a no, and no readable vote is None."""
+    user = load_prompt(_PACKAGE, "judge_ask").fill(evidence=fenced(texts), task=_TASKS[prompt]).strip()
+    messages = Message("system", load_prompt(_PACKAGE, prompt).text.strip()), Message("user", user)
+    said = await judge.generate(messages, sampling)
+    read = _prefers_first if prompt == "judge_pair" else _yes
+    votes = [read(one.text) for one in said]
+    return most(None if vote is None else vote != turned for vote in votes)
+
+
+def _prefers_first(reply: str) -> bool | None:
+    try:
+        first, second = read_places(reply, 2)
+    except ReplyError:
+        return None
+    return None if first == second else first < second
+
+
+def _yes(reply: str) -> bool | None:
+    found = read_answer(reply)
+    return None if found is None else found.vote
+
+
+def is_broken(row: Mapping[str, Any]) -> bool:
+    """Whether a line stands for a row that could not be read.
+
+    >>> is_broken({"failed": "broken: line 8: it has no paragraphs"}), is_broken({"failed": None})
+    (True, False)
+    """
+    return (row["failed"] or "").startswith(BROKEN)
+
+
+def pair_figures(rows: Sequence[Judged], judge: str, resamples: int = RESAMPLES) -> dict[str, Any]:
+    """Consistent accuracy of one judge; a vote that cannot be read counts as wrong.
+
+    Returns:
+        rows, unreadable (votes), accuracy (mean over both orders), consistent_accuracy (with intervals), parts
+        (consistent accuracy of each split) and mean_of_parts.
+
+    >>> line = {"id": "1", "part": "refusal", "failed": None, "forward": {"a": True}, "backward": {"a": True}}
+    >>> other = {**line, "id": "2", "part": "concise", "backward": {"a": False}}
+    >>> found = pair_figures([line, other, other], "a", resamples=0)
+    >>> found["parts"], found["mean_of_parts"]
+    ({'refusal': 1.0, 'concise': 0.0}, 0.5)
+    """
+    votes = [[_vote(row, way, judge) for way in ("forward", "backward")] for row in rows]
+    both = [float(all(one)) for one in votes]
+    each = [sum(vote is True for vote in one) / 2 for one in votes]
+    statistics = {"accuracy": partial(metrics.mean, each), "consistent_accuracy": partial(metrics.mean, both)}
+    found = intervals(statistics, metrics.document_numbers([row["id"]] for row in rows), resamples)
+    names = [*dict.fromkeys(row["part"] for row in rows)]
+    parts = {
+        name: _mean([value for value, row in zip(both, rows, strict=True) if row["part"] == name]) for name in names
+    }
+    unreadable = sum(vote is None for one in votes for vote in one)
+    mean_of_parts = round(sum(parts.values()) / len(parts), 4) if parts else None
+    return {"rows": len(rows), "unreadable": unreadable, **found, "parts": parts, "mean_of_parts": mean_of_parts}
+
+
+def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int = RESAMPLES) -> dict[str, Any]:
+    """The two phases of FACTS Grounding, by judge and together.
+
+    Returns:
+        rows, disqualified (count), factuality (mean over judges of the share grounded and not disqualified) and
+        unadjusted (the same with the disqualified ones), with intervals; judges (both, of each judge).
+
+    >>> line = {"id": "1", "failed": None, "eligible": {"a": True, "b": False}, "grounded": {"a": True, "b": False}}
+    >>> short = {**line, "id": "2", "eligible": {"a": False, "b": False}, "grounded": {"a": True, "b": True}}
+    >>> found = facts_figures([line, short], ["a", "b"], resamples=0)
+    >>> found["disqualified"], found["unadjusted"]["estimate"], found["factuality"]["estimate"]
+    (1, 0.75, 0.25)
+    """
+    eligible = [any(_vote(row, "eligible", judge) for judge in judges) for row in rows]
+    grounded = {judge: [float(_vote(row, "grounded", judge) is True) for row in rows] for judge in judges}
+    kept = {
+        judge: [value * fit for value, fit in zip(values, eligible, strict=True)] for judge, values in grounded.items()
+    }
+    means = {
+        name: [_mean(column) for column in zip(*found.values(), strict=True)]
+        for name, found in (("factuality", kept), ("unadjusted", grounded))
+    }
+    statistics = {name: partial(metrics.mean, values) for name, values in means.items()}
+    groups = metrics.document_numbers([row["id"]] for row in rows)
+    return {
+        "rows": len(rows),
+        "disqualified": len(rows) - sum(eligible),
+        **intervals(statistics, groups, resamples),
+        "judges": {
+            judge: {"factuality": _mean(kept[judge]), "unadjusted": _mean(grounded[judge])} for judge in judges
+        },
+    }  # fmt: skip
+
+
+def _vote(row: Judged, what: str, judge: str) -> bool | None:
+    """What a judge said; None where nothing is known."""
+    said: Mapping[str, bool | None] = row.get(what) or {}
+    return said.get(judge)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(sum(values) / len(values), 4) if values else 0.0
