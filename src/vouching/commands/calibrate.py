@@ -153,7 +153,7 @@ def _ask(options: CheckOptions) -> None:
 
     if options.model in MODELS:
         raise InputError(f"--model is {options.model}, whose scores are calibrated already: name a language model")
-    assert options.method not in ("rules", "checklist", "holistic")
+    assert options.method not in ("rules", "checklist", "holistic", "blinded")
     checker = Checker(
         options.model,
         method=options.method,
