@@ -19,8 +19,8 @@ PLACES = ("bridge", "tower", "river", "city", "old mill", "long road", "harbour"
 def rows(count: int = 8) -> list[dict[str, Any]]:
     """Prompts of unequal length."""
     return [
-        {"id": f"r{i}", "prompt": [{"role": "user", "content": f"Is the {PLACES[i % 8]} " + "very " * (i % 3) + "old?"}],
-         "gold": ("Attributable", "Not Attributable")[i % 2]}
+        {"id": f"r{i}", "gold": ("Attributable", "Not Attributable")[i % 2],
+         "prompt": [{"role": "user", "content": f"Is the {PLACES[i % 8]} {'very ' * (i % 3)}old?"}]}
         for i in range(count)
     ]  # fmt: skip
 
@@ -88,7 +88,9 @@ def trainer_of(
     for name, value in arguments.items():
         setattr(given, name, value)
     game = game or vowel_game(settings.sampling.group_size)
-    return make_trainer(settings, given, settings.model, tokenizer_of(Path(settings.model)), game, data or rows(), sampler)
+    return make_trainer(
+        settings, given, settings.model, tokenizer_of(Path(settings.model)), game, data or rows(), sampler
+    )
 
 
 def weights_of(trainer: Any) -> dict[str, Any]:
