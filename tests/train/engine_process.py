@@ -35,7 +35,7 @@ def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
     """Train by a script with every loss, alone or together with another process; save the weights of each."""
     out.mkdir(exist_ok=True)
     for loss in losses:
-        settings = config(model, loss=loss, batch_prompts=4, micro_batch=4)
+        settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, most_steps=2)
         trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model))
         told: list[dict[str, float]] = []
         tell_steps(trainer, lambda record, texts, told=told: told.append(record))
