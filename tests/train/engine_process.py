@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from tests.train.engine_runs import config, rows, scripted, trainer_of, vowel_game, vowels, weights_of
+from tests.train.engine_runs import PLAIN, config, rows, scripted, trainer_of, vowel_game, vowels, weights_of
 from vouching.games.base import Row
 from vouching.games.structured import StructuredGame
 from vouching.train.engine import end_training, tell_steps, train_from
@@ -36,7 +36,7 @@ def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
     out.mkdir(exist_ok=True)
     for loss in losses:
         settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, most_steps=2)
-        trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model))
+        trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model), **PLAIN)
         told: list[dict[str, float]] = []
         tell_steps(trainer, lambda record, texts, told=told: told.append(record))
         train_from(trainer)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.train.engine_runs import (
+    PLAIN,
     config,
     greatest_difference,
     rows,
@@ -54,6 +55,8 @@ def stock_trainer(settings: Any, out: Path) -> Any:
         return [sum(letter in "aeiou" for letter in reply) / max(1, len(reply)) for reply in replies]
 
     arguments = training_arguments(settings, out)
+    for name, value in PLAIN.items():
+        setattr(arguments, name, value)
     arguments.scale_rewards = "none" if settings.spread == "none" else "group"
     return trl.GRPOTrainer(
         model=settings.model, args=arguments, processing_class=tokenizer_of(Path(settings.model)),
@@ -69,7 +72,7 @@ def trained(trainer: Any) -> tuple[list[float], dict[str, Any]]:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"loss": "grpo"},
+        {"loss": "grpo", "most_steps": 6},  # four steps are an epoch
         {"loss": "dapo", "clip": (0.2, 0.28)},
         {"loss": "gspo"},
         {"loss": "dr_grpo", "spread": "none"},
@@ -81,7 +84,7 @@ def trained(trainer: Any) -> tuple[list[float], dict[str, Any]]:
 def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, changed: dict[str, Any]) -> None:
     settings = config(model, **changed)
     start = weights_of(trainer_of(settings, tmp_path / "none"))
-    losses, weights = trained(trainer_of(settings, tmp_path / "ours"))
+    losses, weights = trained(trainer_of(settings, tmp_path / "ours", **PLAIN))
     expected_losses, expected = trained(stock_trainer(settings, tmp_path / "stock"))
     assert losses == pytest.approx(expected_losses, abs=1e-6)
     assert greatest_difference(weights, expected) < 1e-6
@@ -100,7 +103,7 @@ def test_rows_of_padding_change_no_weight(model: Path, tmp_path: Path, loss: str
     for micro_batch in (8, 4):
         given = replace(settings, micro_batch=micro_batch)
         game = StructuredGame(4, silent_on("no no"))
-        trainer = trainer_of(given, tmp_path / str(micro_batch), game, sampler=scripted(model))
+        trainer = trainer_of(given, tmp_path / str(micro_batch), game, sampler=scripted(model), **PLAIN)
         updates.append(trained(trainer)[1])
     assert greatest_difference(*updates) < 1e-6
 
