@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +97,13 @@ def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, cha
 
 @pytest.mark.parametrize("loss", ["grpo", "dapo", "gspo", "dr_grpo"])
 def test_rows_of_padding_change_no_weight(model: Path, tmp_path: Path, loss: str) -> None:
-    # The judge fails once, so 7 rollouts are left. One batch takes them as they are; two batches of 4 need a row more,
+    # The judge fails once a step, so 7 rollouts are left. One batch takes them as they are; two batches of 4 need a row more,
     # and TRL would drop the seventh if it split them into two of 3.
     settings = config(model, loss=loss, kl=0.1, most_steps=2)
     updates: list[dict[str, Any]] = []
     for micro_batch in (8, 4):
         given = replace(settings, micro_batch=micro_batch)
-        game = StructuredGame(4, silent_on("no no"))
+        game = StructuredGame(4, silent_once())
         trainer = trainer_of(given, tmp_path / str(micro_batch), game, sampler=scripted(model), **PLAIN)
         updates.append(trained(trainer)[1])
     assert greatest_difference(*updates) < 1e-6
@@ -317,11 +318,12 @@ def infinite(played: Round) -> Round:
     return replace(played, groups=groups)
 
 
-def silent_on(said: str) -> Score:
-    """A judge that fails on one reply, and counts vowels in the others."""
+def silent_once() -> Score:
+    """A judge that fails on the third of every eight replies, and counts vowels in the others."""
+    calls = count()
 
     async def judge(reply: str, row: Row) -> Reward | Unverified:
-        if reply.startswith(said) and not reply.startswith(said + " no") and row["id"] in ("r0", "r2", "r4", "r6"):
+        if next(calls) % 8 == 2:
             return Unverified(Claim(reply), "undecided", "The judge had no answer.")
         return await vowels(reply, row)
 
