@@ -1,8 +1,8 @@
 """A task small enough for 107,000 weights: a record whose label a rule decides, and whether a policy learns the rule.
 
-A model that writes short records with random labels is warmed up by imitation; then GRPO on SEVA's process reward has
-to find out that claims with "not" are Not Attributable. The oracle is that rule, computed from the claim alone; it
-shares no code with the reward.
+A model is warmed up by imitating short records of which a third have the wrong label; then GRPO on SEVA's process
+reward has to find out that every claim with "not" is Not Attributable, and no other. The oracle is that rule, computed
+from the claim alone; it shares no code with the reward.
 """
 
 from __future__ import annotations
@@ -65,19 +65,22 @@ def oracle(reply: str, row: Row) -> dict[str, float]:
     return {"oracle/rule": float(reply.strip() == REPLIES["not" in row["claim"].split()])}
 
 
-def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 150) -> Path:
-    """A model that writes both records, whatever the claim."""
+def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 200) -> Path:
+    """A model that writes the right record to two claims of three, about."""
     import torch
     from transformers import AutoModelForCausalLM
 
     write_tiny_qwen(folder, [row["claim"] + said for row in rows for said in REPLIES.values()])
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
-    draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=3e-3)
+    draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(steps):
-        chosen = [(draw.choice(rows)["claim"], draw.choice([*REPLIES.values()])) for _ in range(16)]
+        chosen = [(claim, REPLIES[("not" in claim.split()) == (draw.random() < 2 / 3)])
+                  for claim in (draw.choice(rows)["claim"] for _ in range(16))]  # fmt: skip
         batch = tokenizer([f"{claim}<end>{said}<end>" for claim, said in chosen], return_tensors="pt", padding=True)
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+        for row, (claim, _) in enumerate(chosen):
+            labels[row, : len(tokenizer(f"{claim}<end>")["input_ids"])] = -100
         model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -91,7 +94,8 @@ def learn(folder: Path, seed: int, adapters: bool, steps: int = 60) -> Learnt:
     model = warmed_up(folder / "model", rows, seed)
     settings = config(
         model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=steps, loss="grpo", kl=0.001,
-        learning_rate=1e-2 if adapters else 2e-3, lora=LoraSettings(rank=16, alpha=32.0) if adapters else LoraSettings(),
+        learning_rate=4e-3 if adapters else 1e-3,
+        lora=LoraSettings(rank=16, alpha=32.0) if adapters else LoraSettings(),
         sampling={"group_size": 8, "completion_tokens": 16}, epochs=10.0,
     )  # fmt: skip
     trainer = trainer_of(settings, folder / "run", StructuredGame(8, process_score(), oracle), rows)

@@ -97,8 +97,8 @@ def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, cha
 
 @pytest.mark.parametrize("loss", ["grpo", "dapo", "gspo", "dr_grpo"])
 def test_rows_of_padding_change_no_weight(model: Path, tmp_path: Path, loss: str) -> None:
-    # The judge fails once a step, so 7 rollouts are left. One batch takes them as they are; two batches of 4 need a row more,
-    # and TRL would drop the seventh if it split them into two of 3.
+    # The judge fails once a step, so 7 rollouts are left. One batch takes them as they are; two batches of 4 need a row
+    # more, and TRL would drop the seventh if it split them into two of 3.
     settings = config(model, loss=loss, kl=0.1, most_steps=2)
     updates: list[dict[str, Any]] = []
     for micro_batch in (8, 4):
