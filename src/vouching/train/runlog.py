@@ -60,7 +60,7 @@ class RunLog:
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> log = RunLog(folder)
-    >>> log.write({"loss": 0.5, "time/step": 36.0}, [{"role": "verifier", "text": "..."}])
+    >>> _ = log.write({"loss": 0.5, "time/step": 36.0}, [{"role": "verifier", "text": "..."}])
     >>> read_records(folder)[0]["energy/kwh"]  # 300 W for .01 h with a PUE of 1.4
     0.0042
     >>> log = RunLog(folder, done=0)  # the run was killed before its first checkpoint
