@@ -52,7 +52,9 @@ def test_a_healthy_run_raises_no_alarm(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_run_in_which_nothing_happens_raises_no_alarm(seed: int) -> None:
     noise = np.random.default_rng(seed)
-    still = {name: np.full(STEPS, series[0]) + 0.03 * noise.standard_normal(STEPS) for name, series in healthy().items()}
+    still = {
+        name: np.full(STEPS, series[0]) + 0.03 * noise.standard_normal(STEPS) for name, series in healthy().items()
+    }
     assert kinds({**still, "step": healthy()["step"]}) == []
 
 

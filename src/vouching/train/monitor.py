@@ -95,7 +95,9 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
             lambda at, mean=mean: f"in {mean[at]:.0%} of the groups all rewards are equal: try a reward in parts, "
             "dynamic sampling, a higher temperature or harder rows",
         )  # fmt: skip
-    spreads = [(role, "rewards inside groups", deviation) for role, deviation in _of_roles(columns, "reward", "deviation")]
+    spreads = [
+        (role, "rewards inside groups", deviation) for role, deviation in _of_roles(columns, "reward", "deviation")
+    ]
     for role, greatest in _of_roles(columns, "advantage", "greatest"):
         least = columns.get(f"advantage/{role}/least")
         if least is not None:
@@ -179,8 +181,8 @@ def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
             mean, spread = rolling(reward), _standard_error(reward)
             yield Finding(
                 "reward_against_oracle", name, fallen & (mean > mean[best] + 2 * np.hypot(spread, spread[best])),
-                lambda at, role=role, name=name, truth=truth, mean=mean, best=best: f"the reward of the {role} rose from "
-                f"{mean[best[at]]:.3g} to {mean[at]:.3g} while {name} fell from {truth[best[at]]:.3g} to "
+                lambda at, role=role, name=name, truth=truth, mean=mean, best=best: f"the reward of the {role} rose "
+                f"from {mean[best[at]]:.3g} to {mean[at]:.3g} while {name} fell from {truth[best[at]]:.3g} to "
                 f"{truth[at]:.3g}: read the transcripts, the policy has found what the reward does not check",
             )  # fmt: skip
 
