@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def _train(
         raise InputError(f"no chat has {longest:,} tokens or less: raise most_tokens, or give shorter ones")
     checkpoint = last_checkpoint(out) if resume else None
     make = imported("datasets").Dataset.from_list
-    trainer = imported("trl").SFTTrainer(
+    trainer = _trainer_class()(
         model=model, args=arguments, train_dataset=make(rows), eval_dataset=make(dev) if dev else None,
         processing_class=tokenizer, peft_config=lora_of(config.lora),
     )  # fmt: skip
@@ -185,6 +186,20 @@ def _tell_steps(trainer: Any, watch: Watch) -> None:
             watch.step({"step": state.global_step, **record, "time/step": spent}, (), state.max_steps)
 
     trainer.add_callback(Told())
+
+
+@cache
+def _trainer_class() -> Any:
+    """TRL's trainer without what it does unasked; a class made late, since TRL takes seconds to load."""
+
+    class SftTrainer(imported("trl").SFTTrainer):
+        def _send_telemetry(self) -> None:
+            """Nothing is reported."""
+
+        def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+            """No card; ``vouch runs export`` writes one."""
+
+    return SftTrainer
 
 
 def _digest(lessons: Sequence[Lesson]) -> str:
