@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from vouching.advantages import Spread
 from vouching.errors import ConfigError
 from vouching.rewards.structured_weights import Variant
 from vouching.train.run_config import LoraSettings, PowerSettings, WatchSettings, require
@@ -80,6 +81,9 @@ class GrpoConfig:
     """Factor beta on the divergence from where the run started; 0 for none."""
     kl_estimator: Literal["k1", "k3"] = "k3"
     """Estimator of the divergence."""
+    spread: Spread = "unbiased"
+    """What a reward's distance from the mean of its group is divided by: SEVA's trainer takes the unbiased standard
+    deviation; "none" is Dr. GRPO's."""
     learning_rate: float = 2e-6
     """Highest rate."""
     schedule: Literal["constant", "cosine", "linear"] = "constant"
