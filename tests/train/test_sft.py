@@ -125,14 +125,13 @@ train_sft(read_config(Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), repor
 """
 
 
-@pytest.mark.parametrize("rank", [0, 4])
 def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(
-    config: SftConfig, folder: Path, tmp_path: Path, rank: int
+    config: SftConfig, folder: Path, tmp_path: Path
 ) -> None:
-    lora = LoraSettings(rank=rank, dropout=0.2)
+    lora = LoraSettings(rank=4, dropout=0.2)
     run(replace(config, lora=lora), tmp_path / "whole")
     settings = [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
-    settings += [f"lora.rank={rank}", "lora.dropout=0.2"]
+    settings += ["lora.rank=4", "lora.dropout=0.2"]
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, str(TOML), str(tmp_path / "cut"), *settings],
         env=ENVIRONMENT, capture_output=True, text=True, check=False,
