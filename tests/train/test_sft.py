@@ -257,3 +257,34 @@ def test_rows_that_cannot_be_learned_from_are_named(
     with pytest.raises(InputError, match=message):
         run(replace(config, rows=(path,)), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
+    config: SftConfig, folder: Path, tmp_path: Path
+) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from vouching.train.export import export_run
+    from vouching.train.policy import load_policy
+
+    run(replace(config, lora=LoraSettings(rank=4), most_steps=4), tmp_path / "run")
+    exported = export_run(tmp_path / "run", tmp_path / "model")
+    merged = AutoModelForCausalLM.from_pretrained(exported)
+    adapted, _ = load_policy(str(tmp_path / "run/model"), LoraSettings(), reduced=False)
+    ids = AutoTokenizer.from_pretrained(exported)("1: no", return_tensors="pt").input_ids
+    with torch.no_grad():
+        assert torch.allclose(merged(ids).logits, adapted.eval()(ids).logits, atol=1e-5)
+    card = (exported / "README.md").read_text(encoding="utf-8")
+    for words in (
+        "weights are those of step 4 of 4",
+        "64 used; SHA-256",
+        "dev/loss",
+        "lora.rank",
+        "kg CO2e",
+        "not the same as true",
+    ):
+        assert words in card
+    with pytest.raises(InputError, match="not an empty folder"):
+        export_run(tmp_path / "run", tmp_path / "model")
+    with pytest.raises(ConfigError, match="set it to 0 to train those on"):
+        load_policy(str(tmp_path / "run/model"), LoraSettings(rank=4), reduced=False)

@@ -15,7 +15,7 @@ TABLE_8 = {
     "epochs": 3, "batch_rows": 4, "schedule": "cosine", "warmup": 0.05, "weight_decay": 0.01, "most_tokens": 1280,
     "precision": "bfloat16", "gradient_checkpointing": True,
 }  # fmt: skip
-"""What all columns of Table 8 share: epochs, batch (per GPU), scheduler, warm-up ratio, weight decay, max seq. len, ..."""
+"""What all columns of Table 8 share."""
 EFFECTIVE_BATCH = 16
 """Table 8, "Eff. batch"."""
 

@@ -79,6 +79,6 @@ def lora_of(lora: LoraSettings) -> Any:
 
 
 def see_device(wanted: str) -> None:
-    """Raise ConfigError if a GPU is wanted and there is none."""
-    if wanted == "cuda" and not imported("torch").cuda.is_available():
+    """Raise MissingExtraError without torch, and ConfigError if a GPU is wanted and there is none."""
+    if not imported("torch").cuda.is_available() and wanted == "cuda":
         raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')

@@ -169,8 +169,8 @@ def _plot(curves: Curves, names: tuple[str, str], steps: int, marks: Sequence[fl
     room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
     bottom = 0.0 if low >= 0 and low < 0.5 * high else low - room
     return line_plot(
-        curves, title=names[0], names=("step", names[1]), x_range=(1, max(2, steps)), y_top=high + room, y_bottom=bottom,
-        marks=marks,
+        curves, title=names[0], names=("step", names[1]), x_range=(1, max(2, steps)), y_top=high + room,
+        y_bottom=bottom, marks=marks,
     )  # fmt: skip
 
 
