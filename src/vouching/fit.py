@@ -65,6 +65,7 @@ def train_structured(
         TrainingError: the gradient is no number; the last checkpoint is whole.
         BackendError: the judge failed in all rollouts of a step; going on later may help.
     """
+    see_device(config.device)
     score = process_score(config.variant) if config.reward == "process" else binary_score()
     game = StructuredGame(config.sampling.group_size, score)
     rows = (read_prompts(config.rows), read_prompts(config.dev))
@@ -89,7 +90,6 @@ def fit(
     Returns:
         The folder of the model that came out. Errors are those of :func:`train_structured`.
     """
-    see_device(config.device)
     arguments = training_arguments(config, out / CHECKPOINTS)
     main = arguments.process_index == 0
     say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if main else (lambda line: None)  # noqa: T201

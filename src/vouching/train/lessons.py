@@ -136,7 +136,8 @@ def _messages(fields: Mapping[str, Any], key: str) -> tuple[Message, ...]:
         raise InputError(f"its {key} are {given!r:.80}, wanted chat messages")
     messages: list[Message] = []
     for one in cast("list[Any]", given):
-        role, content = (one.get("role"), one.get("content")) if isinstance(one, dict) else (None, None)
+        said = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        role, content = said.get("role"), said.get("content")
         if not isinstance(role, str) or not isinstance(content, str):
             raise InputError(f"one of its {key} is {one!r:.80}, wanted role and content as texts")
         messages.append({"role": role, "content": content})

@@ -103,7 +103,7 @@ def find_runs(root: Path) -> list[Run]:
 
 
 def rises(run: Run) -> list[Rise]:
-    """The implicit curriculum: which part of the reward rises when, the earliest first (SEVA, section 4).
+    """The implicit curriculum: which part of the reward rises when, the earliest first (SEVA, Fig. 5).
 
     A part rises if its mean over the last steps is above that over the first by two standard errors of the difference
     and by .01. Steps are smoothed over a tenth of the run, at most ``WINDOW``.
@@ -150,7 +150,7 @@ def differing(runs: Sequence[Run]) -> dict[str, tuple[Any, ...]]:
 
 def _flat(settings: Any, place: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, value in settings.items() if isinstance(settings, dict) else ():
+    for name, value in cast("dict[str, Any]", settings).items() if isinstance(settings, dict) else ():
         if isinstance(value, dict):
             found |= _flat(value, f"{place}{name}.")
         else:
