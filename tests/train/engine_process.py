@@ -11,13 +11,12 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tests.train.engine_runs import config, rows, scripted, trainer_of, vowel_game, vowels, weights_of
+from tests.train.engine_runs import PLAIN, config, rows, scripted, trainer_of, vowels, weights_of
 from vouching.games.base import Row
 from vouching.games.structured import StructuredGame
 from vouching.train.engine import end_training, tell_steps, train_from
@@ -36,7 +35,7 @@ def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
     out.mkdir(exist_ok=True)
     for loss in losses:
         settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, most_steps=2)
-        trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model))
+        trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model), **PLAIN)
         told: list[dict[str, float]] = []
         tell_steps(trainer, lambda record, texts, told=told: told.append(record))
         train_from(trainer)
@@ -54,11 +53,10 @@ def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path |
         micro_batch=2, learning_rate=1e-3, watch={"checkpoint_every": 2},
     )  # fmt: skip
 
-    async def rough(reply: str, row: Row) -> Reward:
-        reward = await vowels(reply, row)
-        return replace(reward, total=round(reward.total * 4))  # many flat groups
+    async def odd(reply: str, row: Row) -> Reward:
+        return Reward(float(len(reply) % 2))  # every second group is flat
 
-    trainer = trainer_of(settings, out, replace(vowel_game(2), score=rough), rows(6))
+    trainer = trainer_of(settings, out, StructuredGame(2, odd), rows(6))
 
     def tell(record: dict[str, float], texts: list[Any]) -> None:
         with (out / "log.jsonl").open("a", encoding="utf-8") as log:

@@ -16,6 +16,10 @@ from vouching.types import Reward
 PLACES = ("bridge", "tower", "river", "city", "old mill", "long road", "harbour", "castle")
 
 
+PLAIN = {"optim": "sgd", "max_grad_norm": 0.0, "learning_rate": 0.01}
+"""The update is the gradient itself. Adam and clipping would hide that all of it is too small or too large."""
+
+
 def rows(count: int = 8) -> list[dict[str, Any]]:
     """Prompts of unequal length."""
     return [

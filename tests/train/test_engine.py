@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.train.engine_runs import (
+    PLAIN,
     config,
     greatest_difference,
     rows,
@@ -54,6 +56,8 @@ def stock_trainer(settings: Any, out: Path) -> Any:
         return [sum(letter in "aeiou" for letter in reply) / max(1, len(reply)) for reply in replies]
 
     arguments = training_arguments(settings, out)
+    for name, value in PLAIN.items():
+        setattr(arguments, name, value)
     arguments.scale_rewards = "none" if settings.spread == "none" else "group"
     return trl.GRPOTrainer(
         model=settings.model, args=arguments, processing_class=tokenizer_of(Path(settings.model)),
@@ -69,7 +73,7 @@ def trained(trainer: Any) -> tuple[list[float], dict[str, Any]]:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"loss": "grpo"},
+        {"loss": "grpo", "most_steps": 6},  # four steps are an epoch
         {"loss": "dapo", "clip": (0.2, 0.28)},
         {"loss": "gspo"},
         {"loss": "dr_grpo", "spread": "none"},
@@ -81,7 +85,7 @@ def trained(trainer: Any) -> tuple[list[float], dict[str, Any]]:
 def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, changed: dict[str, Any]) -> None:
     settings = config(model, **changed)
     start = weights_of(trainer_of(settings, tmp_path / "none"))
-    losses, weights = trained(trainer_of(settings, tmp_path / "ours"))
+    losses, weights = trained(trainer_of(settings, tmp_path / "ours", **PLAIN))
     expected_losses, expected = trained(stock_trainer(settings, tmp_path / "stock"))
     assert losses == pytest.approx(expected_losses, abs=1e-6)
     assert greatest_difference(weights, expected) < 1e-6
@@ -93,14 +97,14 @@ def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, cha
 
 @pytest.mark.parametrize("loss", ["grpo", "dapo", "gspo", "dr_grpo"])
 def test_rows_of_padding_change_no_weight(model: Path, tmp_path: Path, loss: str) -> None:
-    # The judge fails once, so 7 rollouts are left. One batch takes them as they are; two batches of 4 need a row more,
-    # and TRL would drop the seventh if it split them into two of 3.
+    # The judge fails once a step, so 7 rollouts are left. One batch takes them as they are; two batches of 4 need a row
+    # more, and TRL would drop the seventh if it split them into two of 3.
     settings = config(model, loss=loss, kl=0.1, most_steps=2)
     updates: list[dict[str, Any]] = []
     for micro_batch in (8, 4):
         given = replace(settings, micro_batch=micro_batch)
-        game = StructuredGame(4, silent_on("no no"))
-        trainer = trainer_of(given, tmp_path / str(micro_batch), game, sampler=scripted(model))
+        game = StructuredGame(4, silent_once())
+        trainer = trainer_of(given, tmp_path / str(micro_batch), game, sampler=scripted(model), **PLAIN)
         updates.append(trained(trainer)[1])
     assert greatest_difference(*updates) < 1e-6
 
@@ -314,11 +318,12 @@ def infinite(played: Round) -> Round:
     return replace(played, groups=groups)
 
 
-def silent_on(said: str) -> Score:
-    """A judge that fails on one reply, and counts vowels in the others."""
+def silent_once() -> Score:
+    """A judge that fails on the third of every eight replies, and counts vowels in the others."""
+    calls = count()
 
     async def judge(reply: str, row: Row) -> Reward | Unverified:
-        if reply.startswith(said) and not reply.startswith(said + " no") and row["id"] in ("r0", "r2", "r4", "r6"):
+        if next(calls) % 8 == 2:
             return Unverified(Claim(reply), "undecided", "The judge had no answer.")
         return await vowels(reply, row)
 
