@@ -31,6 +31,7 @@ from vouching.commands import (
     rank,
     reward,
     reward_checklist,
+    runs,
     schema,
     train,
 )
@@ -52,6 +53,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(reward.app, name="reward")
 app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
+app.add_typer(runs.app, name="runs")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
@@ -59,6 +61,7 @@ data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
 reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
+diagnose.app.add_typer(runs.diagnosis)
 bench.app.add_typer(build_ranking.app)
 
 

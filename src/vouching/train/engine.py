@@ -26,6 +26,7 @@ from vouching.train.engine_figures import figures, observe
 from vouching.train.engine_table import Processes, Table
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, resume, trainer_class
 from vouching.train.grpo_config import GrpoConfig
+from vouching.train.policy import lora_of
 from vouching.train.rank_model import imported
 
 Tell: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]
@@ -104,7 +105,8 @@ def make_trainer(
     if config.kl and not config.lora.rank and named == "":
         raise ConfigError("the model comes from no folder, where the reference would be loaded from: save it first")
     trainer = trainer_class()(
-        model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer, peft_config=_lora_of(config),
+        model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
+        peft_config=lora_of(config.lora),
         train_dataset=datasets.Dataset.from_dict({"row": range(len(rows))}),
     )  # fmt: skip
     context = getattr(trainer.model.config, "max_position_embeddings", math.inf)
@@ -204,14 +206,3 @@ def _see_prompts(tokenizer: Any, game: Game, rows: Sequence[Row], most: int) -> 
             f"{sum(length > most for length in lengths):,} of {len(rows):,} prompts have more than {most:,} tokens, "
             f"the longest {longest:,} (row {name!r}): leave them out, or raise sampling.prompt_tokens"
         )
-
-
-def _lora_of(config: GrpoConfig) -> Any:
-    """The settings of the adapters; None to train all weights."""
-    lora = config.lora
-    if not lora.rank:
-        return None
-    return imported("peft").LoraConfig(
-        task_type="CAUSAL_LM", r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout,
-        target_modules=[*lora.modules],
-    )  # fmt: skip

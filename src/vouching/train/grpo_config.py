@@ -131,11 +131,11 @@ class GrpoConfig:
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> GrpoConfig:
-    """The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
+    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('rows = ["prompts.jsonl"]\\nmodel = "runs/sft/model"', encoding="utf-8")
+    >>> _ = path.write_text('rows = ["prompts.jsonl"]\nmodel = "runs/sft/model"', encoding="utf-8")
     >>> read_config(path, ["sampling.group_size=4"]).sampling.group_size
     4
     """

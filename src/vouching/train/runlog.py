@@ -53,6 +53,7 @@ class RunLog:
         done: steps that the checkpoint has done; lines of later steps are cut off.
         power: what energy is estimated from.
         devices: how many run at once.
+        writes: whether this process writes; the others keep the numbers only.
 
     Raises:
         InputError: the log lacks steps that the checkpoint has done, or cannot be read or written.
@@ -60,7 +61,7 @@ class RunLog:
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> log = RunLog(folder)
-    >>> log.write({"loss": 0.5, "time/step": 36.0}, [{"role": "verifier", "text": "..."}])
+    >>> _ = log.write({"loss": 0.5, "time/step": 36.0}, [{"role": "verifier", "text": "..."}])
     >>> read_records(folder)[0]["energy/kwh"]  # 300 W for .01 h with a PUE of 1.4
     0.0042
     >>> log = RunLog(folder, done=0)  # the run was killed before its first checkpoint
@@ -69,13 +70,13 @@ class RunLog:
     """
 
     def __init__(
-        self, folder: Path, done: int = 0, power: PowerSettings | None = None, devices: int = 1
+        self, folder: Path, done: int = 0, power: PowerSettings | None = None, devices: int = 1, writes: bool = True
     ) -> None:
-        self._folder, self._power, self._devices = folder, power or PowerSettings(), devices
+        self._folder, self._power, self._devices, self._writes = folder, power or PowerSettings(), devices, writes
         try:
-            for name in (METRICS, TRANSCRIPTS):
+            for name in (METRICS, TRANSCRIPTS) if writes else ():
                 _cut(folder / name, done)
-            self.records: list[Record] = read_records(folder)
+            self.records: list[Record] = [one for one in read_records(folder) if one["step"] <= done]
             """What is in the log."""
         except OSError as error:
             raise InputError(f"the log in {folder} cannot be used ({error}): see that it can be written") from error
@@ -105,10 +106,13 @@ class RunLog:
         hours = before + record.get("time/step", 0.0) * self._devices / 3600
         kwh = self._power.kwh(hours)
         energy = {"energy/device_hours": hours, "energy/kwh": kwh, "energy/kg_co2e": kwh * self._power.intensity}
-        whole = {"step": step} | {name: _rounded(value) for name, value in {**record, **energy}.items() if name != "step"}
-        # The metrics last: a step is in the log once they are.
-        self._append(TRANSCRIPTS, [{"step": step, **one} for one in transcripts])
-        self._append(METRICS, [{name: _defined(value) for name, value in whole.items()}])
+        whole = {"step": step} | {
+            name: _rounded(value) for name, value in {**record, **energy}.items() if name != "step"
+        }
+        if self._writes:
+            # The metrics last: a step is in the log once they are.
+            self._append(TRANSCRIPTS, [{"step": step, **one} for one in transcripts])
+            self._append(METRICS, [{name: _defined(value) for name, value in whole.items()}])
         self.records.append(whole)
         return whole
 

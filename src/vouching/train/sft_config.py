@@ -79,11 +79,11 @@ class SftConfig:
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> SftConfig:
-    """The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
+    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('rows = ["sft.jsonl"]\\nmodel = "runs/base"', encoding="utf-8")
+    >>> _ = path.write_text('rows = ["sft.jsonl"]\nmodel = "runs/base"', encoding="utf-8")
     >>> read_config(path, ["lora.rank=64"]).lora.rank
     64
     """
