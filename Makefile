@@ -11,7 +11,7 @@ export VOUCH_DATA := $(abspath ../shared/data)
 endif
 endif
 
-# Of the benchmarks only encoder_speed.py needs the extra "train": install it into .venv first, or name a Python with it.
+# Of the benchmarks only encoder_speed.py needs the extra "train": `make test` installs it, or name a Python with it.
 TORCH_PYTHON ?= $(BIN)/python
 
 .PHONY: help demo test check bench docs clean
@@ -23,8 +23,9 @@ help: ## list the targets
 demo: $(VENV)/.core ## check the shipped examples and print a verdict (core dependencies only)
 	$(BIN)/python examples/demo.py demo-out
 
-test: $(VENV)/.dev ## run every test and doctest
-	$(BIN)/python -m pytest -q
+# Small models run best on one thread; two of them under load can be a hundred times slower.
+test: $(VENV)/.train ## run every test and doctest, also those of training (they need torch)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 
 check: $(VENV)/.dev ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -68,3 +69,9 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $(VENV)/.core $@
+
+# torch by itself and by its exact version: left to choose, pip takes a build of several gigabytes.
+$(VENV)/.train: $(VENV)/.dev
+	$(PIP) install -c constraints.txt torch==2.13.0
+	$(PIP) install -c constraints.txt -e '.[dev,train]'
+	@touch $@

@@ -36,6 +36,7 @@ from vouching.commands import (
     reward,
     reward_blinded,
     reward_checklist,
+    runs,
     schema,
     train,
 )
@@ -58,6 +59,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(reward.app, name="reward")
 app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
+app.add_typer(runs.app, name="runs")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
@@ -67,6 +69,7 @@ data.app.add_typer(data_judged.app)
 reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
+diagnose.app.add_typer(runs.diagnosis)
 bench.app.add_typer(build_ranking.app)
 bench.app.add_typer(bench_answers.app)
 bench.app.add_typer(bench_judge.app)

@@ -85,3 +85,7 @@ class PromptError(ConfigError):
 
 class WeightsError(ConfigError):
     """A shipped model file is missing, altered or of another version."""
+
+
+class TrainingError(VouchError):
+    """A training run cannot go on as it is: its gradient is no number. The last checkpoint is whole."""

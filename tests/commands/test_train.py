@@ -54,7 +54,7 @@ def test_training_a_scorer_refuses_in_the_same_way(tmp_path: Path) -> None:
         (["margn=0.2"], "", "there is no setting 'margn'; did you mean margin?"),
         (["margin=-1"], "", "margin must be above 0"),
         (["pairs=mine.jsonl"], "", """pairs is 'mine.jsonl': wanted a list, as in ["one", "two"]"""),
-        ([], "import sys; sys.modules['torch'] = None", "training the scorer needs the module 'torch'"),
+        ([], "import sys; sys.modules['torch'] = None", "training needs the module 'torch'"),
     ):
         done = vouch("train", "rank", RANK, *settings, "--out", str(tmp_path / "run"), before=before)
         assert done.returncode == 2
@@ -83,3 +83,20 @@ def test_train_alone_shows_what_can_be_trained() -> None:
     done = vouch("train")
     assert done.returncode == 0
     assert "encoder" in done.stdout
+
+
+def test_training_language_models_refuses_in_the_same_way(tmp_path: Path) -> None:
+    recipes = ROOT / "recipes/structured"
+    for method, recipe in (("sft", "3b-sft.toml"), ("structured", "3b-grpo.toml")):
+        for settings, before, message in (
+            (["learning_rte=1"], "", "there is no setting 'learning_rte'; did you mean learning_rate?"),
+            (["lora.rnk=8"], "", "there is no setting 'lora.rnk'; did you mean lora.rank?"),
+            (["rows=[]"], "", "rows names no file"),
+            ([], "import sys; sys.modules['torch'] = None", "training needs the module 'torch'"),
+        ):
+            out = str(tmp_path / "run")
+            done = vouch("train", method, str(recipes / recipe), *settings, "--out", out, before=before)
+            assert done.returncode == 2
+            assert message in done.stderr
+            assert done.stderr.count("\n") == 1
+            assert not (tmp_path / "run").exists()

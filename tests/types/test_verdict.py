@@ -62,7 +62,7 @@ def test_a_report_is_attributable_only_if_every_finding_is_a_supported_claim() -
 
 
 def _rollout(mask: tuple[int, ...] = (1, 1), group: str = "g") -> Rollout:
-    return Rollout("verifier", (1,), (2, 3), mask, None, "stop", 0, None, group, "group")
+    return Rollout("verifier", (1,), (2, 3), mask, None, "stop", group=group)
 
 
 def test_a_completion_mask_of_another_length_is_refused() -> None:
@@ -71,6 +71,13 @@ def test_a_completion_mask_of_another_length_is_refused() -> None:
 
 
 def test_a_group_with_a_rollout_of_another_group_is_refused() -> None:
-    assert Group("g", "group", (_rollout(),)).key == "g"
-    with pytest.raises(ValueError, match=r"\['h'\]"):
-        Group("g", "group", (_rollout(), _rollout(group="h")))
+    assert Group("g", "verifier", "group", (_rollout(),)).key == "g"
+    for stranger in (_rollout(group="h"), replace(_rollout(), role="solver"), replace(_rollout(), estimator="pair")):
+        with pytest.raises(ValueError, match="other groups"):
+            Group("g", "verifier", "group", (_rollout(), stranger))
+
+
+def test_advantages_per_token_are_as_many_as_the_tokens() -> None:
+    assert replace(_rollout(), advantage=(0.5, -0.5)).advantage == (0.5, -0.5)
+    with pytest.raises(ValueError, match="advantage must be as long as completion_ids, got 1 and 2"):
+        replace(_rollout(), advantage=(0.5,))

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+MOST_OF_A_NUMBER = 40
+"""Letters of a cell that stands to the right, as numbers do."""
 _COLUMNS = ("total",)
 _File = Annotated[str, typer.Argument(help="Rewards, as vouch reward writes them, each with its group; - is stdin.")]
 _VariantName = Annotated[
@@ -94,7 +96,8 @@ def draw_tables(tables: Iterable[Table]) -> None:
             console.print(table.heading, style="bold")
             drawn = Table(box=None, show_header=any(table.head))
             for number, name in enumerate(table.head):
-                drawn.add_column(name, justify="right" if number else "left")
+                words = number == 0 or any(len(row[number]) > MOST_OF_A_NUMBER for row in table.rows)
+                drawn.add_column(name, justify="left" if words else "right")
             for row in table.rows:
                 drawn.add_row(*row)
             console.print(drawn)

@@ -1,6 +1,6 @@
 """``vouch train``: training runs that can be killed and gone on with, each described by one TOML file.
 
-Left out: the other methods' training of language models; that comes with them.
+Left out: the games with several roles; those come with them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,25 @@ vouch train rank recipes/rank/cpu.toml 'pairs=["pairs.jsonl"]' 'dev=[]' --out ru
 vouch train rank recipes/rank/qwen2.5-7b.toml model=/models/Qwen2.5-7B-Instruct --out runs/rank-7b
 
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+"""
+_SFT_EPILOG = """
+**Examples**
+
+vouch data annotate --input pairs.jsonl --model openai/gpt-4o-mini --output sft.jsonl
+
+vouch train sft recipes/structured/3b-sft.toml --out runs/3b-sft
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+"""
+_STRUCTURED_EPILOG = """
+**Examples**
+
+vouch train structured recipes/structured/3b-grpo.toml model=runs/3b-sft/model --out runs/3b-grpo
+
+vouch runs plot runs/3b-grpo --report 3b-grpo.html
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the judge is out of reach; 130 stopped, go
+on with --resume.
 """
 _Config = Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")]
 _Settings = Annotated[list[str] | None, typer.Argument(help="Settings over those of the file, such as epochs=2.")]
@@ -79,6 +98,42 @@ def rank_command(config: _Config, out: _Out, settings: _Settings = None, resume:
 
         try:
             train_rank(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+@app.command("sft", epilog=_SFT_EPILOG)
+def sft_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train a language model to write records, by imitation.
+
+    Rows come from vouch data annotate. A run that was killed and resumed ends like one that was not. DIR/model is where
+    vouch train structured starts; vouch runs export makes a model for others of it.
+    """
+    with usage_errors():
+        from vouching.train.sft import train_sft
+        from vouching.train.sft_config import read_config
+
+        try:
+            train_sft(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+@app.command("structured", epilog=_STRUCTURED_EPILOG)
+def structured_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train a verifier by GRPO: several records on each claim, each rewarded part by part.
+
+    Prompts come from vouch data annotate --prompts. Every step is logged and watched: vouch runs shows it, and monitors
+    tell early what goes wrong. A run that was killed and resumed ends like one that was not.
+    """
+    with usage_errors():
+        from vouching.fit import train_structured
+        from vouching.train.grpo_config import read_config
+
+        try:
+            train_structured(read_config(config, settings or ()), out, resume)
         except KeyboardInterrupt:
             write_error(f"stopped; go on with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None

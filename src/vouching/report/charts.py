@@ -171,9 +171,10 @@ def coverage_curve(curves: Curves, *, title: str) -> str:
 
 
 def line_plot(
-    curves: Curves, *, title: str, names: tuple[str, str], x_range: tuple[float, float], y_top: float = 1.0
-) -> str:
-    """Curves over whole numbers, from 0 upwards.
+    curves: Curves, *, title: str, names: tuple[str, str], x_range: tuple[float, float], y_top: float = 1.0,
+    y_bottom: float = 0.0, marks: Iterable[float] = (),
+) -> str:  # fmt: skip
+    """Curves over whole numbers.
 
     Args:
         curves: points of each curve.
@@ -181,17 +182,24 @@ def line_plot(
         names: of the horizontal and of the vertical axis.
         x_range: values at the left and right edge.
         y_top: value at the upper edge; what lies beyond is drawn on it.
+        y_bottom: value at the lower edge.
+        marks: where to draw a vertical line.
 
     >>> "error over items: ours" in line_plot(
     ...     {"ours": [(1, 0.3), (2, 0.2)]}, title="Errors", names=("items", "error"), x_range=(1, 2)
     ... )
     True
     """
-    return _curves(curves, Frame(48, 30, 300, 300, x_range, (0.0, y_top), x_least=1), title, names, diagonal=False)
+    frame = Frame(48, 30, 300, 300, x_range, (y_bottom, y_top), x_least=1)
+    return _curves(curves, frame, title, names, diagonal=False, marks=marks)
 
 
-def _curves(curves: Curves, frame: Frame, title: str, names: tuple[str, str], *, diagonal: bool) -> str:
+def _curves(
+    curves: Curves, frame: Frame, title: str, names: tuple[str, str], *, diagonal: bool, marks: Iterable[float] = ()
+) -> str:
     body = frame.axes(*names)
+    bottom = frame.top + frame.height
+    body += [line(frame.x(mark), frame.top, frame.x(mark), bottom, tone="mismatch", dash="3 3") for mark in marks]
     body += [_diagonal(frame)] if diagonal else []
     below = frame.top + frame.height + 64
     for place, (name, points) in enumerate(curves.items()):

@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError
+from vouching.train.checkpoint import last_checkpoint
 from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported, load_scorer, save_scorer
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, questions_of, read_pairs
 from vouching.train.rank_scores import by_question, encoded, scores_of, told, values_of
-from vouching.train.rank_trainer import Step, last_checkpoint, make_trainer, tell_steps, train_from, training_arguments
+from vouching.train.rank_trainer import Step, make_trainer, tell_steps, train_from, training_arguments
 from vouching.train.run_folder import Progress, open_run
 
 HELD = "held.jsonl"

@@ -25,7 +25,7 @@ def imported(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingExtraError("train", "training the scorer", name) from error
+        raise MissingExtraError("train", "training", name) from error
 
 
 def base_of(named: str) -> str:

@@ -13,13 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from vouching.train.checkpoint import CHECKPOINTS
 from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported, lora_of
 from vouching.train.rank_rows import RankPair
 from vouching.verifiers.discriminative_input import encode
-
-CHECKPOINTS = "checkpoints"
-"""The folder of TRL's checkpoints, in that of the run."""
 
 
 def margin_loss(better: Any, worse: Any, margin: float) -> Any:
@@ -119,22 +117,6 @@ def train_from(trainer: Any, checkpoint: Path | None) -> None:
             trainer._load_from_checkpoint(str(checkpoint))
             return
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-
-
-def last_checkpoint(out: Path) -> Path | None:
-    """The last whole checkpoint of a run; None if there is none.
-
-    TRL writes the state of the trainer last and removes the checkpoint before after that: one without a whole state is
-    what a kill left behind.
-    """
-    state_of = imported("transformers").TrainerState.load_from_json
-    whole: dict[int, Path] = {}
-    for folder in (out / CHECKPOINTS).glob("checkpoint-*"):
-        try:
-            whole[int(state_of(str(folder / "trainer_state.json")).global_step)] = folder
-        except (OSError, ValueError, TypeError):
-            continue
-    return whole[max(whole)] if whole else None
 
 
 @cache

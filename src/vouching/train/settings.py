@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -47,14 +47,7 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         raise ConfigError(f"{path} is not TOML: {error}") from None
     for override in overrides:
         _set(record, override)
-    known = [f.name for f in fields(cast("Any", kind))]
-    for key in record:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            raise ConfigError(
-                f"there is no setting {key!r}; "
-                + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
-            )
+    _refuse_unknown(kind, record)
     try:
         return TypeAdapter(kind).validate_python(record)
     except ValidationError as error:
@@ -64,6 +57,21 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         name = ".".join(str(part) for part in first["loc"])
         wanted = 'wanted a list, as in ["one", "two"]' if first["type"] == "tuple_type" else first["msg"].lower()
         raise ConfigError(f"{name} is {first['input']!r}: {wanted.replace('input should be', 'wanted')}") from None
+
+
+def _refuse_unknown(kind: Any, record: dict[str, Any], place: str = "") -> None:
+    """Raise ConfigError for a key that the settings, or a table of them, do not have."""
+    known = [place + f.name for f in fields(kind)]
+    for key, value in record.items():
+        if (name := place + key) not in known:
+            near = get_close_matches(name, known, n=1)
+            raise ConfigError(
+                f"there is no setting {name!r}; "
+                + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+            )
+        inner = get_type_hints(kind)[key]
+        if is_dataclass(inner) and isinstance(value, dict):
+            _refuse_unknown(inner, cast("dict[str, Any]", value), f"{name}.")
 
 
 def _set(record: dict[str, Any], override: str) -> None:

@@ -33,46 +33,54 @@ class Rollout:
     completion_mask: tuple[int, ...]
     """1 where a completion token is trained, 0 where it is not; as long as ``completion_ids``."""
     sampling_logprobs: tuple[float, ...] | None
-    """Log-probabilities under the policy that sampled, one per completion token; None for forced text."""
+    """Log-probabilities under the policy that sampled, one per completion token; None where they are not known."""
     finish_reason: str
     """Why generation ended: "stop", "length" or "forced"."""
-    turn: int
+    turn: int = 0
     """Position in the game, from 0."""
-    reward: Reward | None
+    text: str = ""
+    """What the completion says, special tokens aside."""
+    reward: Reward | None = None
     """None until scored; stays None if the judge failed, which is no reward at all."""
-    group: str
-    """Key of the group whose rewards are compared."""
-    estimator: Estimator
+    group: str = ""
+    """Key of the group whose rewards are compared; empty before there is one."""
+    estimator: Estimator = "group"
     """How its advantage is computed."""
-    advantage: float | None = None
-    """Filled in by ``advantages``; None before."""
+    advantage: float | tuple[float, ...] | None = None
+    """Filled in by ``advantages``, one number or one per completion token; None before."""
     weight: float = 1.0
-    """Factor on this rollout's loss."""
+    """Factor on this rollout's advantage."""
     policy: str = "default"
     """Name of the adapter that spoke."""
     policy_version: int = 0
     """Update step of that adapter when it spoke."""
 
     def __post_init__(self) -> None:
-        if len(self.completion_mask) != len(self.completion_ids):
-            raise ValueError(
-                f"completion_mask must be as long as completion_ids, "
-                f"got {len(self.completion_mask)} and {len(self.completion_ids)}"
-            )
+        lengths = {"completion_mask": self.completion_mask, "sampling_logprobs": self.sampling_logprobs}
+        if isinstance(self.advantage, tuple):
+            lengths["advantage"] = self.advantage
+        for name, values in lengths.items():
+            if values is not None and len(values) != len(self.completion_ids):
+                raise ValueError(
+                    f"{name} must be as long as completion_ids, got {len(values)} and {len(self.completion_ids)}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rollouts whose rewards are compared with each other."""
+    """Rollouts whose rewards are compared with each other: of one role, under one key."""
 
     key: str
     """Name of the group, unique in its batch."""
+    role: str
+    """Who spoke."""
     estimator: Estimator
     """How advantages are computed within it."""
     rollouts: tuple[Rollout, ...]
-    """The members; all carry this key."""
+    """The members; all carry this key, role and estimator."""
 
     def __post_init__(self) -> None:
-        strangers = [r.group for r in self.rollouts if r.group != self.key]
+        own = (self.key, self.role, self.estimator)
+        strangers = {found for r in self.rollouts if (found := (r.group, r.role, r.estimator)) != own}
         if strangers:
-            raise ValueError(f"group {self.key!r} holds rollouts of other groups: {sorted(set(strangers))}")
+            raise ValueError(f"group {own} holds rollouts of other groups: {sorted(strangers)}")

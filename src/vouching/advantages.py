@@ -1,0 +1,188 @@
+"""From rewards to advantages: how much better than its like a completion was. Pure numpy, no clock, no chance.
+
+Three estimators, named by the group: ``group`` compares G samples of one prompt (GRPO; SEVA, eq. 2), ``pair`` compares
+two that differ in one action, ``gae`` compares each token with a critic's guess (Schulman et al., 2016). Rewards that
+are all equal teach nothing and give exactly 0, whatever the rounding. Which standard deviation divides is stated, never
+implied: papers mean the population's (divide by n), TRL and verl take the unbiased one (n - 1), under which a pair
+comes out as +-.707 and not +-1. Left out: normalisation over a whole batch, which mixes prompts of unlike difficulty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vouching.errors import ConfigError
+from vouching.types import Group
+
+Floats: TypeAlias = NDArray[np.float64]
+Spread: TypeAlias = Literal["population", "unbiased", "none"]
+"""What a difference from the mean is divided by: the standard deviation with n, with n - 1, or nothing (Dr. GRPO)."""
+EPSILON = 1e-4
+"""Added to a standard deviation, as in TRL."""
+
+
+def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilon: float = EPSILON) -> Floats:
+    """``A_i = (r_i - mean r) / (std r + epsilon)`` within one group (SEVA, eq. 2).
+
+    Args:
+        rewards_G: (G,) rewards, at least one.
+        spread: which standard deviation; "none" leaves the difference as it is.
+        epsilon: added to it.
+
+    Returns:
+        (G,) advantages; all 0 where the rewards are equal.
+
+    >>> group_advantages([0.0, 0.0, 3.0], epsilon=0.0).round(4).tolist()  # mean 1, std sqrt((1 + 1 + 4) / 3)
+    [-0.7071, -0.7071, 1.4142]
+    >>> group_advantages([0.0, 0.0, 3.0], "unbiased", epsilon=0.0).round(4).tolist()  # std sqrt((1 + 1 + 4) / 2)
+    [-0.5774, -0.5774, 1.1547]
+    """
+    rewards = _finite(rewards_G, "rewards")
+    if rewards.min() == rewards.max():
+        return np.zeros_like(rewards)
+    differences = rewards - rewards.mean()
+    return differences if spread == "none" else differences / (_deviation(rewards, spread) + epsilon)
+
+
+def pair_advantages(rewards_2: ArrayLike, epsilon: float = EPSILON) -> Floats:
+    """The advantages of two counterfactuals: about +1 and -1, by the population's deviation; 0 and 0 if equal.
+
+    Raises:
+        ValueError: not two rewards.
+
+    >>> pair_advantages([0.25, 0.75], epsilon=0.0).tolist(), pair_advantages([0.2, 0.2]).tolist()
+    ([-1.0, 1.0], [0.0, 0.0])
+    """
+    if np.shape(rewards_2) != (2,):
+        raise ValueError(f"a pair has two rewards, got {np.shape(rewards_2)}")
+    return group_advantages(rewards_2, "population", epsilon)
+
+
+def gae(rewards_T: ArrayLike, values_T: ArrayLike, discount: float = 1.0, trace: float = 1.0) -> tuple[Floats, Floats]:
+    """Generalised advantage estimation (Schulman et al., 2016, eq. 16) over the tokens of one episode, which ends.
+
+    ``delta_t = r_t + discount * V_(t+1) - V_t`` and ``A_t = delta_t + discount * trace * A_(t+1)``, with V = A = 0
+    after the last token.
+
+    Args:
+        rewards_T: (T,) reward at each token.
+        values_T: (T,) what the critic guessed before each token.
+        discount: gamma, in [0, 1].
+        trace: lambda, in [0, 1]; 1 is the plain return less the guess.
+
+    Returns:
+        (T,) advantages, and (T,) returns ``A + V`` that the critic learns.
+
+    >>> advantages, returns = gae([0.0, 1.0], [0.5, 0.25], discount=1.0, trace=0.5)
+    >>> advantages.tolist(), returns.tolist()  # deltas -.25 and .75; A_0 = -.25 + .5 * .75
+    ([0.125, 0.75], [0.625, 1.0])
+    """
+    rewards, values = _finite(rewards_T, "rewards"), _finite(values_T, "values")
+    if rewards.shape != values.shape:
+        raise ValueError(f"wanted a value for each reward, got {len(values)} values and {len(rewards)} rewards")
+    for name, share in (("discount", discount), ("trace", trace)):
+        if not 0 <= share <= 1:
+            raise ConfigError(f"{name} must be in [0, 1], got {share}")
+    deltas = rewards + discount * np.append(values[1:], 0.0) - values
+    advantages = np.empty_like(deltas)
+    ahead = 0.0
+    for place in range(len(deltas) - 1, -1, -1):
+        ahead = float(deltas[place]) + discount * trace * ahead
+        advantages[place] = ahead
+    return advantages, advantages + values
+
+
+def whiten(values: ArrayLike, mask: ArrayLike, spread: Spread = "unbiased", epsilon: float = 1e-8) -> Floats:
+    """Values with mean 0 and variance 1 over what the mask keeps; 0 where it does not.
+
+    Args:
+        values: of any shape.
+        mask: of the same shape; not 0 where a value counts.
+        spread: of the variance. verl, and so MARCH, takes the unbiased one; "none" moves the mean only.
+        epsilon: added to the variance.
+
+    >>> whiten([1.0, 3.0, 9.0], [1, 1, 0], "population").round(6).tolist()
+    [-1.0, 1.0, 0.0]
+    """
+    kept = np.asarray(mask, dtype=bool)
+    given = np.where(kept, np.asarray(values, dtype=np.float64), 0.0)
+    inside = _finite(given[kept], "values")
+    scale = 1.0 if spread == "none" else float(np.sqrt(_deviation(inside, spread) ** 2 + epsilon))
+    return np.where(kept, (given - inside.mean()) / scale, 0.0)
+
+
+def stream_factors(amounts: Mapping[str, float], weights: Mapping[str, float]) -> dict[str, float]:
+    """What the advantages of each role are multiplied by, so that a mean over all is a weighted sum of means per role.
+
+    An objective such as ``J_gen + lambda_v J_ver`` has a mean of its own in each term; a loss that divides by all
+    tokens, or by all rows, would weigh a role by how much it wrote. The factor is ``lambda * N_total / N_role``.
+
+    Args:
+        amounts: what the loss divides by, per role: tokens, or rows. Over all processes.
+        weights: lambda per role; 1 for a role that is not named.
+
+    Returns:
+        A factor for each role that has written something; with one role its weight.
+
+    >>> stream_factors({"generator": 300.0, "verifier": 100.0}, {"verifier": 0.5})
+    {'generator': 1.3333333333333333, 'verifier': 2.0}
+    """
+    total = sum(amounts.values())
+    return {role: weights.get(role, 1.0) * (total / amount) for role, amount in amounts.items() if amount}
+
+
+def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: float = EPSILON) -> tuple[Group, ...]:
+    """The groups with the advantage of every rollout, by the estimator that each group names.
+
+    Args:
+        groups: scored; those of "gae" come with their advantages, since those need a critic.
+        spread: for "group"; a pair has the population's by definition.
+        epsilon: added to the deviation.
+
+    Raises:
+        ValueError: a rollout without a reward, or one of "gae" without an advantage.
+    """
+    return tuple(_filled(group, spread, epsilon) for group in groups)
+
+
+def is_flat(group: Group) -> bool:
+    """Whether all rewards of a group are equal, so that nothing is learnt from it."""
+    return len(set(_rewards(group))) == 1
+
+
+def _filled(group: Group, spread: Spread, epsilon: float) -> Group:
+    if group.estimator == "gae":
+        if any(rollout.advantage is None for rollout in group.rollouts):
+            raise ValueError(f"group {group.key!r} is of gae and has no advantages: fill them in with a critic")
+        return group
+    rewards = _rewards(group)
+    found = (
+        pair_advantages(rewards, epsilon) if group.estimator == "pair" else group_advantages(rewards, spread, epsilon)
+    )
+    pairs = zip(group.rollouts, cast("list[float]", found.tolist()), strict=True)
+    return replace(group, rollouts=tuple(replace(rollout, advantage=value) for rollout, value in pairs))
+
+
+def _rewards(group: Group) -> Sequence[float]:
+    rewards = [rollout.reward.total for rollout in group.rollouts if rollout.reward is not None]
+    if len(rewards) < len(group.rollouts):
+        raise ValueError(f"group {group.key!r} holds a rollout without a reward: leave out what the judge failed on")
+    return rewards
+
+
+def _deviation(values: Floats, spread: Spread) -> float:
+    if spread == "unbiased" and len(values) < 2:
+        raise ValueError("the unbiased deviation of one value does not exist: take the population's")
+    return float(values.std(ddof=spread == "unbiased"))
+
+
+def _finite(given: ArrayLike, name: str) -> Floats:
+    values = np.asarray(given, dtype=np.float64)
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
+        raise ValueError(f"wanted a list of finite {name}, at least one, got {np.array2string(values, threshold=8)}")
+    return values

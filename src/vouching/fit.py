@@ -1,0 +1,134 @@
+# pyright: basic
+"""Flow 2 on one page: a game is played, rewarded, turned into advantages, and a model updated, step by step.
+
+    game       plays rows: who speaks, who sees what, what each completion earns      games/, rewards/
+    engine     turns rewards into advantages and those into an update, by TRL         advantages, train/engine
+    log        every number of every step, once                                       train/runlog
+    monitors   tell early when a run goes wrong, and may end it                       train/monitor
+    checkpoint what a killed run goes on from; the best one becomes OUT/model         train/checkpoint
+
+What a run leaves behind:
+
+    OUT/run.json            settings as resolved, revision, versions, digests of the data
+    OUT/metrics.jsonl       a line per step
+    OUT/transcripts.jsonl   what was said in some rollouts
+    OUT/checkpoints/        the last ones and the best one
+    OUT/model/              weights or adapters of the best one
+
+Left out: the other games' settings; they come with them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from vouching.games.base import Game, Row
+from vouching.games.structured import StructuredGame, binary_score, process_score
+from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
+from vouching.train.engine import (
+    end_training,
+    make_trainer,
+    measure,
+    prompt_lengths,
+    tell_steps,
+    train_from,
+    training_arguments,
+)
+from vouching.train.grpo_config import GrpoConfig
+from vouching.train.lessons import read_prompts
+from vouching.train.policy import load_policy, see_device
+from vouching.train.run_folder import digest_of_lines, open_run
+from vouching.train.runlog import RunLog
+from vouching.train.watch import Dev, Watch, steer
+
+
+def train_structured(
+    config: GrpoConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
+) -> Path:
+    """Train a verifier by SEVA's game (section 2.3): G records on each claim, each rewarded part by part.
+
+    Args:
+        config: the settings.
+        out: folder of the run; new or empty, or that of the same run with ``resume``.
+        resume: go on where the run's last checkpoint stands.
+        report: takes lines of progress; None writes them to standard error.
+
+    Returns:
+        The folder of the model that came out.
+
+    Raises:
+        MissingExtraError: the extra "train" is not installed.
+        ConfigError: the model or a setting cannot be used.
+        InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
+        TrainingError: the gradient is no number; the last checkpoint is whole.
+        BackendError: the judge failed in all rollouts of a step; going on later may help.
+    """
+    see_device(config.device)
+    score = process_score(config.variant) if config.reward == "process" else binary_score()
+    game = StructuredGame(config.sampling.group_size, score)
+    rows = (read_prompts(config.rows), read_prompts(config.dev))
+    return fit(game, rows, config, out, best_by="oracle/right", resume=resume, report=report)
+
+
+def fit(
+    game: Game, rows: tuple[Sequence[Row], Sequence[Row]], config: GrpoConfig, out: Path, *, best_by: str,
+    resume: bool = False, report: Callable[[str], None] | None = None,
+) -> Path:  # fmt: skip
+    """Train a model by a game.
+
+    Args:
+        game: what is played.
+        rows: what it is played on, and what it is only scored on (may be empty).
+        config: the settings.
+        out: folder of the run.
+        best_by: the figure on the rows that are only scored by which the best checkpoint is chosen.
+        resume: go on where the run's last checkpoint stands.
+        report: takes lines of progress; None writes them to standard error.
+
+    Returns:
+        The folder of the model that came out. Errors are those of :func:`train_structured`.
+    """
+    arguments = training_arguments(config, out / CHECKPOINTS)
+    main = arguments.process_index == 0
+    say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if main else (lambda line: None)  # noqa: T201
+    model, tokenizer = load_policy(config.model, config.lora, arguments.bf16 and bool(config.lora.rank))
+    learned, scored = (_short_enough(game, tokenizer, some, config, say) for some in rows)
+    with arguments.main_process_first(local=False):
+        if main:
+            counts = {"rows": len(learned), "dev": len(scored)}
+            open_run(out, config, counts, {"rows": _digest(learned), "dev": _digest(scored)}, resume)
+    checkpoint = last_checkpoint(out) if resume else None
+    trainer = make_trainer(config, arguments, model, tokenizer, game, learned)
+    log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main)
+    dev = Dev(lambda: measure(trainer, scored, config.seed), best_by) if scored else None
+    watch = Watch(log, config.watch, say, dev)
+    tell_steps(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
+    steer(trainer, watch)
+    say(f"{len(learned):,} rows to play on, {len(scored):,} to score; on {arguments.device.type}")
+    with room_for(out):
+        train_from(trainer, checkpoint)
+    if watch.alarm is not None:
+        say(f"stopped by an alarm in step {watch.alarm.step:,}: go on with --resume, or lower what it names")
+    if main:
+        say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
+    end_training(trainer)
+    return out / MODEL
+
+
+def _short_enough(
+    game: Game, tokenizer: object, rows: Sequence[Row], config: GrpoConfig, say: Callable[[str], None]
+) -> list[Row]:
+    """The rows whose first prompt is not too long; the others are told."""
+    if not rows:
+        return []
+    most = config.sampling.prompt_tokens
+    kept = [row for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows), strict=True) if tokens <= most]
+    if len(kept) < len(rows):
+        say(f"{len(rows) - len(kept):,} of {len(rows):,} rows have prompts of more than {most:,} tokens: left out")
+    return kept
+
+
+def _digest(rows: Sequence[Row]) -> str:
+    return digest_of_lines(repr(sorted(row.items())) for row in rows)

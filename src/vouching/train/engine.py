@@ -1,0 +1,208 @@
+# pyright: basic
+"""A game and a model in, trained weights out: what a run of GRPO calls, in the order in which it calls it.
+
+    arguments = training_arguments(config, out)
+    trainer = make_trainer(config, arguments, model, tokenizer, game, rows)
+    tell_steps(trainer, log)
+    train_from(trainer, checkpoint)
+    end_training(trainer)
+
+The update is TRL's; ``engine_trl`` puts the game into it. Dropout is off: a policy must learn as it samples. Left out:
+the folder of a run, its log and its monitors, which ``fit`` adds.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from vouching.errors import ConfigError, InputError
+from vouching.games.base import Game, Row, Sampler
+from vouching.models.running import run
+from vouching.train.engine_figures import figures, observe
+from vouching.train.engine_table import Processes, Table
+from vouching.train.engine_trl import PolicySampler, encoded, gathered, resume, trainer_class
+from vouching.train.grpo_config import GrpoConfig
+from vouching.train.policy import lora_of
+from vouching.train.rank_model import imported
+
+Tell: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]
+"""Takes the numbers of a step by name (see ``runlog``) and the texts of some rollouts."""
+
+
+def training_arguments(config: GrpoConfig, out: Path) -> Any:
+    """The settings in TRL's words.
+
+    Raises:
+        MissingExtraError: trl is not installed.
+        ConfigError: the prompts of a step cannot be shared among the processes, or a checkpoint would fall between the
+            updates by the same rollouts.
+    """
+    torch, trl = imported("torch"), imported("trl")
+    gpu = config.device != "cpu" and torch.cuda.is_available()
+    drawn, processes = config.sampling, int(os.environ.get("WORLD_SIZE", "1"))
+    rollouts, rest = divmod(config.batch_prompts * drawn.group_size, processes)
+    if rest or rollouts % drawn.group_size or rollouts % config.micro_batch:
+        raise ConfigError(
+            f"{config.batch_prompts} prompts of {drawn.group_size} rollouts cannot be shared among {processes} "
+            f"processes in whole groups and batches of {config.micro_batch}: change batch_prompts or micro_batch"
+        )
+    if config.watch.checkpoint_every % config.updates:
+        raise ConfigError(
+            f"watch.checkpoint_every must be a multiple of updates ({config.updates}), got "
+            f"{config.watch.checkpoint_every}: a run goes on exactly only from where new rollouts are drawn"
+        )
+    vllm = {} if drawn.engine == "hf" else {
+        "use_vllm": True, "vllm_mode": "server" if drawn.engine == "vllm-server" else "colocate",
+        "vllm_server_base_url": drawn.server or None,
+    }  # fmt: skip
+    return trl.GRPOConfig(
+        output_dir=str(out), seed=config.seed, report_to=[*config.watch.report_to] or "none", disable_tqdm=True,
+        num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
+        per_device_train_batch_size=config.micro_batch, gradient_accumulation_steps=rollouts // config.micro_batch,
+        num_generations=drawn.group_size, num_iterations=config.updates,
+        max_completion_length=drawn.completion_tokens, temperature=drawn.temperature, top_p=drawn.top_p,
+        learning_rate=config.learning_rate, lr_scheduler_type=config.schedule, warmup_steps=config.warmup,
+        loss_type="grpo" if config.loss == "gspo" else config.loss,
+        importance_sampling_level="sequence" if config.loss == "gspo" else "token",
+        epsilon=config.clip[0], epsilon_high=config.clip[1], beta=config.kl,
+        logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
+        save_steps=config.watch.checkpoint_every, save_total_limit=config.watch.keep, disable_dropout=True,
+        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", activation_checkpointing=gpu,
+        dataloader_pin_memory=gpu, remove_unused_columns=False, **vllm,
+    )  # fmt: skip
+
+
+def make_trainer(
+    config: GrpoConfig, arguments: Any, model: Any, tokenizer: Any, game: Game, rows: Sequence[Row],
+    sampler: Sampler | None = None,
+) -> Any:  # fmt: skip
+    """A trainer before its first step.
+
+    Args:
+        config: the settings.
+        arguments: from :func:`training_arguments`.
+        model: a folder or a name on the hub; or a model that was loaded from one.
+        tokenizer: of the model, with a chat template, a padding and an end token.
+        game: what is played.
+        rows: what it is played on, at least the prompts of one step.
+        sampler: who speaks; the model itself by default, a script in tests.
+
+    Raises:
+        ConfigError: a tokenizer, game, model or setting that do not go together; what is wrong is said.
+        InputError: too few rows, or a row whose prompt is too long.
+    """
+    drawn = config.sampling
+    if game.samples != drawn.group_size:
+        raise ConfigError(f"the game draws {game.samples} samples and group_size is {drawn.group_size}: set one alike")
+    if len(rows) < config.batch_prompts:
+        raise InputError(f"there are {len(rows):,} rows and a step takes {config.batch_prompts:,}: lower batch_prompts")
+    _see_prompts(tokenizer, game, rows, drawn.prompt_tokens)
+    datasets, named = imported("datasets"), getattr(getattr(model, "config", None), "_name_or_path", None)
+    if config.kl and not config.lora.rank and named == "":
+        raise ConfigError("the model comes from no folder, where the reference would be loaded from: save it first")
+    trainer = trainer_class()(
+        model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
+        peft_config=lora_of(config.lora),
+        train_dataset=datasets.Dataset.from_dict({"row": range(len(rows))}),
+    )  # fmt: skip
+    context = getattr(trainer.model.config, "max_position_embeddings", math.inf)
+    if drawn.prompt_tokens + drawn.completion_tokens > context:
+        raise ConfigError(
+            f"prompts of {drawn.prompt_tokens:,} and completions of {drawn.completion_tokens:,} tokens do not fit the "
+            f"{context:,} that the model reads: lower sampling.prompt_tokens or sampling.completion_tokens"
+        )
+    accelerator = trainer.accelerator
+    processes = Processes(gathered, accelerator.process_index, accelerator.num_processes)
+    trainer.table = Table(config, game, rows, sampler or PolicySampler(trainer), processes)
+    if config.kl_estimator == "k1":
+        trainer.beta = 0.0  # TRL has made the reference by now and must not add its own estimate
+    trainer.remove_callback(imported("transformers").PrinterCallback)
+    return trainer
+
+
+def prompt_lengths(tokenizer: Any, game: Game, rows: Sequence[Row]) -> list[int]:
+    """Tokens of the first prompt of every row.
+
+    Raises:
+        ConfigError: the tokenizer has no chat template, no padding or no end token.
+        InputError: a row lacks what the game needs.
+    """
+    for name, need in (("chat_template", "chat template"), ("pad_token", "padding token"), ("eos_token", "end token")):
+        if getattr(tokenizer, name, None) is None:
+            raise ConfigError(f"the tokenizer has no {need}: set tokenizer.{name}, or take an instruction-tuned model")
+    return [len(ids) for ids in encoded(tokenizer, [game.opening(row) for row in rows])]
+
+
+def tell_steps(trainer: Any, tell: Tell) -> None:
+    """Have ``tell`` called after every step, on every process, before a checkpoint is written."""
+
+    class Told(imported("transformers").TrainerCallback):
+        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+            if logs is None or "loss" not in logs:
+                return
+            named = {"time/step" if name == "step_time" else name: value for name, value in logs.items()}
+            numbers = {name: float(value) for name, value in named.items() if isinstance(value, int | float)}
+            tell({"step": float(state.global_step), **numbers}, [*trainer.transcripts])
+            trainer.transcripts = ()
+
+    trainer.add_callback(Told())
+
+
+def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
+    """Do the steps that are left after a checkpoint; all of them without one, none if it is of the last step.
+
+    Raises:
+        TrainingError: the gradient is no number; the weights are those before this step.
+        BackendError: no rollout of a step could be judged.
+    """
+    resume(trainer, checkpoint)
+
+
+def measure(trainer: Any, rows: Sequence[Row], seed: int = 0) -> dict[str, float]:
+    """The figures of a game on rows that are not trained on, sampled as in training; nothing of the run is changed.
+
+    Args:
+        trainer: from :func:`make_trainer`.
+        rows: what to play on. All processes pass the same.
+        seed: of the sampling: the same at every call, so that only the weights differ.
+    """
+    torch, accelerator = imported("torch"), trainer.accelerator
+    size = max(1, trainer.table.config.batch_prompts // accelerator.num_processes)
+    pieces = [rows[at : at + size] for at in range(0, len(rows), size)]
+    learning, seen = trainer.model.training, []
+    trainer.model.eval()
+    with torch.random.fork_rng():
+        torch.manual_seed(seed * accelerator.num_processes + accelerator.process_index)
+        for first in range(0, len(pieces), accelerator.num_processes):
+            mine = first + accelerator.process_index
+            # A process without a piece of its own plays along: sampling may need all of them.
+            play = run(trainer.table.game.play(trainer.table.sampler, pieces[min(mine, len(pieces) - 1)]))
+            seen += [observe([play], ())] if mine < len(pieces) else []
+    trainer.model.train(learning)
+    return figures(gathered(seen))
+
+
+def end_training(trainer: Any) -> None:
+    """Let the processes go; without it, runs of several abort now and then at their exit."""
+    trainer.accelerator.end_training()
+
+
+def _no_reward(**_: Any) -> list[float]:
+    """What TRL asks for and never calls: the game scores."""
+    raise NotImplementedError
+
+
+def _see_prompts(tokenizer: Any, game: Game, rows: Sequence[Row], most: int) -> None:
+    """Raises InputError if a prompt is longer than it may be."""
+    lengths = prompt_lengths(tokenizer, game, rows)
+    longest = max(lengths)
+    if longest > most:
+        name = rows[lengths.index(longest)].get("id", "?")
+        raise InputError(
+            f"{sum(length > most for length in lengths):,} of {len(rows):,} prompts have more than {most:,} tokens, "
+            f"the longest {longest:,} (row {name!r}): leave them out, or raise sampling.prompt_tokens"
+        )

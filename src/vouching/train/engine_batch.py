@@ -1,0 +1,130 @@
+"""Rollouts as the arrays that a policy loss reads, whatever engine computes it. Numpy alone.
+
+Prompts are padded on the left and completions on the right. Rows are filled up to a number that all processes share
+with rows that are masked as a whole, so that they move no weight. A token that the policy did not choose is read but
+not trained (``tool_mask``). Left out: images.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.advantages import stream_factors
+from vouching.types import Rollout
+
+Array: TypeAlias = NDArray[Any]
+
+ROW_MEANS = frozenset({"grpo", "gspo", "dr_grpo"})
+"""Losses that average over rows, so that a masked row would dilute them; the others count tokens."""
+
+
+def to_arrays(
+    rollouts: Sequence[Rollout], rows: int, pad: int, factors: Mapping[str, float] | None = None
+) -> dict[str, Array]:
+    """The batch of one process.
+
+    Args:
+        rollouts: with their advantages; there may be none.
+        rows: how many rows there shall be, at least one and at least as many as rollouts.
+        pad: token id of the padding.
+        factors: what advantages of a role are multiplied by, from :func:`role_factors`; 1 if it is not there.
+
+    Returns:
+        ``prompt_ids``, ``prompt_mask`` (rows, longest prompt), ``completion_ids``, ``completion_mask`` (rows, longest
+        completion), all of integers; ``advantages`` of shape (rows,), or (rows, longest completion) if a rollout has
+        one per token. ``tool_mask`` if a token of a completion is not trained; ``sampling_per_token_logps`` if every
+        rollout brought its own.
+
+    >>> said = Rollout("verifier", (7, 8), (9,), (1,), None, "stop", advantage=0.5)
+    >>> batch = to_arrays([said], rows=2, pad=0)
+    >>> batch["completion_mask"].tolist(), batch["advantages"].tolist()
+    ([[1], [0]], [0.5, 0.0])
+    """
+    width = max((len(one.completion_ids) for one in rollouts), default=1)
+    # A row of padding has a prompt, since nothing can be computed of no token at all.
+    prompts = [one.prompt_ids for one in rollouts] + [(pad,)] * (rows - len(rollouts))
+    length = max(map(len, prompts))
+    prompt_ids = np.full((rows, length), pad)
+    prompt_mask = np.zeros_like(prompt_ids)
+    for row, ids in enumerate(prompts):
+        prompt_ids[row, length - len(ids) :] = ids
+        prompt_mask[row, length - len(ids) :] = 1
+    completion_ids = np.full((rows, width), pad)
+    completion_mask, chosen = np.zeros_like(completion_ids), np.ones_like(completion_ids)
+    logprobs = np.zeros((rows, width), dtype=np.float32)
+    for row, one in enumerate(rollouts):
+        said = slice(0, len(one.completion_ids))
+        completion_ids[row, said], completion_mask[row, said] = one.completion_ids, 1
+        chosen[row, said] = one.completion_mask
+        if one.sampling_logprobs is not None:
+            logprobs[row, said] = one.sampling_logprobs
+    batch = {
+        "prompt_ids": prompt_ids, "prompt_mask": prompt_mask,
+        "completion_ids": completion_ids, "completion_mask": completion_mask,
+        "advantages": _advantages(rollouts, rows, width, factors or {}),
+    }  # fmt: skip
+    if not chosen.all():
+        batch["tool_mask"] = chosen
+    if rollouts and all(one.sampling_logprobs is not None for one in rollouts):
+        batch["sampling_per_token_logps"] = logprobs
+    return batch
+
+
+def amounts_of(rollouts: Sequence[Rollout], loss: str) -> dict[str, float]:
+    """What the loss divides by, per role: rows, or trained tokens.
+
+    >>> said = Rollout("verifier", (7,), (8, 9), (1, 0), None, "stop")
+    >>> amounts_of([said, said], "grpo"), amounts_of([said, said], "dapo")
+    ({'verifier': 2.0}, {'verifier': 2.0})
+    """
+    amounts: Counter[str] = Counter()
+    for one in rollouts:
+        amounts[one.role] += 1 if loss in ROW_MEANS else sum(one.completion_mask)
+    return {role: float(amount) for role, amount in amounts.items()}
+
+
+def role_factors(amounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """What the advantages of each role are multiplied by, from the amounts of all processes."""
+    total: Counter[str] = Counter()
+    for one in amounts:
+        total.update(one)
+    return stream_factors(total, {})
+
+
+def importance_ratio(difference: Array, mode: str, least: float | None, most: float | None) -> Array:
+    """How much likelier the policy finds what another engine sampled for it, held within bounds.
+
+    Args:
+        difference: (B, T) log-probability by the policy less that of the engine that sampled; 0 where there is none.
+        mode: "token_" or "sequence_", and "truncate", which moves a ratio to the bound, or "mask", which makes it 0.
+        least: lower bound; None for none.
+        most: upper bound; None for none.
+
+    Returns:
+        (B, T), or (B, 1) for sequences.
+
+    >>> importance_ratio(np.log([[2.0, 4.0]]), "token_truncate", None, 3.0).round(6).tolist()
+    [[2.0, 3.0]]
+    >>> importance_ratio(np.log([[2.0, 4.0]]), "sequence_mask", None, 3.0).tolist()  # 2 * 4 = 8 is above
+    [[0.0]]
+    """
+    level, _, action = mode.partition("_")
+    ratio = np.exp(difference.sum(-1, keepdims=True) if level == "sequence" else difference)
+    bounded = ratio.clip(0.0 if least is None else least, np.inf if most is None else most)
+    return bounded if action == "truncate" else np.where(bounded == ratio, ratio, 0.0)
+
+
+def _advantages(rollouts: Sequence[Rollout], rows: int, width: int, factors: Mapping[str, float]) -> Array:
+    per_token = any(isinstance(one.advantage, tuple) for one in rollouts)
+    values = np.zeros((rows, width) if per_token else (rows,), dtype=np.float32)
+    for row, one in enumerate(rollouts):
+        if one.advantage is None:
+            raise ValueError(f"a rollout of {one.role} has no advantage: fill it in before the update")
+        scaled = np.asarray(one.advantage) * (one.weight * factors.get(one.role, 1.0))
+        values[(row, slice(0, len(one.completion_ids))) if per_token else row] = scaled
+    return values

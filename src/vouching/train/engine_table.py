@@ -1,0 +1,114 @@
+"""The game of a run at its table: rows in, groups with advantages out, flat groups played again. No torch.
+
+DAPO (section 3.2) draws until every group of the batch has unequal rewards; here a step tries a given number of times,
+and what is flat after that stays in and teaches nothing. Rows that are drawn for it come from a stream of their own,
+which all processes share and whose place is state. Left out: keeping what was drawn too much for the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from vouching.advantages import filled, is_flat
+from vouching.games.base import Game, Play, Row, Sampler
+from vouching.models.running import run
+from vouching.train.engine_figures import observe
+from vouching.train.grpo_config import GrpoConfig
+from vouching.types import Group, Rollout
+
+Gather: TypeAlias = Callable[[Sequence[Any]], list[Any]]
+"""Puts the lists of all processes together, in their order. All must call it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Who trains together."""
+
+    gather: Gather = list
+    """Puts their lists together."""
+    index: int = 0
+    """Which of them this is."""
+    count: int = 1
+    """How many they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one process has of a step."""
+
+    plays: tuple[Play, ...]
+    """All that was played."""
+    groups: tuple[Group, ...]
+    """What to learn from, with advantages."""
+    observed: Mapping[str, Sequence[float]]
+    """What was seen; see ``engine_figures``."""
+
+    @property
+    def rollouts(self) -> list[Rollout]:
+        """Of all groups."""
+        return [one for group in self.groups for one in group.rollouts]
+
+
+class Table:
+    """Plays a game step by step.
+
+    Args:
+        config: the settings.
+        game: what is played.
+        rows: what it is played on.
+        sampler: who speaks.
+        processes: who trains together.
+    """
+
+    def __init__(
+        self, config: GrpoConfig, game: Game, rows: Sequence[Row], sampler: Sampler, processes: Processes | None = None
+    ) -> None:
+        self.config, self.game, self.rows, self.sampler = config, game, rows, sampler
+        self.processes = processes or Processes()
+        self._drawn = 0
+
+    def state_dict(self) -> dict[str, int]:
+        """What a run needs to go on with the same rows: how many were drawn to play again, by all processes."""
+        return {"drawn": self._drawn}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go on from :meth:`state_dict`."""
+        self._drawn = state["drawn"]
+
+    def play(self, rows: Sequence[Row]) -> Round:
+        """One step of this process."""
+        plays = [run(self.game.play(self.sampler, rows))]
+        groups, again = [*plays[0].groups], 0
+        for _ in range(self.config.sampling.resample):
+            # All processes play equally many, as sampling may need all of them.
+            wanted = max(self.processes.gather([sum(map(is_flat, groups))]))
+            if not wanted:
+                break
+            plays.append(run(self.game.play(self.sampler, self.other_rows(wanted))))
+            again += wanted
+            _replace_flat(groups, plays[-1].groups)
+        trained = filled(groups, self.config.spread)
+        return Round(tuple(plays), trained, observe(plays, trained) | {"groups/resampled": [again]})
+
+    def other_rows(self, count: int) -> list[Row]:
+        """The next rows of the stream that all processes share: ``count`` for this one, and others for the others."""
+        first = self._drawn + count * self.processes.index
+        self._drawn += count * self.processes.count
+        places = [divmod(at, len(self.rows)) for at in range(first, first + count)]
+        orders = {turn: self._order(turn) for turn, _ in places}
+        return [self.rows[orders[turn][at]] for turn, at in places]
+
+    def _order(self, turn: int) -> list[int]:
+        return np.random.default_rng([self.config.seed, turn]).permutation(len(self.rows)).tolist()
+
+
+def _replace_flat(groups: list[Group], spare: Sequence[Group]) -> None:
+    """Put groups with unequal rewards where flat ones of the same role stand."""
+    for group in spare:
+        places = [at for at, old in enumerate(groups) if is_flat(old) and old.role == group.role]
+        if places and not is_flat(group):
+            groups[places[0]] = group

@@ -1,0 +1,144 @@
+# pyright: basic
+"""``vouch runs export``: the model of a run as others load it: adapters merged, with a card of how it came to be.
+
+Left out: publishing it, and quantising it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vouching.errors import ConfigError, InputError
+from vouching.rewards.tables import Table
+from vouching.train.checkpoint import CHECKPOINTS, MODEL, best_checkpoint, keep_model, step_of
+from vouching.train.policy import ADAPTER, adapter_base
+from vouching.train.rank_model import imported
+from vouching.train.run_page import alarm_table, run_tables
+from vouching.train.runs import Run, read_run
+from vouching.types.visible import visible_line
+
+CARD = "README.md"
+
+
+def export_run(run: Path, out: Path) -> Path:
+    """Write the model of a run, ready to be loaded by transformers or served by vLLM, with its card.
+
+    A run that has not ended gives the best of its checkpoints, or the last.
+
+    Args:
+        run: folder of the run.
+        out: where to; a new or empty folder.
+
+    Raises:
+        InputError: there is no run or no checkpoint, or ``out`` is not empty or cannot be written.
+        ConfigError: the model that adapters are for cannot be loaded.
+        MissingExtraError: there are adapters to merge, and the extra "train" is not installed.
+    """
+    known = read_run(run)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out} is not an empty folder: name a new one")
+    if not (run / MODEL).is_dir():
+        keep_model(run)
+    fresh = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        if (run / MODEL / ADAPTER).is_file():
+            _merge(run / MODEL, fresh)
+        else:
+            shutil.copytree(run / MODEL, fresh)
+        (fresh / CARD).write_text(model_card(known, run), encoding="utf-8")
+        if out.exists():
+            out.rmdir()
+        fresh.replace(out)
+    except OSError as error:
+        raise InputError(f"{out} cannot be written ({error}): make room, or name another folder") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return out
+
+
+def model_card(run: Run, folder: Path) -> str:
+    """The card of a model: what it was made from, on what, how, and what came out.
+
+    >>> run = Run("runs/sft", {"settings": {"model": "base", "rows": ["sft.jsonl"]}, "units": {"rows": 2}}, {}, True)
+    >>> print(model_card(run, Path("runs/sft")).split("## ")[0].strip())
+    ---
+    base_model: "base"
+    library_name: transformers
+    tags: ["attribution", "fact-checking", "vouching"]
+    ---
+    # sft
+    <BLANKLINE>
+    Trained from `base` by `vouch train`, with [Vouch](https://pypi.org/project/vouching/).
+    """
+    note, settings = run.note, run.settings
+    kind = {"grpo": " structured", "sft": " sft"}.get(str(note.get("kind")), "")
+    base = visible_line(str(settings.get("model", "unknown")))
+    lines = [
+        "---", f"base_model: {json.dumps(base)}", "library_name: transformers",
+        'tags: ["attribution", "fact-checking", "vouching"]', "---", f"# {visible_line(folder.name)}", "",
+        f"Trained from `{base}` by `vouch train{kind}`, with [Vouch](https://pypi.org/project/vouching/).", "",
+        "## Use", "",
+        "It judges whether a source supports a claim, as a record with evidence, reasons, a label and a confidence:",
+        "`vouch check --method structured --model local:FOLDER`. Supported by this source is not the same as true, and",
+        "its stated confidence is not calibrated: fit it with `vouch calibrate` on rows of your own. Measure it on",
+        "test sets (`vouch bench run`) before you rely on it; the figures below are of the training.", "",
+        "## Data", "", *_data(run), "",
+    ]  # fmt: skip
+    chosen = best_checkpoint(folder) if (folder / CHECKPOINTS).is_dir() else None
+    if chosen is not None:
+        lines += [f"The weights are those of step {step_of(chosen):,} of {run.steps:,}.", ""]
+    for table in [table for table in run_tables(run) if table.heading not in {run.name, "Alarms"}]:
+        lines += [f"## {table.heading}", "", *_markdown(table), ""]
+    if run.alarms():
+        lines += ["## Alarms", "", *_markdown(alarm_table(run)), ""]
+    if (spent := run.ends().get("energy/kg_co2e")) is not None and spent[1]:
+        kwh, carbon = (float(run.columns[f"energy/{name}"][-1]) for name in ("kwh", "kg_co2e"))
+        factors = ", ".join(f"{name} {settings.get(f'power.{name}')}" for name in ("watts", "pue", "intensity"))
+        lines += [
+            "## Energy", "", f"About {kwh:.2g} kWh and {carbon:.2g} kg CO2e: thermal design power x hours x PUE x",
+            f"carbon intensity, as if every device ran at full power all the time ({factors}).", "",
+        ]  # fmt: skip
+    made = [(name, note[name]) for name in ("revision", "machine") if name in note]
+    made += [*(note.get("versions") or {}).items()]
+    lines += ["## Made with", "", *_markdown(Table("", ("", ""), [(name, str(value)) for name, value in made]))]
+    return "\n".join(lines) + "\n"
+
+
+def _data(run: Run) -> Iterator[str]:
+    """Files, counts and digests of what was learned from."""
+    for name in ("rows", "dev", "binary", "pairs"):
+        if files := run.settings.get(name):
+            count, digest = ((run.note.get(part) or {}).get(name) for part in ("units", "split"))
+            said = ", ".join(visible_line(str(file)) for file in files)
+            yield (
+                f"- {name}: {said}" + (f"; {count:,} used" if count else "") + (f"; SHA-256 {digest}" if digest else "")
+            )
+
+
+def _markdown(table: Table) -> Iterator[str]:
+    head = table.head if any(table.head) else ("what", "value", *("" for _ in table.head[2:]))
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in table.rows:
+        yield f"| {' | '.join(visible_line(cell).replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _merge(folder: Path, out: Path) -> None:
+    """Adapters merged into their model."""
+    torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
+    base = adapter_base(folder)
+    try:
+        model: Any = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+        merged = peft.PeftModel.from_pretrained(model, folder).merge_and_unload()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise ConfigError(
+            f"cannot merge the adapters in {folder} into {base} ({error}): put that model there"
+        ) from error
+    merged.save_pretrained(out)
+    tokenizer.save_pretrained(out)

@@ -1,0 +1,142 @@
+"""The settings of one GRPO run: a TOML file, and ``key=value`` over it.
+
+The defaults are SEVA's (Table 9). Left out: settings that no two recipes differ in; those are constants beside their
+use, or TRL's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from vouching.advantages import Spread
+from vouching.errors import ConfigError
+from vouching.rewards.structured_weights import Variant
+from vouching.train.run_config import LoraSettings, PowerSettings, WatchSettings, require
+from vouching.train.settings import read_settings
+
+Loss: TypeAlias = Literal["grpo", "dapo", "gspo", "dr_grpo", "bnpo"]
+"""How the clipped surrogate is averaged; gspo takes the ratio of whole sequences."""
+Sampling: TypeAlias = Literal["hf", "vllm", "vllm-server"]
+"""Who samples: the model itself, vLLM in the same process, or a vLLM server."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """How rollouts are drawn."""
+
+    group_size: int = 8
+    """G: rollouts of a prompt."""
+    temperature: float = 1.2
+    """Of the sampling."""
+    top_p: float = 0.95
+    """Share of the probability that is sampled from."""
+    prompt_tokens: int = 768
+    """Tokens of a prompt, at most; rows with longer ones are left out and counted."""
+    completion_tokens: int = 512
+    """Tokens of a completion, at most."""
+    engine: Sampling = "hf"
+    """Who samples."""
+    server: str = ""
+    """Address of the vLLM server, as in http://host:8000."""
+    resample: int = 0
+    """DAPO's dynamic sampling: how often a step may draw again in place of groups whose rewards are all equal."""
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a number out of range."""
+        require(self, above=("temperature", "prompt_tokens", "completion_tokens"), at_least=("resample",))
+        if self.group_size < 2:
+            raise ConfigError(f"group_size must be at least 2, got {self.group_size}: rewards are compared in groups")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p}")
+        if (self.engine == "vllm-server") != bool(self.server):
+            raise ConfigError(f"engine is {self.engine!r} and server {self.server!r}: a vllm-server needs an address")
+
+
+@dataclass(frozen=True, slots=True)
+class GrpoConfig:
+    """What is trained, on what, and how.
+
+    >>> GrpoConfig(rows=("prompts.jsonl",), model="runs/sft/model").sampling.group_size
+    8
+    """
+
+    rows: tuple[str, ...]
+    """Files of prompts, as ``vouch data annotate --prompts`` writes them. Paths are relative to the working folder."""
+    model: str
+    """Where to start: a folder, also of adapters, or a name on the Hugging Face hub."""
+    dev: tuple[str, ...] = ()
+    """Files of prompts that are only scored."""
+    reward: Literal["process", "binary"] = "process"
+    """SEVA's process reward, or 1 for the right label and 0 for the wrong one."""
+    variant: Variant = "paper"
+    """Rules of the process reward."""
+    loss: Loss = "grpo"
+    """Which loss."""
+    clip: tuple[float, float] = (0.2, 0.2)
+    """How far the ratio of probabilities may fall below 1 and rise above it; DAPO takes 0.2 and 0.28."""
+    kl: float = 0.001
+    """Factor beta on the divergence from where the run started; 0 for none."""
+    kl_estimator: Literal["k1", "k3"] = "k3"
+    """Estimator of the divergence."""
+    spread: Spread = "unbiased"
+    """What a reward's distance from the mean of its group is divided by: SEVA's trainer takes the unbiased standard
+    deviation; "none" is Dr. GRPO's."""
+    learning_rate: float = 2e-6
+    """Highest rate."""
+    schedule: Literal["constant", "cosine", "linear"] = "constant"
+    """How the rate goes on after the warm-up."""
+    warmup: float = 0.0
+    """Share of the steps over which the rate rises."""
+    epochs: float = 5.0
+    """Passes over the rows."""
+    most_steps: int = 0
+    """Steps to stop after, for trials; the schedule ends there too. 0 for none."""
+    batch_prompts: int = 64
+    """Prompts of a step, all processes together."""
+    updates: int = 1
+    """Updates of the weights by the same rollouts."""
+    micro_batch: int = 8
+    """Rollouts that one process reads at once."""
+    precision: Literal["float32", "bfloat16"] = "bfloat16"
+    """Of the arithmetic; a CPU always takes float32."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to train; "auto" takes a GPU if there is one."""
+    seed: int = 0
+    """Of the order, the sampling and new adapters."""
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    """How rollouts are drawn."""
+    lora: LoraSettings = field(default_factory=LoraSettings)
+    """Adapters."""
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    """How the run is watched and kept."""
+    power: PowerSettings = field(default_factory=PowerSettings)
+    """What its energy is estimated from."""
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a number out of range."""
+        if not self.rows:
+            raise ConfigError("rows names no file: give what  vouch data annotate --prompts  wrote")
+        require(
+            self,
+            above=("learning_rate", "epochs", "batch_prompts", "updates", "micro_batch"),
+            at_least=("kl", "most_steps", "seed"),
+        )
+        if not 0 <= self.warmup < 1:
+            raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
+        if not (0 < self.clip[0] < 1 and self.clip[1] > 0):
+            raise ConfigError(f"clip must be two numbers above 0, the first below 1, got {[*self.clip]}")
+
+
+def read_config(path: Path, overrides: Sequence[str] = ()) -> GrpoConfig:
+    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
+    >>> _ = path.write_text('rows = ["prompts.jsonl"]\nmodel = "runs/sft/model"', encoding="utf-8")
+    >>> read_config(path, ["sampling.group_size=4"]).sampling.group_size
+    4
+    """
+    return read_settings(GrpoConfig, path, overrides)

@@ -1,0 +1,144 @@
+"""What language models learn from, read from files: chats to imitate, labels to give, prompts to answer.
+
+    {"messages": [{"role": "system", ...}, {"role": "user", ...}, {"role": "assistant", "content": "{...}"}]}   a chat
+    {"claim": "...", "source": "...", "label": "Attributable"}                                                  a label
+    {"prompt": [{"role": "system", ...}, {"role": "user", ...}], "gold": "Attributable", "claim": ..., "source": ...}
+
+``vouch data annotate`` writes the first, with ``--prompts`` the third. Left out: leaving out bad rows silently; a row
+that cannot be used ends the reading, with its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar, cast
+
+from vouching.batch.rows import open_rows
+from vouching.errors import InputError
+from vouching.inputs import as_claim, as_sources, row_sources
+from vouching.verifiers.structured_prompt import structured_prompt
+from vouching.verifiers.structured_sources import Evidence
+
+Message: TypeAlias = dict[str, str]
+T = TypeVar("T")
+_WINDOW = 24_000
+"""Characters of sources in a prompt, as ``vouch data annotate`` has it."""
+_LABELS = ("Attributable", "Not Attributable")
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A prompt and what shall be said to it."""
+
+    id: str
+    """Name of the row."""
+    prompt: tuple[Message, ...]
+    """Chat messages, the last one the user's."""
+    completion: str
+    """What the assistant shall say."""
+
+
+def read_chats(paths: Sequence[str]) -> list[Lesson]:
+    """The chats of files, in order. Raises InputError for a file, a row without ``messages``, or no row at all."""
+    return _read(paths, chat_of, "messages")
+
+
+def read_labels(paths: Sequence[str]) -> list[Lesson]:
+    """Labelled claims as lessons of the binary stage. Raises InputError as :func:`read_chats`."""
+    return _read(paths, label_lesson, "claim, source and label")
+
+
+def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows with a prompt and a gold label, in order; those that name themselves twice are an error.
+
+    Raises:
+        InputError: a file or a row cannot be used, or there is no row.
+    """
+    rows = _read(paths, prompt_row, "prompt and gold")
+    seen: set[str] = set()
+    for row in rows:
+        if row["id"] in seen:
+            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
+        seen.add(row["id"])
+    return rows
+
+
+def chat_of(fields: Mapping[str, Any], name: str) -> Lesson:
+    """A row as a chat.
+
+    >>> asked = {"role": "user", "content": "Is it so?"}
+    >>> chat_of({"messages": [asked, {"role": "assistant", "content": "Yes."}]}, "row-1").completion
+    'Yes.'
+    """
+    messages = _messages(fields, "messages")
+    if len(messages) < 2 or messages[-1]["role"] != "assistant":
+        raise InputError("its messages do not end with one of the assistant: give chats, as  vouch data annotate  does")
+    return Lesson(name, messages[:-1], messages[-1]["content"])
+
+
+def label_lesson(fields: Mapping[str, Any], name: str) -> Lesson:
+    """A labelled claim as a lesson: the shipped prompt for label and confidence alone, and the label, held for certain.
+
+    >>> label_lesson({"claim": "It rained.", "source": "It did.", "label": "Attributable"}, "row-1").completion
+    '{"label": "Attributable", "confidence": 1.0}'
+    """
+    label = fields.get("label", fields.get("gold"))
+    if label not in _LABELS:
+        raise InputError(f'its label is {label!r}, wanted "Attributable" or "Not Attributable"')
+    if "claim" not in fields:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
+    evidence = Evidence(as_sources(row_sources(fields)))
+    windows = [] if evidence.empty else evidence.windows(_WINDOW)
+    if len(windows) != 1:
+        raise InputError(f"its sources are empty or do not fit one prompt of {_WINDOW:,} characters")
+    asked = structured_prompt("label").messages(as_claim(fields["claim"]), windows[0])
+    prompt = tuple({"role": message.role, "content": message.content} for message in asked)
+    return Lesson(name, prompt, json.dumps({"label": label, "confidence": 1.0}))
+
+
+def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A row with a prompt and a gold label, as the structured game plays it.
+
+    >>> prompt_row({"prompt": [{"role": "user", "content": "Is it so?"}], "gold": "Attributable"}, "row-1")["id"]
+    'row-1'
+    """
+    messages = _messages(fields, "prompt")
+    if fields.get("gold") not in _LABELS:
+        raise InputError(f'its gold is {fields.get("gold")!r}, wanted "Attributable" or "Not Attributable"')
+    return {**fields, "id": name, "prompt": [*messages]}
+
+
+def _read(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T], wanted: str) -> list[T]:
+    """The rows of files; the first that cannot be used is an error with its place, and so is there being none."""
+    rows: list[T] = []
+    for path in paths:
+        with open_rows(path) as reader:
+            for row in reader:
+                try:
+                    if row.fields is None:
+                        raise InputError(row.problem or "it cannot be read")
+                    rows.append(made(row.fields, row.name))
+                except InputError as error:
+                    raise InputError(f"{reader.name}, {row.place}: {error}") from None
+    if paths and not rows:
+        raise InputError(f"{', '.join(paths)}: no rows; give some with {wanted}")
+    return rows
+
+
+def _messages(fields: Mapping[str, Any], key: str) -> tuple[Message, ...]:
+    """Chat messages of a row, without what else they carry."""
+    given: Any = fields.get(key)
+    if key not in fields:
+        raise InputError(f"the row has the keys {[*fields]}, wanted {key!r}")
+    if not isinstance(given, list) or not given:
+        raise InputError(f"its {key} are {given!r:.80}, wanted chat messages")
+    messages: list[Message] = []
+    for one in cast("list[Any]", given):
+        said = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        role, content = said.get("role"), said.get("content")
+        if not isinstance(role, str) or not isinstance(content, str):
+            raise InputError(f"one of its {key} is {one!r:.80}, wanted role and content as texts")
+        messages.append({"role": role, "content": content})
+    return tuple(messages)

@@ -1,0 +1,250 @@
+"""Early warnings: pure functions of a run's log that tell when its training goes wrong.
+
+A monitor reads the numbers of a whole run by name (``runlog`` lists the names) and says in which steps something is
+wrong, and what. All work on means over the last ``WINDOW`` steps, since single steps are noise, and are silent about
+what a log does not have. The thresholds are ours, chosen to be silent on healthy runs; they are constants here, each
+beside its use. A new game adds a function to a tuple: ``alarms(columns, (*MONITORS, mine))``.
+
+Left out: repair. A monitor tells; ``on_alarm`` says whether the run ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.train.runlog import Columns
+
+WINDOW = 20
+"""Steps of a mean. Nothing is said before there are two of them."""
+Series: TypeAlias = NDArray[np.float64]
+Steps: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a monitor says about a run."""
+
+    kind: str
+    """Name of the fault, such as "advantage_collapse"."""
+    about: str
+    """The role or the number that it is about."""
+    wrong: Steps
+    """In which steps it is there."""
+    say: Callable[[int], str]
+    """What to tell about the step at a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A fault that began in a step."""
+
+    step: int
+    """Where it began."""
+    kind: str
+    """Name of the fault."""
+    about: str
+    """The role or the number that it is about."""
+    message: str
+    """What was seen, and what usually helps."""
+
+
+Monitor: TypeAlias = Callable[[Columns], Iterator[Finding]]
+
+
+def alarms(columns: Columns, monitors: Sequence[Monitor] | None = None) -> list[Alarm]:
+    """What is wrong with a run, in the order in which it began.
+
+    A fault that goes away and comes back within a window is told once.
+
+    Args:
+        columns: the numbers of the run, from ``runlog.columns_of``.
+        monitors: who looks; None for ``MONITORS``.
+
+    >>> steps = np.arange(1.0, 101.0)
+    >>> [alarm] = alarms({"step": steps, "kl": steps / 100})  # the mean over 20 steps exceeds .5 in step 60
+    >>> alarm.step, alarm.kind
+    (60, 'kl_runaway')
+    """
+    found: list[Alarm] = []
+    steps = columns.get("step", np.zeros(0))
+    for monitor in MONITORS if monitors is None else monitors:
+        for finding in monitor(columns):
+            places = np.flatnonzero(finding.wrong)
+            for place, before in zip(places, [-WINDOW - 1, *places], strict=False):
+                if place - before > WINDOW:
+                    found.append(Alarm(int(steps[place]), finding.kind, finding.about, finding.say(int(place))))
+    return sorted(found, key=lambda alarm: (alarm.step, alarm.kind, alarm.about))
+
+
+def advantage_collapse(columns: Columns) -> Iterator[Finding]:
+    """Nothing to learn from: most groups have equal rewards, or rewards or advantages differ far less than at first.
+
+    SEVA's Table 18: under a binary reward the ends of the advantages draw together from .27 to .09, to a third; under
+    its process reward from 4.94 to 3.65, to three quarters.
+    """
+    for role, flat in _of_roles(columns, "groups", "flat"):
+        mean = rolling(flat)
+        yield Finding(
+            "advantage_collapse", role, mean > 0.8,
+            lambda at, mean=mean: f"in {mean[at]:.0%} of the groups all rewards are equal: try a reward in parts, "
+            "dynamic sampling, a higher temperature or harder rows",
+        )  # fmt: skip
+    spreads = [
+        (role, "rewards inside groups", deviation) for role, deviation in _of_roles(columns, "reward", "deviation")
+    ]
+    for role, greatest in _of_roles(columns, "advantage", "greatest"):
+        least = columns.get(f"advantage/{role}/least")
+        if least is not None:
+            spreads.append((role, "advantages", greatest - least))
+    for role, what, spread in spreads:
+        mean, first = rolling(spread), _first(spread)
+        yield Finding(
+            "advantage_collapse", role, mean < 0.4 * first,
+            lambda at, mean=mean, first=first, what=what: f"{what} spread over {mean[at]:.3g}, at first over "
+            f"{first:.3g}: the policy hardly learns from them any more",
+        )  # fmt: skip
+
+
+def format_regress(columns: Columns) -> Iterator[Finding]:
+    """The form gets lost again: the format part, or the share of readable replies, is far below its best."""
+    watched = [(role, "the format reward", part) for role, part in _of_roles(columns, "reward", "format")]
+    if "readable" in columns:
+        watched.append(("readable", "the share of readable replies", columns["readable"]))
+    for about, what, series in watched:
+        mean = rolling(series)
+        best = _highest_so_far(mean)
+        yield Finding(
+            "format_regress", about, mean < best - 0.1,
+            lambda at, mean=mean, best=best, what=what: f"{what} is {mean[at]:.2f} and was {best[at]:.2f}: lower the "
+            "learning rate, raise kl, or go back to a checkpoint before that",
+        )  # fmt: skip
+
+
+def length_explosion(columns: Columns) -> Iterator[Finding]:
+    """Completions get twice as long as at first, or most are cut off at the limit that were not at first."""
+    for role, length in _of_roles(columns, "length", "mean"):
+        mean, first = rolling(length), _first(length)
+        yield Finding(
+            "length_explosion", role, mean > 2 * first,
+            lambda at, mean=mean, first=first: f"completions have {mean[at]:.0f} tokens, at first {first:.0f}: see "
+            "which part of the reward grows with length",
+        )  # fmt: skip
+    for role, cut in _of_roles(columns, "length", "cut"):
+        mean, first = rolling(cut), _first(cut)
+        yield Finding(
+            "length_explosion", role, (mean > 0.5) & (mean > first + 0.25),
+            lambda at, mean=mean: f"{mean[at]:.0%} of the completions are cut off at the limit",
+        )  # fmt: skip
+
+
+def kl_runaway(columns: Columns) -> Iterator[Finding]:
+    """The policy leaves its start behind: more than half a nat per token, or three times as far as a window before."""
+    if (kl := columns.get("kl")) is None:
+        return
+    mean = rolling(kl)
+    before = _shifted(mean, WINDOW)
+    yield Finding(
+        "kl_runaway", "kl", (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
+        lambda at: f"the divergence from the start is {mean[at]:.3g} per token, {WINDOW} steps before it was "
+        f"{before[at]:.3g}: raise kl or lower the learning rate",
+    )  # fmt: skip
+
+
+def negative_bias(columns: Columns) -> Iterator[Finding]:
+    """Not Attributable is said much more often than it is so: SEVA's false positives (section 4.2, App. C.5)."""
+    said, gold = columns.get("not_attributable/said"), columns.get("not_attributable/gold")
+    if said is None or gold is None:
+        return
+    ours, theirs = rolling(said), rolling(gold)
+    yield Finding(
+        "negative_bias", "not_attributable", ours > theirs + 0.15,
+        lambda at: f"{ours[at]:.0%} of the replies say Not Attributable, {theirs[at]:.0%} of the rows are: see "
+        "vouch diagnose rewards, and try the grounded variant",
+    )  # fmt: skip
+
+
+def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
+    """Reward hacking: since the oracle was at its best it fell, surely and by .07 or more, while the reward rose."""
+    for name, oracle in columns.items():
+        if not name.startswith("oracle/"):
+            continue
+        truth, error = rolling(oracle), _standard_error(oracle)
+        best = _place_of_highest(truth)
+        fallen = (truth < truth[best] - 0.07) & (truth < truth[best] - 4 * np.hypot(error, error[best]))
+        for role, reward in _of_roles(columns, "reward", "total"):
+            mean, spread = rolling(reward), _standard_error(reward)
+            yield Finding(
+                "reward_against_oracle", name, fallen & (mean > mean[best] + 2 * np.hypot(spread, spread[best])),
+                lambda at, role=role, name=name, truth=truth, mean=mean, best=best: f"the reward of the {role} rose "
+                f"from {mean[best[at]]:.3g} to {mean[at]:.3g} while {name} fell from {truth[best[at]]:.3g} to "
+                f"{truth[at]:.3g}: read the transcripts, the policy has found what the reward does not check",
+            )  # fmt: skip
+
+
+MONITORS: tuple[Monitor, ...] = (
+    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, reward_against_oracle,
+)  # fmt: skip
+"""Who looks at a run if nothing else is asked for."""
+
+
+def rolling(series: Series, window: int = WINDOW) -> Series:
+    """Mean of the last ``window`` steps that have a number; NaN before there are two windows.
+
+    >>> rolling(np.array([1.0, 2.0, np.nan, 4.0, 5.0]), window=2)
+    array([nan, nan, nan, 4. , 4.5])
+    """
+    there = np.isfinite(series)
+    total = _window_sum(np.where(there, series, 0.0), window)
+    count = _window_sum(there.astype(float), window)
+    mean = np.divide(total, count, out=np.full(len(series), np.nan), where=count > 0.5)
+    mean[: 2 * window - 1] = np.nan
+    return mean
+
+
+def _standard_error(series: Series) -> Series:
+    """Of the rolling mean, as if steps were independent of each other."""
+    # Around their mean, so that squares of large numbers do not drown small differences.
+    centred = series - np.nanmean(series) if np.isfinite(series).any() else series
+    mean, square = rolling(centred), rolling(centred**2)
+    return np.sqrt(np.maximum(square - mean**2, 0) / WINDOW)
+
+
+def _window_sum(series: Series, window: int) -> Series:
+    total = np.cumsum(series)
+    return total - np.concatenate([np.zeros(min(window, len(total))), total[:-window]])
+
+
+def _first(series: Series) -> float:
+    """Mean of the first window; NaN if it has no number."""
+    start = series[:WINDOW]
+    start = start[np.isfinite(start)]
+    return float(start.mean()) if len(start) else float("nan")
+
+
+def _highest_so_far(series: Series) -> Series:
+    return np.maximum.accumulate(np.where(np.isfinite(series), series, -np.inf))
+
+
+def _place_of_highest(series: Series) -> NDArray[np.intp]:
+    """Place of the highest number up to each place."""
+    highest = _highest_so_far(series)
+    fresh = np.concatenate([[True], highest[1:] > highest[:-1]]) if len(series) else np.zeros(0, bool)
+    return np.maximum.accumulate(np.where(fresh, np.arange(len(series)), 0))
+
+
+def _shifted(series: Series, steps: int) -> Series:
+    """The series some steps earlier; NaN where there is none."""
+    return np.concatenate([np.full(min(steps, len(series)), np.nan), series[:-steps]])
+
+
+def _of_roles(columns: Columns, table: str, name: str) -> Iterator[tuple[str, Series]]:
+    """A number of each role that has it."""
+    for key, series in columns.items():
+        if found := re.fullmatch(rf"{table}/([^/]+)/{name}", key):
+            yield found[1], series

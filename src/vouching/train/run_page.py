@@ -1,0 +1,214 @@
+"""Runs as tables of words and as a page with charts: a curve per part, and which part rises when.
+
+Left out: single steps; the log has them. Curves are drawn as means over up to 100 stretches, with alarms as lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.report.charts import Curves, line_plot
+from vouching.report.skeleton import write_page
+from vouching.report.svg import box, dot, line, svg, text, ticks, width_of
+from vouching.rewards.page import TEMPLATES, Chart
+from vouching.rewards.tables import Table
+from vouching.train.runs import Rise, Run, differing, rises
+
+_POINTS = 100
+"""Points of a curve, at most: more cannot be told apart."""
+_TOGETHER = 5
+"""Curves in one chart, at most: there are as many looks."""
+_LEADING = ("reward/", "oracle/", "dev/", "loss", "kl", "entropy", "advantage/", "groups/", "length/", "judge/",
+            "readable", "not_attributable/")  # fmt: skip
+"""What is shown, and in which order, by the beginning of its name."""
+
+
+def runs_table(runs: Sequence[Run]) -> Table:
+    """One line per run."""
+    head = ("run", "kind", "steps", "reward", "loss", "oracle", "kg CO2e", "alarms", "")
+    return Table("Runs", head, [(run.name, str(run.note.get("kind", "")), *_figures(run)) for run in runs])
+
+
+def run_tables(run: Run) -> Iterator[Table]:
+    """What there is to say about one run."""
+    about = [(name, str(run.note[name])) for name in ("kind", "revision", "machine") if name in run.note]
+    about += [("steps", f"{run.steps:,}"), ("model", "there" if run.finished else "not yet")]
+    yield Table(run.name, ("", ""), about)
+    yield alarm_table(run)
+    ends = run.ends()
+    rows = [(name, *map(_number, (*ends[name], ends[name][1] - ends[name][0]))) for name in _ordered(ends)]
+    yield Table("Numbers, means over 20 steps", ("", "first", "last", "change"), rows)
+    found = [rise for rise in rises(run) if rise.half is not None]
+    if found:
+        rows = [(rise.part, f"{rise.half:,}", _number(rise.first), _number(rise.last)) for rise in found]
+        yield Table("Which part rises when", ("part", "half of it by step", "first", "last"), rows)
+    yield Table("Settings", ("", ""), [(name, str(value)) for name, value in run.settings.items()])
+
+
+def alarm_table(run: Run) -> Table:
+    """What the monitors say; one line that says so if they say nothing."""
+    rows = [(f"step {alarm.step:,}", alarm.kind, alarm.about, alarm.message) for alarm in run.alarms()]
+    if not rows:
+        return Table("Alarms", ("", ""), [("none", f"in {run.steps:,} steps")])
+    return Table("Alarms", ("since", "alarm", "about", "what was seen"), rows)
+
+
+def comparison(runs: Sequence[Run]) -> Iterator[Table]:
+    """Runs side by side: what was asked differently, and what came out."""
+    names = tuple(run.name for run in runs)
+    settings = [(name, *map(str, values)) for name, values in differing(runs).items()]
+    yield Table("Settings that differ", ("", *names), settings or [("none", *("" for _ in runs))])
+    ends = [run.ends() for run in runs]
+    rows: list[tuple[str, ...]] = []
+    for name in _ordered(dict.fromkeys(name for one in ends for name in one)):
+        last = [one[name][1] if name in one else float("nan") for one in ends]
+        change = (_number(last[1] - last[0]),) if len(runs) == 2 else ()
+        rows.append((name, *map(_number, last), *change))
+    head = ("", *names, *(("difference",) if len(runs) == 2 else ()))
+    yield Table("Numbers, means over the last 20 steps", head, rows)
+
+
+def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
+    """Write the page of one run, or of several over each other.
+
+    Args:
+        path: the file; replaced as a whole.
+        runs: what to draw.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    tables = [*run_tables(runs[0])] if len(runs) == 1 else [runs_table(runs), *comparison(runs)]
+    title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
+    lead = ", ".join(f"{run.name}: {run.steps:,} steps" for run in runs)
+    drawn = [*_curriculum(runs), *_charts(runs)]
+    write_page(path, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=tables, charts=drawn)
+
+
+def curriculum_chart(found: Sequence[Rise], steps: int, title: str) -> str:
+    """A band per part, the darker the more of its rise it has behind it, with a dot where that is half.
+
+    >>> drawn = curriculum_chart([Rise("verifier/format", 0.5, 1.0, 2, (0.0, 0.6, 1.0))], 3, "Curriculum")
+    >>> "verifier/format: 0.50 to 1.00, half by step 2" in drawn
+    True
+    """
+    gutter = max(width_of(rise.part) for rise in found) + 14
+    width, height = 300.0, 30.0
+    body: list[str] = []
+    said: list[str] = []
+    for row, rise in enumerate(found):
+        top = height * row
+        body.append(text(gutter - 10, top + 19, rise.part, anchor="end"))
+        if rise.half is None:
+            hint = f"{rise.part}: {rise.first:.2f} to {rise.last:.2f}, no rise"
+            body.append(text(gutter, top + 19, f"{rise.first:.2f} to {rise.last:.2f}: no rise", tone="muted", size=12))
+        else:
+            hint = f"{rise.part}: {rise.first:.2f} to {rise.last:.2f}, half by step {rise.half:,}"
+            cells = np.array_split(np.array(rise.shares), min(60, len(rise.shares)))
+            wide = width / len(cells)
+            for place, cell in enumerate(cells):
+                share = float(cell.mean())
+                at, words = gutter + wide * place, f"{rise.part}: {share:.0%} of its rise"
+                body.append(box(at, top + 4, wide, 22, tone="accent", hint=words, opacity=0.06 + 0.7 * share, radius=0))
+            body.append(dot(gutter + width * (rise.half - 0.5) / max(1, steps), top + 15, 4, tone="text", hint=hint))
+        said.append(hint)
+    bottom = height * len(found)
+    body.append(line(gutter, bottom + 4, gutter + width, bottom + 4, tone="muted"))
+    for value in ticks(1, max(2, steps), 1):
+        x = gutter + width * (value - 0.5) / max(1, steps)
+        body.append(text(x, bottom + 20, f"{value:g}", tone="muted", anchor="middle", size=12))
+    body.append(text(gutter + width / 2, bottom + 38, "step", tone="muted", anchor="middle", size=12))
+    return svg(gutter + width + 8, bottom + 46, title, "; ".join(said), body)
+
+
+def _curriculum(runs: Sequence[Run]) -> Iterator[Chart]:
+    note = "The darker, the more of its rise a part has behind it; dot: half of it."
+    for run in runs:
+        if found := rises(run):
+            title = "Which part rises when" + (f": {run.name}" if len(runs) > 1 else "")
+            yield Chart(title, curriculum_chart(found, run.steps, title), note)
+
+
+def _charts(runs: Sequence[Run]) -> Iterator[Chart]:
+    """One chart per table of one run, or one per number of several."""
+    marks = sorted({float(alarm.step) for run in runs for alarm in run.alarms()}) if len(runs) == 1 else []
+    note = "Dashed lines: alarms." if marks else ""
+    names = _ordered(dict.fromkeys(name for run in runs for name in run.columns if name.startswith(_LEADING)))
+    if len(runs) > 1:
+        sets = {name: {run.name: run.columns[name] for run in runs if name in run.columns} for name in names}
+    else:
+        tables: dict[str, list[str]] = {}
+        for name in names:
+            tables.setdefault(_table_of(name), []).append(name)
+        sets = {
+            f"{table}{f' ({at // _TOGETHER + 1})' if at else ''}": {
+                name.removeprefix(f"{table}/"): runs[0].columns[name] for name in members[at : at + _TOGETHER]
+            }
+            for table, members in tables.items()
+            for at in range(0, len(members), _TOGETHER)
+        }
+    steps = max((run.steps for run in runs), default=0)
+    stretch = max(1, -(-steps // _POINTS))
+    for title, series in sets.items():
+        curves = {name: points for name, one in series.items() if (points := _points(one, stretch))}
+        if curves:
+            yield Chart(
+                title,
+                _plot(curves, (title, "value" if stretch == 1 else f"mean of {stretch} steps"), steps, marks),
+                note,
+            )
+
+
+def _plot(curves: Curves, names: tuple[str, str], steps: int, marks: Sequence[float]) -> str:
+    values = [y for points in curves.values() for _, y in points]
+    low, high = min(values), max(values)
+    room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
+    bottom = 0.0 if low >= 0 and low < 0.5 * high else low - room
+    return line_plot(
+        curves, title=names[0], names=("step", names[1]), x_range=(1, max(2, steps)), y_top=high + room,
+        y_bottom=bottom, marks=marks,
+    )  # fmt: skip
+
+
+def _points(series: NDArray[np.float64], stretch: int) -> list[tuple[float, float]]:
+    """Means over stretches of so many steps, where there is a number."""
+    points: list[tuple[float, float]] = []
+    for start in range(0, len(series), stretch):
+        piece = series[start : start + stretch]
+        there = np.isfinite(piece)
+        if there.any():
+            points.append((start + float(np.flatnonzero(there).mean()) + 1, float(piece[there].mean())))
+    return points
+
+
+def _figures(run: Run) -> tuple[str, ...]:
+    ends = {name: last for name, (_, last) in run.ends().items()}
+
+    def first(start: str, end: str = "") -> str:
+        return next(
+            (_number(value) for name, value in ends.items() if name.startswith(start) and name.endswith(end)), "–"
+        )
+
+    carbon = run.columns.get("energy/kg_co2e")
+    spent = "–" if carbon is None or not len(carbon) else f"{float(carbon[-1]):.2g}"
+    state = "" if run.finished else "no model yet"
+    told = str(len(run.alarms()))
+    return (f"{run.steps:,}", first("reward/", "/total"), first("loss"), first("oracle/"), spent, told, state)
+
+
+def _table_of(name: str) -> str:
+    """What a number is drawn with: what stands before the last stroke; a deviation has a scale of its own."""
+    return name if name.endswith("/deviation") else name.rpartition("/")[0] or name
+
+
+def _ordered(names: Mapping[str, object]) -> list[str]:
+    place = {start: number for number, start in enumerate(_LEADING)}
+    return sorted(names, key=lambda name: next((place[start] for start in _LEADING if name.startswith(start)), 99))
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:.4g}"

@@ -1,0 +1,158 @@
+"""Runs as they lie in their folders: found, read, summed up and compared.
+
+Left out: a data base of runs; the folders are it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching.errors import InputError
+from vouching.train.checkpoint import MODEL
+from vouching.train.monitor import WINDOW, Alarm, alarms
+from vouching.train.run_folder import RUN
+from vouching.train.runlog import columns_of, read_records
+
+_NO_PART = {"total", "deviation"}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run, as far as it got."""
+
+    name: str
+    """Its folder, as it was named."""
+    note: Mapping[str, Any]
+    """What run.json says: kind, settings, units, split, revision, versions, machine, command."""
+    columns: Mapping[str, NDArray[np.float64]]
+    """Its numbers by name, one per step."""
+    finished: bool
+    """Whether there is a model."""
+
+    @property
+    def steps(self) -> int:
+        """Steps in the log."""
+        return len(self.columns["step"]) if "step" in self.columns else 0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings by name; those of a table as ``table.name``."""
+        return _flat(self.note.get("settings", {}))
+
+    def alarms(self) -> list[Alarm]:
+        """What the monitors say about it."""
+        return alarms(self.columns)
+
+    def ends(self) -> dict[str, tuple[float, float]]:
+        """Of each number the mean over the first and over the last twenty steps that have it."""
+        found: dict[str, tuple[float, float]] = {}
+        for name, series in self.columns.items():
+            there = series[np.isfinite(series)]
+            if name != "step" and len(there):
+                found[name] = (float(there[:WINDOW].mean()), float(there[-WINDOW:].mean()))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """How a part of the reward grew over a run."""
+
+    part: str
+    """``ROLE/PART``."""
+    first: float
+    """Its mean at first."""
+    last: float
+    """Its mean at last."""
+    half: int | None
+    """The step in which it had half of its rise behind it; None if it did not rise."""
+    shares: tuple[float, ...]
+    """What share of its rise it had behind it, step by step; empty if it did not rise."""
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run.
+
+    Raises:
+        InputError: there is none, or its files are damaged.
+    """
+    try:
+        note: Any = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder} holds no run: name a folder that  vouch train ... --out  wrote") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / RUN} cannot be read ({error})") from None
+    if not isinstance(note, dict):
+        raise InputError(f"{folder / RUN} is no note of a run")
+    columns = columns_of(read_records(folder))
+    return Run(str(folder), cast("dict[str, Any]", note), columns, (folder / MODEL).is_dir())
+
+
+def find_runs(root: Path) -> list[Run]:
+    """The runs in a folder and below it, by name. Raises InputError if there is no such folder."""
+    if not root.is_dir():
+        raise InputError(f"there is no folder {root}")
+    return [read_run(path.parent) for path in sorted(root.rglob(RUN))]
+
+
+def rises(run: Run) -> list[Rise]:
+    """The implicit curriculum: which part of the reward rises when, the earliest first (SEVA, Fig. 5).
+
+    A part rises if its mean over the last steps is above that over the first by two standard errors of the difference
+    and by .01. Steps are smoothed over a tenth of the run, at most ``WINDOW``.
+
+    >>> steps = np.arange(1.0, 101.0)
+    >>> run = Run("run", {}, {"step": steps, "reward/v/format": steps > 20, "reward/v/chain": steps > 60}, True)
+    >>> [(rise.part, rise.half) for rise in rises(run)]
+    [('v/format', 21), ('v/chain', 61)]
+    """
+    wide = max(1, min(WINDOW, run.steps // 10))
+    found: list[Rise] = []
+    for name, series in run.columns.items():
+        table, _, part = name.partition("/")
+        if table != "reward" or part.rpartition("/")[2] in _NO_PART or not np.isfinite(series).any():
+            continue
+        known = np.interp(np.arange(run.steps), np.flatnonzero(np.isfinite(series)), series[np.isfinite(series)])
+        start, end = known[:wide], known[-wide:]
+        first, last = float(start.mean()), float(end.mean())
+        error = math.sqrt((start.var() + end.var()) / wide)
+        if last - first <= max(0.01, 2 * error):
+            found.append(Rise(part, first, last, None, ()))
+            continue
+        # Means around each step, over what there is at the ends.
+        kernel = np.ones(2 * (wide // 2) + 1)
+        smooth = np.convolve(known, kernel, "same") / np.convolve(np.ones(run.steps), kernel, "same")
+        shares = np.clip((smooth - first) / (last - first), 0.0, 1.0)
+        half = int(run.columns["step"][int(np.argmax(shares >= 0.5))])
+        found.append(Rise(part, first, last, half, tuple(shares.tolist())))
+    return sorted(found, key=lambda rise: (rise.half is None, rise.half or 0, rise.part))
+
+
+def differing(runs: Sequence[Run]) -> dict[str, tuple[Any, ...]]:
+    """The settings in which runs differ, each with its value in every run; None where a run has no such setting.
+
+    >>> one, other = Run("a", {"settings": {"kl": 0.0}}, {}, True), Run("b", {"settings": {"kl": 0.1}}, {}, True)
+    >>> differing([one, other])
+    {'kl': (0.0, 0.1)}
+    """
+    settings = [run.settings for run in runs]
+    names = dict.fromkeys(name for one in settings for name in one)
+    values = {name: tuple(one.get(name) for one in settings) for name in names}
+    return {name: found for name, found in values.items() if any(value != found[0] for value in found)}
+
+
+def _flat(settings: Any, place: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in cast("dict[str, Any]", settings).items() if isinstance(settings, dict) else ():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{place}{name}.")
+        else:
+            found[f"{place}{name}"] = value
+    return found

@@ -1,0 +1,206 @@
+# pyright: basic
+"""``vouch train sft``: a language model learns to write records by imitation (SEVA, 3.1; Tables 8 and 11).
+
+    OUT/run.json         settings, revision, versions, digests of the data
+    OUT/metrics.jsonl    a line per step, see ``runlog``
+    OUT/checkpoints/     what a killed run goes on from, exactly (TRL's), and the best one
+    OUT/model/           the weights or adapters of the best checkpoint: where GRPO starts
+    OUT/binary/          the same of the first stage, if there is one
+
+The engine is TRL's ``SFTTrainer``; the loss is that of what the assistant says, not of the prompt. With ``binary`` rows
+the labels alone are learned first and the records then, by the same weights or adapters, which go on being trained. The
+paper does not say what its binary stage wrote; here it is the reply of the shipped prompt for label and confidence.
+Left out: packing several chats into one row.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vouching.errors import ConfigError, InputError, TrainingError
+from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
+from vouching.train.lessons import Lesson, read_chats, read_labels
+from vouching.train.policy import load_policy, lora_of, see_device
+from vouching.train.rank_model import imported
+from vouching.train.rank_trainer import train_from
+from vouching.train.run_folder import digest_of_lines, open_run
+from vouching.train.runlog import RunLog
+from vouching.train.sft_config import SftConfig
+from vouching.train.watch import Dev, Watch, steer
+
+BINARY = "binary"
+"""The folder of the first stage, in that of the run."""
+_IGNORED = -100
+"""Label of a token that is not learned."""
+_NAMES = {"mean_token_accuracy": "token_accuracy", "loss": "loss", "learning_rate": "learning_rate",
+          "grad_norm": "grad_norm", "entropy": "entropy"}  # fmt: skip
+"""What is logged, by TRL's name."""
+
+
+def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None) -> Path:
+    """Train a model by imitation.
+
+    Args:
+        config: the settings.
+        out: folder of the run; new or empty, or that of the same run with ``resume``.
+        resume: go on where the run's last checkpoint stands.
+        report: takes lines of progress; None writes them to standard error.
+
+    Returns:
+        The folder of the model that came out.
+
+    Raises:
+        MissingExtraError: the extra "train" is not installed.
+        ConfigError: the model or a setting cannot be used.
+        InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
+        TrainingError: the loss is no number; the last checkpoint is whole.
+    """
+    see_device(config.device)
+    first, chats, dev = read_labels(config.binary), read_chats(config.rows), read_chats(config.dev)
+    arguments = _arguments(config, out)
+    main = arguments.process_index == 0
+    say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if main else (lambda line: None)  # noqa: T201
+    with arguments.main_process_first(local=False):
+        if main:
+            sets = {"rows": chats, "dev": dev, BINARY: first}
+            counts = {name: len(lessons) for name, lessons in sets.items()}
+            open_run(out, config, counts, {name: _digest(lessons) for name, lessons in sets.items()}, resume)
+    if first:
+        stage = replace(config, rows=config.binary, binary=(), dev=())
+        folder = out / BINARY
+        if not (folder / MODEL).is_dir():
+            with arguments.main_process_first(local=False):
+                if main:
+                    open_run(
+                        folder, stage, {"rows": len(first)}, {"rows": _digest(first)}, resume or not folder.exists()
+                    )
+            say(f"first stage: {len(first):,} labels")
+            _train(stage, folder, (first, []), resume, say)
+        config = replace(config, model=str(folder / MODEL), lora=replace(config.lora, rank=0))
+    _train(config, out, (chats, dev), resume, say)
+    return out / MODEL
+
+
+def tokens_of(tokenizer: Any, lesson: Lesson) -> tuple[list[int], int]:
+    """Token ids of a chat, and how many of them are the prompt's.
+
+    Raises:
+        ConfigError: the chat template writes another prompt when an answer follows it.
+    """
+    asked = [*lesson.prompt]
+    prompt = tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=False)
+    whole = tokenizer.apply_chat_template(
+        [*asked, {"role": "assistant", "content": lesson.completion}], return_dict=False
+    )
+    if whole[: len(prompt)] != prompt:
+        raise ConfigError("the chat template changes the prompt when an answer follows: give a model with another one")
+    return whole, len(prompt)
+
+
+def _train(
+    config: SftConfig, out: Path, sets: tuple[Sequence[Lesson], Sequence[Lesson]], resume: bool,
+    say: Callable[[str], None],
+) -> None:  # fmt: skip
+    """One stage: from a model to ``out/model``."""
+    arguments = _arguments(config, out)
+    model, tokenizer = load_policy(config.model, config.lora, arguments.bf16 and bool(config.lora.rank))
+    longest = min(config.most_tokens, getattr(model.config, "max_position_embeddings", config.most_tokens))
+    rows, dev = (_rows(tokenizer, lessons, longest) for lessons in sets)
+    say(
+        f"{len(rows):,} of {len(sets[0]):,} chats to learn from; {len(sets[0]) - len(rows):,} have more than "
+        f"{longest:,} tokens; {len(dev):,} to score; on {arguments.device.type}"
+    )
+    if not rows:
+        raise InputError(f"no chat has {longest:,} tokens or less: raise most_tokens, or give shorter ones")
+    checkpoint = last_checkpoint(out) if resume else None
+    make = imported("datasets").Dataset.from_list
+    trainer = _trainer_class()(
+        model=model, args=arguments, train_dataset=make(rows), eval_dataset=make(dev) if dev else None,
+        processing_class=tokenizer, peft_config=lora_of(config.lora),
+    )  # fmt: skip
+    trainer.remove_callback(imported("transformers").PrinterCallback)
+    done = 0 if checkpoint is None else step_of(checkpoint)
+    log = RunLog(out, done, config.power, arguments.world_size, arguments.process_index == 0)
+    scored = Dev(lambda: {"loss": trainer.evaluate()["eval_loss"]}, "loss", higher_is_better=False) if dev else None
+    watch = Watch(log, config.watch, say, scored)
+    _tell_steps(trainer, watch)
+    steer(trainer, watch)
+    with room_for(out):
+        train_from(trainer, checkpoint)
+    if arguments.process_index == 0:
+        say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
+    trainer.accelerator.end_training()
+
+
+def _arguments(config: SftConfig, out: Path) -> Any:
+    """The settings in TRL's words."""
+    torch, trl = imported("torch"), imported("trl")
+    gpu = config.device != "cpu" and torch.cuda.is_available()
+    return trl.SFTConfig(
+        output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to=[*config.watch.report_to] or "none",
+        disable_tqdm=True, num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
+        per_device_train_batch_size=config.batch_rows, per_device_eval_batch_size=config.batch_rows,
+        gradient_accumulation_steps=config.accumulate, learning_rate=config.learning_rate,
+        lr_scheduler_type=config.schedule, warmup_steps=config.warmup, weight_decay=config.weight_decay,
+        max_length=None, activation_checkpointing=config.gradient_checkpointing and gpu,
+        logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
+        save_steps=config.watch.checkpoint_every, save_total_limit=config.watch.keep, eval_strategy="no",
+        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", dataloader_pin_memory=gpu,
+    )  # fmt: skip
+
+
+def _rows(tokenizer: Any, lessons: Sequence[Lesson], longest: int) -> list[dict[str, list[int]]]:
+    """The chats that are short enough, as tokens and what is to be learned of them."""
+    found = (tokens_of(tokenizer, lesson) for lesson in lessons)
+    return [
+        {"input_ids": ids, "labels": [_IGNORED] * prompt + ids[prompt:]} for ids, prompt in found if len(ids) <= longest
+    ]
+
+
+def _tell_steps(trainer: Any, watch: Watch) -> None:
+    """Have a watch told about every step, before a checkpoint is written."""
+
+    class Told(imported("transformers").TrainerCallback):
+        began = 0.0
+
+        def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.began = time.monotonic()
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if logs is None or "loss" not in logs:
+                return
+            if not all(math.isfinite(logs.get(name, 0.0)) for name in ("loss", "grad_norm")):
+                raise TrainingError(
+                    f"the loss of step {state.global_step} is {logs['loss']}, its gradient {logs.get('grad_norm')}: "
+                    "lower the learning rate; the last checkpoint is from before"
+                )
+            record = {name: float(logs[theirs]) for theirs, name in _NAMES.items() if theirs in logs}
+            spent = time.monotonic() - self.began
+            watch.step({"step": state.global_step, **record, "time/step": spent}, (), state.max_steps)
+
+    trainer.add_callback(Told())
+
+
+@cache
+def _trainer_class() -> Any:
+    """TRL's trainer without what it does unasked; a class made late, since TRL takes seconds to load."""
+
+    class SftTrainer(imported("trl").SFTTrainer):
+        def _send_telemetry(self) -> None:
+            """Nothing is reported."""
+
+        def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+            """No card; ``vouch runs export`` writes one."""
+
+    return SftTrainer
+
+
+def _digest(lessons: Sequence[Lesson]) -> str:
+    return digest_of_lines(repr(lesson) for lesson in lessons)

@@ -1,0 +1,114 @@
+# pyright: basic
+"""What is done after every step of a run by TRL: score ``dev`` when it is due, log, look for alarms, choose the best.
+
+Evaluations fall on checkpoints, so that the best step is one that is kept. Every process does the same, the first one
+writes: what is decided rests on numbers that all of them have. Left out: early stopping without an alarm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vouching.errors import ConfigError
+from vouching.train.monitor import Alarm, alarms
+from vouching.train.rank_model import imported
+from vouching.train.run_config import WatchSettings
+from vouching.train.runlog import Record, RunLog, columns_of
+
+TELL_EVERY = 10
+"""Steps between lines of progress."""
+_TOLD = ("loss", "reward/", "oracle/", "dev/", "kl")
+"""What lines of progress tell, by the beginning of the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dev:
+    """How rows that are not trained on are scored."""
+
+    score: Callable[[], Mapping[str, float]]
+    """Gives the figures as of now; every process calls it at the same steps."""
+    best_by: str
+    """The figure that the best checkpoint is chosen by."""
+    higher_is_better: bool = True
+    """Which way is better."""
+
+
+class Watch:
+    """Told about every step.
+
+    Args:
+        log: the log of the run.
+        settings: how the run is watched.
+        say: takes lines of progress.
+        dev: how ``dev`` is scored; None if there is none.
+    """
+
+    def __init__(
+        self, log: RunLog, settings: WatchSettings, say: Callable[[str], None], dev: Dev | None = None
+    ) -> None:
+        if dev is not None and settings.evaluate_every % settings.checkpoint_every:
+            raise ConfigError(
+                f"watch.evaluate_every ({settings.evaluate_every}) must be a multiple of watch.checkpoint_every "
+                f"({settings.checkpoint_every}): the best step is kept as a checkpoint"
+            )
+        self._log, self._settings, self._say, self._dev = log, settings, say, dev
+        self._since, self._told = time.monotonic(), len(log.records)
+        self.alarm: Alarm | None = None
+        """What ended the run."""
+        self.worth: float | None = None
+        """How well the weights of this step do on ``dev``, the higher the better; None where they were not scored."""
+
+    def step(self, record: Record, transcripts: Sequence[Mapping[str, Any]], steps: int) -> None:
+        """Take in one step of ``steps``.
+
+        Raises:
+            InputError: the log cannot be written.
+        """
+        number, self.worth = int(record["step"]), None
+        if self._dev is not None and (number % self._settings.evaluate_every == 0 or number == steps):
+            found = self._dev.score()
+            self.worth = found[self._dev.best_by] * (1 if self._dev.higher_is_better else -1)
+            record = {**record, **{f"dev/{name}": value for name, value in found.items()}}
+        whole = self._log.write(record, transcripts[: self._settings.transcripts])
+        if number % TELL_EVERY == 0 or number == steps or self.worth is not None:
+            self._tell(whole, steps)
+        for alarm in alarms(columns_of(self._log.records)):
+            if alarm.step == number:
+                self._say(f"alarm in step {number:,}: {alarm.kind} ({alarm.about}): {alarm.message}")
+                if self._settings.on_alarm == "stop":
+                    self.alarm = self.alarm or alarm
+
+    def _tell(self, record: Record, steps: int) -> None:
+        number, now = int(record["step"]), time.monotonic()
+        each = (now - self._since) / max(1, number - self._told)
+        self._since, self._told = now, number
+        parts = [f"{name} {value:.3g}" for name, value in record.items() if _is_told(name)]
+        self._say(
+            f"step {number:,} of {steps:,}: {', '.join(parts)}; {each:.2g} s a step, "
+            f"{each * (steps - number) / 60:.0f} min left"
+        )
+
+
+def steer(trainer: Any, watch: Watch) -> None:
+    """Let what a watch found end the run or choose its best checkpoint; to be called after what tells the watch."""
+
+    class Steered(imported("transformers").TrainerCallback):
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if logs is None or "loss" not in logs:
+                return
+            if watch.worth is not None and (state.best_metric is None or watch.worth > state.best_metric):
+                state.best_metric, state.best_global_step = watch.worth, state.global_step
+                control.should_save = True
+            if watch.alarm is not None:
+                control.should_save = control.should_training_stop = True
+
+    trainer.add_callback(Steered())
+
+
+def _is_told(name: str) -> bool:
+    if name.startswith("reward/"):
+        return name.endswith("/total")
+    return name.startswith(_TOLD)

@@ -1,0 +1,102 @@
+"""``vouch runs`` and ``vouch diagnose run``: what is in folders of runs is told, drawn and compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.train.test_monitor import STEPS, healthy
+from vouching.cli import app
+from vouching.train.runlog import RunLog
+
+
+def vouch(*arguments: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
+
+
+def write(folder: Path, reward: str, drifts: bool = False) -> Path:
+    folder.mkdir(parents=True)
+    settings = {"model": "base", "reward": reward, "power": {"watts": 300.0, "pue": 1.4, "intensity": 0.41}}
+    note = {"kind": "grpo", "settings": settings, "units": {"rows": 8}, "split": {"rows": "ab12"}, "revision": "1a2b"}
+    (folder / "run.json").write_text(json.dumps(note), encoding="utf-8")
+    log = RunLog(folder)
+    for place in range(STEPS):
+        record = {name: float(series[place]) for name, series in healthy().items()}
+        # The format rises from 0 to 1 in step 100, the chain in step 200.
+        record |= {"reward/verifier/format": float(place >= 99), "reward/verifier/chain": float(place >= 199)}
+        log.write({**record, "time/step": 10.0, "kl": place / 400 if drifts else record["kl"]})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("runs")
+    write(made / "process", "process")
+    write(made / "deeper/binary", "binary", drifts=True)
+    return made
+
+
+def test_runs_are_listed_wherever_they_lie_below_a_folder(root: Path) -> None:
+    listed = json.loads(vouch("runs", "list", root, "--json").stdout)
+    assert [(one["run"], one["steps"], len(one["alarms"])) for one in listed] == [
+        (str(root / "deeper/binary"), 350, 1), (str(root / "process"), 350, 0)
+    ]  # fmt: skip
+    assert "grpo" in vouch("runs", "list", root).stdout
+    assert vouch("runs", "list", root / "none").exit_code == 2
+
+
+def test_a_run_shows_which_part_of_the_reward_rose_when(root: Path) -> None:
+    shown = json.loads(vouch("runs", "show", root / "process", "--json").stdout)
+    rose = {rise["part"]: rise["half"] for rise in shown["rises"]}
+    # Means over 21 steps around a jump reach a half when it is in their middle.
+    assert rose == {"verifier/format": 100, "verifier/chain": 200}
+    assert shown["numbers"]["reward/verifier/chain"] == {"first": 0.0, "last": 1.0}
+    text = vouch("runs", "show", root / "process").stdout
+    assert "Which part rises when" in text
+    assert text.index("verifier/format") < text.index("verifier/chain")
+
+
+def test_runs_are_compared_by_what_was_asked_and_what_came_out(root: Path) -> None:
+    compared = json.loads(vouch("runs", "compare", root / "process", root / "deeper/binary", "--json").stdout)
+    assert compared["settings"] == {"reward": ["process", "binary"]}
+    assert "difference" in vouch("runs", "compare", root / "process", root / "deeper/binary").stdout
+
+
+def test_what_is_wrong_with_a_run_is_told_with_the_step_in_which_it_began(root: Path) -> None:
+    found = json.loads(vouch("diagnose", "run", root / "deeper/binary", "--json").stdout)
+    # kl is (t - 1) / 400 in step t; its mean over 20 steps is (t - 10.5) / 400, above .5 from t = 211.
+    assert [(alarm["kind"], alarm["step"]) for alarm in found["alarms"]] == [("kl_runaway", 211)]
+    assert "step 211" in vouch("diagnose", "run", root / "deeper/binary").stdout
+    assert "none" in vouch("diagnose", "run", root / "process").stdout
+
+
+def test_a_page_has_a_curve_for_every_part_and_fetches_nothing(root: Path, tmp_path: Path) -> None:
+    assert vouch("runs", "plot", root / "process", "--report", tmp_path / "one.html").exit_code == 0
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    # Twelve numbers make nine charts by table, the parts of the reward one; the deviation has its own.
+    assert page.count("<polyline") > 12
+    assert "verifier/format: 0.00 to 1.00, half by step 100" in page
+    assert "src=" not in page
+    both = vouch("runs", "plot", root / "process", root / "deeper/binary", "--report", tmp_path / "two.html")
+    assert both.exit_code == 0
+    assert str(root / "deeper/binary") in (tmp_path / "two.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_a_run_is_one_line_and_status_2(tmp_path: Path) -> None:
+    for command in (["runs", "show"], ["runs", "compare"], ["diagnose", "run"]):
+        done = vouch(*command, tmp_path)
+        assert done.exit_code == 2
+        assert "holds no run" in done.stderr
+    assert vouch("runs", "export", tmp_path, "--out", tmp_path / "x").exit_code == 2
+
+
+def test_a_run_that_has_only_begun_can_be_shown_and_drawn(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/run.json").write_text('{"settings": {}}', encoding="utf-8")
+    assert vouch("runs", "show", tmp_path / "run").exit_code == 0
+    assert vouch("runs", "list", tmp_path).exit_code == 0
+    assert vouch("diagnose", "run", tmp_path / "run").exit_code == 0
+    assert vouch("runs", "plot", tmp_path / "run", "--report", tmp_path / "page.html").exit_code == 0

@@ -1,0 +1,78 @@
+"""Runs of the engine that tests call, and start in processes of their own: to be killed, or to be one of two.
+
+python engine_process.py together MODEL OUT LOSS...
+python engine_process.py killed MODEL OUT STEP
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.train.engine_runs import PLAIN, config, rows, scripted, trainer_of, vowels, weights_of
+from vouching.games.base import Row
+from vouching.games.structured import StructuredGame
+from vouching.train.engine import end_training, tell_steps, train_from
+from vouching.types import Claim, Reward, Unverified
+
+
+async def failing(reply: str, row: Row) -> Reward | Unverified:
+    """A judge that has no answer to some replies, so that groups and processes are of unequal size."""
+    if reply.count("no") == 2 and row["id"] in ("r1", "r4", "r7"):
+        return Unverified(Claim(reply), "undecided", "The judge had no answer.")
+    return await vowels(reply, row)
+
+
+def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
+    """Train by a script with every loss, alone or together with another process; save the weights of each."""
+    out.mkdir(exist_ok=True)
+    for loss in losses:
+        settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, most_steps=2)
+        trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model), **PLAIN)
+        told: list[dict[str, float]] = []
+        tell_steps(trainer, lambda record, texts, told=told: told.append(record))
+        train_from(trainer)
+        if trainer.accelerator.is_main_process:
+            torch.save(weights_of(trainer), out / f"{loss}.pt")
+            (out / f"{loss}.json").write_text(json.dumps(told), encoding="utf-8")
+    if trainer.accelerator.num_processes > 1:
+        end_training(trainer)
+
+
+def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path | None = None) -> None:
+    """Train by sampling, playing flat groups again, over two epochs; die after a step if asked to."""
+    settings = config(
+        model, most_steps=10, updates=2, kl=0.01, sampling={"resample": 1, "group_size": 2}, batch_prompts=2,
+        micro_batch=2, learning_rate=1e-3, watch={"checkpoint_every": 2},
+    )  # fmt: skip
+
+    async def odd(reply: str, row: Row) -> Reward:
+        return Reward(float(len(reply) % 2))  # every second group is flat
+
+    trainer = trainer_of(settings, out, StructuredGame(2, odd), rows(6))
+
+    def tell(record: dict[str, float], texts: list[Any]) -> None:
+        with (out / "log.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps({name: record.get(name) for name in ("step", "loss", "groups/resampled")}) + "\n")
+        if record["step"] == kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    tell_steps(trainer, tell)
+    train_from(trainer, checkpoint)
+    torch.save(weights_of(trainer), out / "weights.pt")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    mode, model, out, *rest = sys.argv[1:]
+    if mode == "together":
+        one_of_two(Path(model), Path(out), rest)
+    else:
+        to_be_killed(Path(model), Path(out), int(rest[0]))

@@ -1,0 +1,105 @@
+"""A task small enough for 107,000 weights: a record whose label a rule decides, and whether a policy learns the rule.
+
+A model is warmed up by imitating short records of which a third have the wrong label; then GRPO on SEVA's process
+reward has to find out that every claim with "not" is Not Attributable, and no other. The oracle is that rule, computed
+from the claim alone; it shares no code with the reward.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.train.engine_runs import config, tokenizer_of, trainer_of
+from tests.train.tiny_qwen import write_tiny_qwen
+from vouching.games.base import Row
+from vouching.games.structured import StructuredGame, process_score
+from vouching.train.engine import tell_steps, train_from
+from vouching.train.run_config import LoraSettings
+
+PLACES = ("bridge", "tower", "river", "city", "mill", "road", "harbour", "castle")
+REPLIES = {True: '{"label": "no"}', False: '{"label": "yes"}'}
+EDGE = 20
+"""Steps at either end that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What became of the oracle metric."""
+
+    first: tuple[float, ...]
+    """In the first steps."""
+    last: tuple[float, ...]
+    """In the last steps."""
+
+    @property
+    def gain(self) -> float:
+        """Mean of the last less mean of the first."""
+        return float(np.mean(self.last) - np.mean(self.first))
+
+    @property
+    def lower(self) -> float:
+        """Lower 95 % bound of the gain: 1.96 standard errors of the difference of two means of steps, below it."""
+        return self.gain - 1.96 * float(np.sqrt(np.var(self.first, ddof=1) / EDGE + np.var(self.last, ddof=1) / EDGE))
+
+
+def claims(count: int, seed: int) -> list[dict[str, Any]]:
+    """Rows whose label is told by one word."""
+    draw = random.Random(seed)
+    made: list[dict[str, Any]] = []
+    for number in range(count):
+        denied = draw.random() < 0.5
+        claim = f"The {draw.choice(PLACES)} is {'not' if denied else 'very'} old."
+        gold = "Not Attributable" if denied else "Attributable"
+        made.append({"id": str(number), "claim": claim, "gold": gold, "prompt": [{"role": "user", "content": claim}]})
+    return made
+
+
+def oracle(reply: str, row: Row) -> dict[str, float]:
+    """1 where the reply is the record that the rule asks for."""
+    return {"oracle/rule": float(reply.strip() == REPLIES["not" in row["claim"].split()])}
+
+
+def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 200) -> Path:
+    """A model that writes the right record to two claims of three, about."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    write_tiny_qwen(folder, [row["claim"] + said for row in rows for said in REPLIES.values()])
+    tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
+    torch.manual_seed(seed)
+    draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3)
+    for _ in range(steps):
+        chosen = [(claim, REPLIES[("not" in claim.split()) == (draw.random() < 2 / 3)])
+                  for claim in (draw.choice(rows)["claim"] for _ in range(16))]  # fmt: skip
+        batch = tokenizer([f"{claim}<end>{said}<end>" for claim, said in chosen], return_tensors="pt", padding=True)
+        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+        for row, (claim, _) in enumerate(chosen):
+            labels[row, : len(tokenizer(f"{claim}<end>")["input_ids"])] = -100
+        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model.save_pretrained(folder)
+    return folder
+
+
+def learn(folder: Path, seed: int, adapters: bool) -> Learnt:
+    """Train on the rule and tell how the oracle metric went; adapters are slower and take more steps."""
+    rows = claims(256, seed)
+    model = warmed_up(folder / "model", rows, seed)
+    settings = config(
+        model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=100 if adapters else 60, loss="grpo", kl=0.001,
+        learning_rate=2e-3 if adapters else 1e-3,
+        lora=LoraSettings(rank=16, alpha=16.0) if adapters else LoraSettings(),
+        sampling={"group_size": 8, "completion_tokens": 16}, epochs=10.0,
+    )  # fmt: skip
+    trainer = trainer_of(settings, folder / "run", StructuredGame(8, process_score(), oracle), rows)
+    told: list[float] = []
+    tell_steps(trainer, lambda record, texts: told.append(record["oracle/rule"]))
+    train_from(trainer)
+    return Learnt(tuple(told[:EDGE]), tuple(told[-EDGE:]))

@@ -1,0 +1,330 @@
+"""The engine beside TRL's own trainer: the same completions, the same losses and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.train.engine_runs import (
+    PLAIN,
+    config,
+    greatest_difference,
+    rows,
+    scripted,
+    stop_often,
+    texts,
+    tokenizer_of,
+    trainer_of,
+    vowel_game,
+    vowels,
+    weights_of,
+)
+from tests.train.tiny_qwen import write_tiny_qwen
+from vouching.errors import BackendError, ConfigError, InputError, TrainingError
+from vouching.games.base import Row
+from vouching.games.structured import Score, StructuredGame
+from vouching.train.engine import make_trainer, measure, tell_steps, train_from, training_arguments
+from vouching.train.engine_batch import to_arrays
+from vouching.train.engine_table import Round
+from vouching.train.run_config import LoraSettings
+from vouching.types import Claim, Reward, Rollout, Unverified
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+pytest.importorskip("peft", reason="the extra train (peft) is not installed")
+pandas = pytest.importorskip("pandas", reason="the extra train (datasets, which brings pandas) is not installed")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    return stop_often(write_tiny_qwen(tmp_path_factory.mktemp("qwen"), texts()))
+
+
+def stock_trainer(settings: Any, out: Path) -> Any:
+    """TRL's own trainer with the same settings, rows and reward."""
+    import trl
+    from datasets import Dataset
+
+    def vowels(completions: Sequence[Any], **_: Any) -> list[float]:
+        replies = [one[0]["content"] for one in completions]
+        return [sum(letter in "aeiou" for letter in reply) / max(1, len(reply)) for reply in replies]
+
+    arguments = training_arguments(settings, out)
+    for name, value in PLAIN.items():
+        setattr(arguments, name, value)
+    arguments.scale_rewards = "none" if settings.spread == "none" else "group"
+    return trl.GRPOTrainer(
+        model=settings.model, args=arguments, processing_class=tokenizer_of(Path(settings.model)),
+        reward_funcs=[vowels], train_dataset=Dataset.from_list([{"prompt": row["prompt"]} for row in rows()]),
+    )  # fmt: skip
+
+
+def trained(trainer: Any) -> tuple[list[float], dict[str, Any]]:
+    trainer.train()
+    return [line["loss"] for line in trainer.state.log_history if "loss" in line], weights_of(trainer)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"loss": "grpo", "most_steps": 6},  # four steps are an epoch
+        {"loss": "dapo", "clip": (0.2, 0.28)},
+        {"loss": "gspo"},
+        {"loss": "dr_grpo", "spread": "none"},
+        {"loss": "bnpo"},
+        {"loss": "grpo", "kl": 0.1, "updates": 2, "most_steps": 4},
+    ],
+    ids=lambda changed: "-".join(str(value) for value in changed.values()),
+)
+def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, changed: dict[str, Any]) -> None:
+    settings = config(model, **changed)
+    start = weights_of(trainer_of(settings, tmp_path / "none"))
+    losses, weights = trained(trainer_of(settings, tmp_path / "ours", **PLAIN))
+    expected_losses, expected = trained(stock_trainer(settings, tmp_path / "stock"))
+    assert losses == pytest.approx(expected_losses, abs=1e-6)
+    assert greatest_difference(weights, expected) < 1e-6
+    assert greatest_difference(start, expected) > 1e-5  # something was learnt
+
+
+# Rows of padding.
+
+
+@pytest.mark.parametrize("loss", ["grpo", "dapo", "gspo", "dr_grpo"])
+def test_rows_of_padding_change_no_weight(model: Path, tmp_path: Path, loss: str) -> None:
+    # The judge fails once a step, so 7 rollouts are left. One batch takes them as they are; two batches of 4 need a row
+    # more, and TRL would drop the seventh if it split them into two of 3.
+    settings = config(model, loss=loss, kl=0.1, most_steps=2)
+    updates: list[dict[str, Any]] = []
+    for micro_batch in (8, 4):
+        given = replace(settings, micro_batch=micro_batch)
+        game = StructuredGame(4, silent_once())
+        trainer = trainer_of(given, tmp_path / str(micro_batch), game, sampler=scripted(model), **PLAIN)
+        updates.append(trained(trainer)[1])
+    assert greatest_difference(*updates) < 1e-6
+
+
+def test_bnpo_in_one_batch_is_unchanged_by_padding(model: Path, tmp_path: Path) -> None:
+    # A mean over the tokens of a batch, so only rows that are added to a batch can be compared, not another split.
+    trainer = trainer_of(config(model, loss="bnpo"), tmp_path, sampler=scripted(model))
+    played = trainer.table.play(rows()[:2])
+    losses: list[float] = []
+    for size in (8, 11):
+        arrays = to_arrays(played.rollouts, size, pad=1)
+        batch = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        batch |= {"num_items_in_batch": batch["completion_mask"].sum(), "row_scale": torch.tensor(1.0)}
+        trainer.current_gradient_accumulation_steps = 1
+        losses.append(trainer.compute_loss(trainer.model, batch).item())
+    assert losses[0] == pytest.approx(losses[1], abs=1e-7)
+    assert losses[0] != 0.0
+
+
+def test_a_token_that_the_policy_did_not_choose_is_read_and_not_trained(model: Path, tmp_path: Path) -> None:
+    # Two replies that differ in the last tokens only; with those masked, nothing depends on what they are.
+    trainer = trainer_of(config(model, loss="dapo"), tmp_path, sampler=scripted(model))
+    losses: list[float] = []
+    for end in ((40, 41), (50, 51)):
+        said = Rollout("verifier", (9, 10), (20, 21, *end), (1, 1, 0, 0), None, "stop", advantage=(1.0, -2.0, 3.0, 4.0))
+        batch = {name: torch.from_numpy(array) for name, array in to_arrays([said], 1, pad=1).items()}
+        batch |= {"num_items_in_batch": torch.tensor(2), "row_scale": torch.tensor(1.0)}
+        trainer.current_gradient_accumulation_steps = 1
+        losses.append(trainer.compute_loss(trainer.model, batch).item())
+    # The ratio is 1 before the update, so the loss is -(1 - 2) / 2 tokens.
+    assert losses == pytest.approx([0.5, 0.5], abs=1e-6)
+
+
+# The divergence from the reference.
+
+
+def test_k1_is_taken_off_the_advantage_of_each_token(model: Path, tmp_path: Path) -> None:
+    settings = config(model, kl=0.5, kl_estimator="k1", learning_rate=1e-2, most_steps=2, loss="dapo")
+    trainer = trainer_of(settings, tmp_path, sampler=scripted(model))
+    told: list[dict[str, float]] = []
+    tell_steps(trainer, lambda record, texts: told.append(record))
+    train_from(trainer)
+    assert told[0]["kl"] == pytest.approx(0.0, abs=1e-6)  # nothing has moved yet
+    assert told[1]["kl"] != 0.0
+    batch = trainer._generate_and_score_completions([{"row": 0}] * 4 + [{"row": 1}] * 4)
+    plain = torch.tensor([one.advantage for one in trainer.table.play(rows()[:2]).rollouts])
+    mask = batch["completion_mask"]
+    reference = trainer._get_per_token_logps_and_entropies(
+        trainer.ref_model, torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1),
+        torch.cat([batch["prompt_mask"], mask], 1), mask.size(1),
+    )[0]  # fmt: skip
+    expected = plain[:, None] - 0.5 * (batch["old_per_token_logps"] - reference) * mask
+    assert torch.allclose(batch["advantages"], expected, atol=1e-6)
+    assert "ref_per_token_logps" not in batch  # or TRL would add its own estimate
+
+
+def test_adapters_learn_with_the_model_itself_as_reference(model: Path, tmp_path: Path) -> None:
+    # Traps: the adapter must be called "default", and only adapters may move.
+    settings = config(model, kl=0.1, lora=LoraSettings(rank=4, alpha=8.0), learning_rate=1e-2)
+    trainer = trainer_of(settings, tmp_path)
+    before = weights_of(trainer)
+    train_from(trainer)
+    moved = {name for name, value in weights_of(trainer).items() if not torch.equal(value, before[name])}
+    assert moved == {name for name in before if "lora_" in name}
+    assert all(".default." in name for name in moved)
+
+
+def test_a_model_that_comes_from_no_folder_has_no_reference(model: Path, tmp_path: Path) -> None:
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    drawn = Qwen2ForCausalLM(Qwen2Config(vocab_size=512, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
+                                         num_attention_heads=2, num_key_value_heads=2))  # fmt: skip
+    settings = config(model, kl=0.1)
+    with pytest.raises(ConfigError, match="the model comes from no folder"):
+        make_trainer(settings, training_arguments(settings, tmp_path), drawn, tokenizer_of(model), vowel_game(), rows())
+
+
+# What is told.
+
+
+def test_every_step_is_told_with_parts_advantages_groups_and_texts(model: Path, tmp_path: Path) -> None:
+    trainer = trainer_of(config(model, most_steps=2), tmp_path, sampler=scripted(model), log_completions=True)
+    told: list[tuple[dict[str, float], list[dict[str, Any]]]] = []
+    tell_steps(trainer, lambda record, texts: told.append((record, texts)))
+    train_from(trainer)
+    assert [record["step"] for record, _ in told] == [1, 2]
+    record, lines = told[0]
+    names = {
+        "loss", "learning_rate", "grad_norm", "entropy", "time/step", "reward/verifier/total", "reward/verifier/vowels",
+        "reward/verifier/deviation", "advantage/verifier/least", "advantage/verifier/greatest", "groups/verifier/count",
+        "groups/verifier/flat", "groups/dropped", "length/verifier/mean", "length/verifier/cut", "judge/failed",
+        "readable", "oracle/right",
+    }  # fmt: skip
+    assert names <= record.keys()
+    assert record["groups/verifier/count"] == 2.0
+    assert [line["role"] for line in lines] == ["verifier"] * 2
+    assert lines[0]["text"]
+    # TRL's own table, which overriding the hook would leave empty.
+    tables = pandas.read_parquet(tmp_path / "completions" / "completions_00002.parquet")
+    assert set(tables["role"]) == {"verifier"}
+    assert (tables["total"] == tables["vowels"]).all()
+    assert len(tables) == 8
+
+
+def test_advantages_are_those_of_the_deviation_that_is_asked_for(model: Path, tmp_path: Path) -> None:
+    # For 4 rewards the two deviations differ by sqrt(4 / 3), whatever they are (up to TRL's epsilon).
+    ends: dict[str, float] = {}
+    for spread in ("population", "unbiased"):
+        trainer = trainer_of(config(model, spread=spread), tmp_path / spread, sampler=scripted(model))
+        ends[spread] = trainer.table.play(rows()[:1]).observed["advantage/verifier/greatest"][0]
+    assert ends["population"] / ends["unbiased"] == pytest.approx((4 / 3) ** 0.5, rel=1e-2)
+
+
+def test_measuring_on_other_rows_changes_nothing_of_the_run(model: Path, tmp_path: Path) -> None:
+    def run(measured: bool) -> dict[str, Any]:
+        trainer = trainer_of(config(model, most_steps=2), tmp_path / str(measured))
+        if measured:
+            tell_steps(trainer, lambda record, texts: found.append(measure(trainer, rows(5))))
+        return trained(trainer)[1]
+
+    found: list[dict[str, float]] = []
+    assert greatest_difference(run(True), run(False)) == 0.0
+    assert found[0]["groups/verifier/count"] == 5.0
+    assert found[0]["reward/verifier/total"] == pytest.approx(found[1]["reward/verifier/total"], abs=0.05)
+
+
+# What cannot be trained on.
+
+
+@pytest.mark.parametrize("missing", ["chat_template", "pad_token", "eos_token"])
+def test_a_tokenizer_that_lacks_something_is_named(model: Path, tmp_path: Path, missing: str) -> None:
+    settings, tokenizer = config(model), tokenizer_of(model)
+    setattr(tokenizer, missing, None)
+    with pytest.raises(ConfigError, match=f"the tokenizer has no .*: set tokenizer.{missing}"):
+        make_trainer(settings, training_arguments(settings, tmp_path), str(model), tokenizer, vowel_game(), rows())
+
+
+def test_prompts_over_the_limit_are_counted_and_the_longest_named(model: Path, tmp_path: Path) -> None:
+    long = {"id": "long", "prompt": [{"role": "user", "content": "old bridge " * 60}], "gold": "Attributable"}
+    with pytest.raises(InputError, match=r"1 of 9 prompts have more than 40 tokens, the longest .* \(row 'long'\)"):
+        trainer_of(config(model), tmp_path, data=[*rows(), long])
+
+
+def test_more_tokens_than_the_model_reads_are_refused(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="do not fit the 128 that the model reads"):
+        trainer_of(config(model, sampling={"completion_tokens": 120}), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "wrong"),
+    [
+        ({"batch_prompts": 9}, "there are 8 rows and a step takes 9"),
+        ({"micro_batch": 3}, "2 prompts of 4 rollouts cannot be shared among 1 processes"),
+        ({"updates": 3, "watch": {"checkpoint_every": 10}}, "checkpoint_every must be a multiple of updates"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(
+    model: Path, tmp_path: Path, changed: dict[str, Any], wrong: str
+) -> None:
+    with pytest.raises((ConfigError, InputError), match=wrong):
+        trainer_of(config(model, **({"micro_batch": 36 if "batch_prompts" in changed else 4} | changed)), tmp_path)
+
+
+def test_a_game_with_another_number_of_samples_is_refused(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="the game draws 3 samples and group_size is 4"):
+        trainer_of(config(model), tmp_path, vowel_game(3))
+
+
+def test_a_judge_that_fails_on_everything_ends_the_run_and_keeps_the_checkpoint(model: Path, tmp_path: Path) -> None:
+    steps: list[int] = []
+
+    async def judge(reply: str, row: Row) -> Reward:
+        if len(steps) >= 2:
+            raise BackendError("The judge is down.")
+        return await vowels(reply, row)
+
+    trainer = trainer_of(config(model, watch={"checkpoint_every": 1}), tmp_path, StructuredGame(4, judge))
+    tell_steps(trainer, lambda record, texts: steps.append(int(record["step"])))
+    with pytest.raises(BackendError, match=r"no group of step 3 .* 8 were not judged \(the first: The judge is down"):
+        train_from(trainer)
+    assert steps == [1, 2]
+    assert (tmp_path / "checkpoint-2" / "engine.json").exists()
+
+
+def test_a_gradient_that_is_no_number_ends_the_run_before_it_reaches_the_weights(model: Path, tmp_path: Path) -> None:
+    async def overflow(reply: str, row: Row) -> Reward:
+        return Reward(float(len(reply)))
+
+    game, states = StructuredGame(4, overflow), []
+    trainer = trainer_of(config(model, watch={"checkpoint_every": 1}), tmp_path, game, sampler=scripted(model))
+
+    def break_down(record: dict[str, float], texts: list[dict[str, Any]]) -> None:
+        states.append(weights_of(trainer))
+        # From the second step on the advantages are infinite, as those of a broken critic might be.
+        trainer.table.config = replace(trainer.table.config, loss="dapo", kl=0.0)
+        play = trainer.table.play
+        trainer.table.play = lambda given: infinite(play(given))
+
+    tell_steps(trainer, break_down)
+    with pytest.raises(TrainingError, match=r"the gradient of step 2 is (nan|inf)"):
+        train_from(trainer)
+    assert greatest_difference(weights_of(trainer), states[0]) == 0.0
+    assert (tmp_path / "checkpoint-1" / "trainer_state.json").exists()
+
+
+def infinite(played: Round) -> Round:
+    groups = tuple(
+        replace(group, rollouts=tuple(replace(one, advantage=float("inf")) for one in group.rollouts))
+        for group in played.groups
+    )
+    return replace(played, groups=groups)
+
+
+def silent_once() -> Score:
+    """A judge that fails on the third of every eight replies, and counts vowels in the others."""
+    calls = count()
+
+    async def judge(reply: str, row: Row) -> Reward | Unverified:
+        if next(calls) % 8 == 2:
+            return Unverified(Claim(reply), "undecided", "The judge had no answer.")
+        return await vowels(reply, row)
+
+    return judge

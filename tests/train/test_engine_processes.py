@@ -1,0 +1,89 @@
+"""Runs in processes of their own: killed and gone on with, and two that train as one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.train.engine_runs import greatest_difference, stop_often, texts
+from tests.train.tiny_qwen import write_tiny_qwen
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+from tests.train.engine_process import one_of_two, to_be_killed  # noqa: E402  (needs torch)
+
+ROOT = Path(__file__).parents[2]
+LOSSES = ("grpo", "dapo")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    return stop_often(write_tiny_qwen(tmp_path_factory.mktemp("qwen"), texts()))
+
+
+def started(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "tests/train/engine_process.py"), *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def ended(process: subprocess.Popen[str]) -> int:
+    told = process.communicate(timeout=120)[1]
+    assert process.returncode in (0, -signal.SIGKILL), told[-3000:]
+    return process.returncode
+
+
+def load(path: Path) -> dict[str, Any]:
+    return torch.load(path, weights_only=True)
+
+
+def checkpoint_weights(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    saved = load_file(folder / "model.safetensors")
+    return saved | {"lm_head.weight": saved["model.embed_tokens.weight"]}  # one and the same
+
+
+def test_a_run_that_is_killed_and_gone_on_with_ends_with_the_same_weights(model: Path, tmp_path: Path) -> None:
+    # 6 rows, 2 a step, each rollout used twice: an epoch has 6 steps. Killed in step 9, in the middle of the second.
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert ended(started("killed", model, killed, 9)) == -signal.SIGKILL
+    to_be_killed(model, whole)
+    to_be_killed(model, killed, checkpoint=killed / "checkpoint-8")
+    weights = load(whole / "weights.pt")
+    assert greatest_difference(weights, load(killed / "weights.pt")) == 0.0
+    assert greatest_difference(weights, checkpoint_weights(whole / "checkpoint-8")) > 1e-4  # the last steps taught it
+    steps, again = ([json.loads(line) for line in (out / "log.jsonl").open()] for out in (whole, killed))
+    assert [line["step"] for line in again] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]
+    assert {line["step"]: line["loss"] for line in again} == {line["step"]: line["loss"] for line in steps}
+    assert sum(line["groups/resampled"] or 0 for line in steps[8:]) > 0  # that stream of rows was gone on with too
+
+
+def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
+    # The judge fails on replies to some rows, so that one process has fewer rollouts and is filled up.
+    alone, both = tmp_path / "alone", tmp_path / "both"
+    one_of_two(model, alone, LOSSES)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
+    pair = [started("together", model, both, *LOSSES, RANK=rank, LOCAL_RANK=rank, **about) for rank in ("0", "1")]
+    assert [ended(process) for process in pair] == [0, 0]
+    for loss in LOSSES:
+        assert greatest_difference(load(alone / f"{loss}.pt"), load(both / f"{loss}.pt")) < 1e-6, loss
+        one, two = (json.loads((out / f"{loss}.json").read_text()) for out in (alone, both))
+        for name in ("reward/verifier/total", "length/verifier/mean", "judge/failed", "advantage/verifier/least"):
+            assert [line[name] for line in one] == pytest.approx([line[name] for line in two], abs=1e-6), name
+        assert sum(line["judge/failed"] for line in one) > 0

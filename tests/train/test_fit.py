@@ -1,0 +1,209 @@
+"""Whole runs of the structured game on a Qwen2 of two layers: log, alarms, best step, kill and resume, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.train.tiny_qwen import write_tiny_qwen
+from vouching.errors import ConfigError, InputError
+from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
+from vouching.train.grpo_config import GrpoConfig, read_config
+from vouching.train.runlog import read_lines, read_records
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+
+TOML = Path(__file__).parents[2] / "recipes/structured/tiny.toml"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+
+
+def row(number: int) -> dict[str, Any]:
+    asked = f"Is the {('bridge', 'tower', 'river', 'mill')[number % 4]} {'very ' * (number % 3)}old?"
+    gold = ("Attributable", "Not Attributable")[number % 2]
+    return {"id": f"r{number}", "prompt": [{"role": "user", "content": asked}], "gold": gold}
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("fit")
+    write(made / "rows.jsonl", [row(number) for number in range(16)])
+    write(made / "dev.jsonl", [row(number) for number in range(16, 20)])
+    write_tiny_qwen(made / "qwen", [json.dumps(row(number)) + '{"label": "yes"}' for number in range(16)])
+    return made
+
+
+def overrides(folder: Path) -> list[str]:
+    return [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
+
+
+@pytest.fixture
+def config(folder: Path) -> GrpoConfig:
+    return read_config(TOML, overrides(folder))
+
+
+def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: GrpoConfig, tmp_path: Path) -> None:
+    from vouching.fit import train_structured
+
+    lines: list[str] = []
+    model = train_structured(config, tmp_path / "run", report=lines.append)
+    records = read_records(tmp_path / "run")
+    assert [one["step"] for one in records] == [*range(1, 9)]
+    # A model with random weights writes nothing that can be read: every part is 0, and all groups are flat.
+    wanted = {"format", "alignment", "chain", "label", "diagnosis", "calibration", "total", "deviation"}
+    parts = {name.split("/")[2]: value for name, value in records[-1].items() if name.startswith("reward/verifier/")}
+    assert set(parts) == wanted
+    assert set(parts.values()) == {0.0}
+    assert records[-1]["groups/verifier/flat"] == 1.0
+    assert records[-1]["judge/failed"] == 0.0
+    assert {"entropy", "kl", "length/verifier/mean", "oracle/right", "energy/kwh", "time/step"} <= records[-1].keys()
+    assert [int(one["step"]) for one in records if "dev/oracle/right" in one] == [4, 8]
+    texts = read_lines(tmp_path / "run/transcripts.jsonl")
+    assert [one["step"] for one in texts] == [step for step in range(1, 9) for _ in range(2)]
+    assert (model / "model.safetensors").is_file()
+    note = json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))
+    assert note["settings"]["sampling"]["group_size"] == 4
+    assert note["revision"]
+    assert note["units"] == {"rows": 16, "dev": 4}
+    assert any(line.startswith("step 8 of 8") for line in lines)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.train.test_fit import vowel_run
+import vouching.train.watch as watch
+
+def say(line):
+    if line.startswith("step 6 "):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+watch.TELL_EVERY = 1
+vowel_run(Path(sys.argv[1]), Path(sys.argv[2]), say)
+"""
+
+
+def vowel_run(folder: Path, out: Path, say: Any = lambda line: None, resume: bool = False, **changes: Any) -> None:
+    """A run whose reward is the share of vowels, which a model with random weights can learn."""
+    from tests.train.engine_runs import vowel_game
+    from vouching.fit import fit
+    from vouching.train.lessons import read_prompts
+
+    config = replace(read_config(TOML, overrides(folder)), **changes)
+    rows = (read_prompts(config.rows), read_prompts(config.dev))
+    fit(vowel_game(4), rows, config, out, best_by="reward/verifier/total", resume=resume, report=say)
+
+
+def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    vowel_run(folder, tmp_path / "whole")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder), str(tmp_path / "cut")],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    last = last_checkpoint(tmp_path / "cut")
+    assert last is not None
+    assert step_of(last) == 4
+    assert len(read_records(tmp_path / "cut")) == 6
+    vowel_run(folder, tmp_path / "cut", resume=True)
+    first, second = (
+        load_file(tmp_path / out / "checkpoints/checkpoint-8/model.safetensors") for out in ("whole", "cut")
+    )
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    kept = [
+        [{name: one[name] for name in one if not name.startswith(("time/", "energy/"))} for one in read_records(out)]
+        for out in (tmp_path / "whole", tmp_path / "cut")
+    ]
+    assert kept[0] == kept[1]
+    scored = {
+        int(one["step"]): one["dev/reward/verifier/total"] for one in kept[1] if "dev/reward/verifier/total" in one
+    }
+    best = best_checkpoint(tmp_path / "cut")
+    assert best is not None
+    assert step_of(best) == max(scored, key=scored.__getitem__)
+
+
+def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> None:
+    from vouching.fit import train_structured
+
+    settings = [
+        "watch.on_alarm=stop",
+        "watch.checkpoint_every=50",
+        "watch.evaluate_every=50",
+        "most_steps=44",
+        "dev=[]",
+    ]
+    lines: list[str] = []
+    train_structured(read_config(TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append)
+    # All groups are flat from the first step on. There are two windows of 20 in step 40, which is saved before the end.
+    assert len(read_records(tmp_path / "run")) == 40
+    assert any(line.startswith("alarm in step 40: advantage_collapse (verifier): in 100% of") for line in lines)
+    last = last_checkpoint(tmp_path / "run")
+    assert last is not None
+    assert step_of(last) == 40
+
+
+def test_rows_with_long_prompts_are_left_out_and_told(config: GrpoConfig, tmp_path: Path) -> None:
+    from vouching.fit import train_structured
+
+    long = row(99)
+    long["prompt"][0]["content"] *= 40
+    lines: list[str] = []
+    path = write(tmp_path / "rows.jsonl", [*(row(number) for number in range(8)), long])
+    train_structured(replace(config, rows=(path,), most_steps=1, dev=()), tmp_path / "run", report=lines.append)
+    assert "1 of 9 rows have prompts of more than 96 tokens: left out" in lines
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "no rows; give some with prompt and gold"),
+        ([{"prompt": [{"role": "user", "content": "Is it?"}]}], "its gold is None"),
+        ([{"gold": "Attributable"}], "wanted 'prompt'"),
+        ([row(1), row(1)], "two rows have the id 'r1'"),
+        ([row(1)], "lower batch_prompts"),
+    ],
+)
+def test_rows_that_cannot_be_played_on_are_named(
+    config: GrpoConfig, tmp_path: Path, rows: list[dict[str, Any]], message: str
+) -> None:
+    from vouching.fit import train_structured
+
+    path = write(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(InputError, match=message):
+        train_structured(replace(config, rows=(path,)), tmp_path / "run", report=lambda line: None)
+
+
+def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
+    config: GrpoConfig, tmp_path: Path
+) -> None:
+    from vouching.fit import train_structured
+
+    with pytest.raises(InputError, match="lower batch_prompts"):
+        train_structured(replace(config, batch_prompts=32), tmp_path / "run", report=lambda line: None)
+    train_structured(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
+    with pytest.raises(InputError, match="holds a run"):
+        train_structured(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
+
+
+def test_a_model_that_is_not_there_is_said_so_before_anything_is_written(config: GrpoConfig, tmp_path: Path) -> None:
+    from vouching.fit import train_structured
+
+    with pytest.raises(ConfigError, match="nowhere"):
+        train_structured(replace(config, model="/nowhere/model"), tmp_path / "run", report=lambda line: None)
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,166 @@
+"""Monitors raise an alarm on runs that go wrong, say since when, and are silent on runs that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vouching.train.monitor import MONITORS, WINDOW, Finding, alarms, rolling
+from vouching.train.runlog import Columns
+
+STEPS = 350
+"""As many as SEVA's GRPO."""
+
+
+def healthy(seed: int = 0, steps: int = STEPS) -> dict[str, NDArray[np.float64]]:
+    """A made-up run like SEVA's: every part rises, advantages draw together by a quarter, entropy falls, KL grows."""
+    noise = np.random.default_rng(seed)
+    part = np.linspace(0, 1, steps)
+
+    def curve(first: float, last: float, spread: float) -> NDArray[np.float64]:
+        return first + (last - first) * (1 - np.exp(-3 * part)) + spread * noise.standard_normal(steps)
+
+    return {
+        "step": np.arange(1.0, steps + 1),
+        "reward/verifier/total": curve(0.7, 1.0, 0.03),
+        "reward/verifier/format": np.minimum(curve(0.8, 1.0, 0.02), 1.0),
+        "reward/verifier/deviation": curve(0.25, 0.15, 0.02),
+        "advantage/verifier/least": -curve(2.47, 1.6, 0.1),
+        "advantage/verifier/greatest": curve(2.47, 2.05, 0.1),
+        "groups/verifier/flat": np.clip(curve(0.05, 0.3, 0.05), 0, 1),
+        "length/verifier/mean": curve(180, 230, 8),
+        "length/verifier/cut": np.clip(curve(0.2, 0.05, 0.03), 0, 1),
+        "kl": np.maximum(curve(0.0, 0.12, 0.01), 0),
+        "not_attributable/said": curve(0.5, 0.52, 0.05),
+        "not_attributable/gold": np.full(steps, 0.49),
+        "oracle/right": curve(0.55, 0.7, 0.05),
+    }
+
+
+def kinds(columns: Columns) -> list[str]:
+    return [alarm.kind for alarm in alarms(columns)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_healthy_run_raises_no_alarm(seed: int) -> None:
+    assert alarms(healthy(seed)) == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_run_in_which_nothing_happens_raises_no_alarm(seed: int) -> None:
+    noise = np.random.default_rng(seed)
+    still = {
+        name: np.full(STEPS, series[0]) + 0.03 * noise.standard_normal(STEPS) for name, series in healthy().items()
+    }
+    assert kinds({**still, "step": healthy()["step"]}) == []
+
+
+def between(first: float, *later: float) -> NDArray[np.float64]:
+    """The numbers of Table 18 at steps 0, 100, 200 and 350, joined by lines."""
+    return np.interp(np.arange(1, 351), [0, 100, 200, 350], [first, *later])
+
+
+def test_advantages_of_the_papers_binary_run_collapse_and_those_of_its_process_run_do_not() -> None:
+    steps = np.arange(1.0, 351.0)
+    process = {"advantage/verifier/least": between(-2.47, -2.10, -1.85, -1.60)}
+    process["advantage/verifier/greatest"] = between(2.47, 2.30, 2.15, 2.05)
+    binary = {"advantage/verifier/least": between(-0.15, -0.10, -0.08, -0.05)}
+    binary["advantage/verifier/greatest"] = between(0.12, 0.08, 0.06, 0.04)
+    assert alarms({"step": steps, **process}) == []
+    [alarm] = alarms({"step": steps, **binary})
+    # At first .2652 (the mean of .27 - .0009 t over 20 steps, .27 - .0009 * 10.5 = .2606); 40 % of that is .104, which
+    # the last stretch, from .14 at 200 to .09 at 350, reaches at 200 + 150 * .036 / .05 = 307 and its mean 10 later.
+    assert (alarm.kind, alarm.about) == ("advantage_collapse", "verifier")
+    assert 300 < alarm.step < 330
+
+
+def test_groups_whose_rewards_are_all_equal_are_a_collapse() -> None:
+    flat = np.where(np.arange(STEPS) < 200, 0.1, 1.0)
+    [alarm] = alarms({**healthy(), "groups/verifier/flat": flat})
+    # Steps 201 to 200 + n have 1.0: (.1 * (20 - n) + n) / 20 > .8 from n = 16, since .1 * 4 + 16 = 16.4.
+    assert (alarm.step, alarm.kind) == (216, "advantage_collapse")
+    assert "82%" in alarm.message
+
+
+def test_a_format_that_was_learned_and_lost_again_is_noticed() -> None:
+    form = np.interp(np.arange(STEPS), [0, 100, 200, 300], [0.5, 1.0, 1.0, 0.6])
+    [alarm] = alarms({**healthy(), "reward/verifier/format": form})
+    # The mean lags by 9.5 steps and falls by .004 a step from place 200: .1 below after 25, so at place 234.5.
+    assert (alarm.step, alarm.kind) == (236, "format_regress")
+    assert kinds({**healthy(), "readable": form}) == ["format_regress"]
+
+
+@pytest.mark.parametrize(
+    ("name", "series"),
+    [
+        ("length/verifier/mean", np.linspace(180, 500, STEPS)),
+        ("length/verifier/cut", np.linspace(0.1, 0.9, STEPS)),
+    ],
+)
+def test_completions_that_grow_without_end_are_noticed(name: str, series: NDArray[np.float64]) -> None:
+    assert kinds({**healthy(), name: series}) == ["length_explosion"]
+
+
+def test_a_policy_that_leaves_its_start_is_noticed_by_its_distance_or_its_speed() -> None:
+    far = np.linspace(0, 1, STEPS)
+    fast = np.where(np.arange(STEPS) < 200, 0.05, 0.3)
+    assert kinds({**healthy(), "kl": far}) == ["kl_runaway"]
+    assert kinds({**healthy(), "kl": fast}) == ["kl_runaway"]
+
+
+def test_saying_not_attributable_too_often_is_noticed_and_too_seldom_is_not() -> None:
+    assert kinds({**healthy(), "not_attributable/said": np.full(STEPS, 0.7)}) == ["negative_bias"]
+    assert kinds({**healthy(), "not_attributable/said": np.full(STEPS, 0.3)}) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_reward_that_rises_while_the_oracle_falls_is_noticed(seed: int) -> None:
+    run = healthy(seed)
+    fall = np.interp(np.arange(STEPS), [0, 150, STEPS], [0.0, 0.0, 0.25])
+    found = alarms({**run, "oracle/right": run["oracle/right"] - fall})
+    assert [alarm.kind for alarm in found] == ["reward_against_oracle"]
+    assert 170 < found[0].step < 330
+
+
+def test_a_reward_that_falls_with_the_oracle_is_no_hacking() -> None:
+    run = healthy()
+    fall = np.interp(np.arange(STEPS), [0, 150, STEPS], [0.0, 0.0, 0.4])
+    assert kinds({**run, "oracle/right": run["oracle/right"] - fall, "reward/verifier/total": 0.7 - fall}) == []
+
+
+def test_a_fault_that_flickers_is_told_once_and_one_that_comes_back_later_again() -> None:
+    kl = np.full(STEPS, 0.1)
+    kl[100:160], kl[110] = 0.7, 0.0
+    kl[260:300] = 0.7
+    # Three times the .1 of before: .1 + n * .6 / 20 > .3 from n = 7, that is in steps 107 and 267.
+    assert [alarm.step for alarm in alarms({"step": healthy()["step"], "kl": kl})] == [107, 267]
+
+
+def test_what_is_told_of_a_run_does_not_depend_on_what_comes_later() -> None:
+    run = {**healthy(), "kl": np.linspace(0, 1, STEPS), "length/verifier/mean": np.linspace(180, 500, STEPS)}
+    whole = alarms(run)
+    assert len(whole) == 2
+    for end in (0, 1, WINDOW, 2 * WINDOW, 200, 349):
+        part = alarms({name: series[:end] for name, series in run.items()})
+        assert part == [alarm for alarm in whole if alarm.step <= end]
+
+
+def test_numbers_that_are_missing_or_undefined_raise_no_alarm_and_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    run = {name: np.full(STEPS, np.nan) for name in healthy()}
+    assert alarms({**run, "step": healthy()["step"]}) == []
+    assert alarms({"step": healthy()["step"]}) == []
+    assert alarms({}) == []
+    assert [*recwarn] == []
+
+
+def test_a_game_adds_a_monitor_of_its_own() -> None:
+    def silence(columns: Columns) -> Iterator[Finding]:
+        share = rolling(columns["share/silent"])
+        yield Finding("silence", "proposer", share > 0.9, lambda at: f"{share[at]:.0%} say nothing")
+
+    run = {**healthy(), "share/silent": np.ones(STEPS)}
+    [alarm] = alarms(run, (*MONITORS, silence))
+    assert (alarm.step, alarm.message) == (2 * WINDOW, "100% say nothing")

@@ -1,0 +1,290 @@
+"""Supervised runs on a Qwen2 of two layers: they learn, can be killed and gone on with, and say what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.train.tiny_qwen import write_tiny_qwen
+from vouching.errors import ConfigError, InputError
+from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
+from vouching.train.run_config import LoraSettings, WatchSettings
+from vouching.train.runlog import read_records
+from vouching.train.sft_config import SftConfig, read_config
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+pytest.importorskip("peft", reason="the extra train (peft) is not installed")
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+TOML = Path(__file__).parents[2] / "recipes/structured/tiny-sft.toml"
+
+
+def chat(number: int) -> dict[str, Any]:
+    """A prompt that says which of two labels to write."""
+    label = ("Attributable", "Not Attributable")[number % 2]
+    said = json.dumps({"label": label, "confidence": 0.9})
+    asked = {"role": "user", "content": f"{number}: {'yes' if number % 2 == 0 else 'no'}"}
+    return {"id": f"r{number}", "messages": [asked, {"role": "assistant", "content": said}]}
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("sft")
+    write(made / "sft.jsonl", [chat(number) for number in range(64)])
+    write(made / "dev.jsonl", [chat(number) for number in range(64, 72)])
+    labels = [
+        {"claim": f"It is {n}.", "source": f"It is {n + n % 2}.", "label": ("Attributable", "Not Attributable")[n % 2]}
+        for n in range(16)
+    ]
+    write(made / "labels.jsonl", labels)
+    write_tiny_qwen(made / "qwen", [json.dumps(chat(n)) for n in range(64)] + [json.dumps(x) for x in labels], 2048)
+    return made
+
+
+@pytest.fixture
+def config(folder: Path) -> SftConfig:
+    return read_config(
+        TOML, [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
+    )
+
+
+def run(config: SftConfig, out: Path, resume: bool = False) -> list[str]:
+    from vouching.train.sft import train_sft
+
+    lines: list[str] = []
+    train_sft(config, out, resume, lines.append)
+    return lines
+
+
+def weights_in(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    [path] = [*folder.glob("*model.safetensors")]
+    return load_file(path)
+
+
+def test_a_run_learns_what_the_assistant_says_and_keeps_the_best_step(config: SftConfig, tmp_path: Path) -> None:
+    lines = run(config, tmp_path / "run")
+    records = read_records(tmp_path / "run")
+    assert [record["step"] for record in records] == [*range(1, 13)]
+    assert records[-1]["loss"] < 0.6 * records[0]["loss"]
+    scored = {int(record["step"]): record["dev/loss"] for record in records if "dev/loss" in record}
+    assert [*scored] == [4, 8, 12]
+    best = best_checkpoint(tmp_path / "run")
+    assert best is not None
+    assert step_of(best) == min(scored, key=scored.__getitem__)
+    assert any(f"the weights of step {step_of(best)} are in" in line for line in lines)
+    # A step counts as done when its energy is known: 300 W, PUE 1.4, some milliseconds.
+    assert 0 < records[-1]["energy/kg_co2e"] < 0.001
+    from transformers import AutoModelForCausalLM
+
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "run/model").num_parameters() > 100_000
+
+
+def test_only_what_the_assistant_says_is_learned(folder: Path) -> None:
+    from transformers import AutoTokenizer
+
+    from vouching.train.lessons import read_chats
+    from vouching.train.sft import tokens_of
+
+    tokenizer = AutoTokenizer.from_pretrained(folder / "qwen")
+    lesson = read_chats([str(folder / "sft.jsonl")])[0]
+    ids, prompt = tokens_of(tokenizer, lesson)
+    assert tokenizer.decode(ids[:prompt]) == "0: yes<end>"
+    assert tokenizer.decode(ids[prompt:]) == lesson.completion + "<end>"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from vouching.train.sft import train_sft
+from vouching.train.sft_config import read_config
+import vouching.train.watch as watch
+
+def say(line):
+    print(line, flush=True)
+    if line.startswith("step 8 "):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+watch.TELL_EVERY = 1
+train_sft(read_config(Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
+"""
+
+
+def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(
+    config: SftConfig, folder: Path, tmp_path: Path
+) -> None:
+    lora = LoraSettings(rank=4, dropout=0.2)
+    run(replace(config, lora=lora), tmp_path / "whole")
+    settings = [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
+    settings += ["lora.rank=4", "lora.dropout=0.2"]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(TOML), str(tmp_path / "cut"), *settings],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    # It died between the line of step 8 and its checkpoint: step 4 is what there is, and steps 5 to 8 come again.
+    last = last_checkpoint(tmp_path / "cut")
+    assert last is not None
+    assert step_of(last) == 4
+    with (tmp_path / "cut/metrics.jsonl").open("a", encoding="utf-8") as log:
+        log.write('{"step": 9')
+    run(replace(config, lora=lora), tmp_path / "cut", resume=True)
+    first, second = weights_in(tmp_path / "whole/model"), weights_in(tmp_path / "cut/model")
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    kept = [
+        [{name: one[name] for name in one if not name.startswith(("time/", "energy/"))} for one in read_records(out)]
+        for out in (tmp_path / "whole", tmp_path / "cut")
+    ]
+    assert kept[0] == kept[1]
+
+
+def test_labels_are_learned_first_and_the_same_adapters_learn_records_then(
+    config: SftConfig, folder: Path, tmp_path: Path
+) -> None:
+    staged = replace(
+        config, binary=(str(folder / "labels.jsonl"),), most_steps=4, lora=LoraSettings(rank=4), most_tokens=1280
+    )
+    lines = run(staged, tmp_path / "run")
+    assert "first stage: 16 labels" in lines
+    first, second = weights_in(tmp_path / "run/binary/model"), weights_in(tmp_path / "run/model")
+    assert first.keys() == second.keys()
+    assert any((first[name] != second[name]).any() for name in first)
+    assert json.loads((tmp_path / "run/model/adapter_config.json").read_text())["base_model_name_or_path"] == str(
+        (folder / "qwen").resolve()
+    )
+    # Gone on with, it does nothing again.
+    assert not any("first stage" in line for line in run(staged, tmp_path / "run", resume=True))
+
+
+def test_chats_that_are_too_long_are_left_out_and_counted(config: SftConfig, folder: Path, tmp_path: Path) -> None:
+    long = chat(99)
+    long["messages"][0]["content"] *= 400
+    rows = write(tmp_path / "rows.jsonl", [chat(1), chat(2), long])
+    lines = run(replace(config, rows=(rows,), most_steps=1, dev=()), tmp_path / "run")
+    assert lines[0].startswith("2 of 3 chats to learn from; 1 have more than")
+    with pytest.raises(InputError, match="no chat has 3 tokens or less"):
+        run(replace(config, most_tokens=3), tmp_path / "none")
+
+
+def test_a_loss_that_is_no_number_ends_the_run_with_the_last_good_checkpoint(config: SftConfig, tmp_path: Path) -> None:
+    from vouching.errors import TrainingError
+
+    wild = replace(config, learning_rate=1e30, schedule="constant", warmup=0.0,
+                   watch=WatchSettings(checkpoint_every=1, evaluate_every=1), dev=())  # fmt: skip
+    with pytest.raises(TrainingError, match="lower the learning rate"):
+        run(wild, tmp_path / "run")
+    last = last_checkpoint(tmp_path / "run")
+    assert last is not None
+    assert step_of(last) == len(read_records(tmp_path / "run"))
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from vouching.errors import InputError
+from vouching.train.sft import train_sft
+from vouching.train.sft_config import read_config
+
+def say(line):
+    if line.startswith("step 8 "):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+import vouching.train.watch as watch
+watch.TELL_EVERY = 1
+try:
+    train_sft(read_config(Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
+except InputError as error:
+    print(error)
+"""
+
+
+def test_a_disk_that_is_full_at_a_checkpoint_loses_nothing(config: SftConfig, folder: Path, tmp_path: Path) -> None:
+    settings = [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
+    full = subprocess.run(
+        [sys.executable, "-c", FULL, str(TOML), str(tmp_path / "run"), *settings],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "make room and go on with --resume" in full.stdout, full.stderr
+    assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["checkpoint-4"]
+    run(config, tmp_path / "run", resume=True)
+    assert len(read_records(tmp_path / "run")) == 12
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "no/such/model"}, "no/such/model"),
+        ({"rows": ("none.jsonl",)}, "none.jsonl"),
+        ({"watch": WatchSettings(evaluate_every=3, checkpoint_every=2)}, "must be a multiple"),
+    ],
+)
+def test_what_cannot_be_used_is_said_so(
+    config: SftConfig, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((ConfigError, InputError), match=message):
+        run(replace(config, **changes), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "no rows; give some with messages"),
+        ([{"claim": "It rained."}], r"line 1: the row has the keys \['claim'\], wanted 'messages'"),
+        ([{"messages": [{"role": "user", "content": "Is it?"}]}], "do not end with one of the assistant"),
+        ([{"messages": [{"role": "user"}]}], "wanted role and content"),
+    ],
+)
+def test_rows_that_cannot_be_learned_from_are_named(
+    config: SftConfig, tmp_path: Path, rows: list[dict[str, Any]], message: str
+) -> None:
+    path = write(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(InputError, match=message):
+        run(replace(config, rows=(path,)), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
+    config: SftConfig, folder: Path, tmp_path: Path
+) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from vouching.train.export import export_run
+    from vouching.train.policy import load_policy
+
+    run(replace(config, lora=LoraSettings(rank=4), most_steps=4), tmp_path / "run")
+    exported = export_run(tmp_path / "run", tmp_path / "model")
+    merged = AutoModelForCausalLM.from_pretrained(exported)
+    adapted, _ = load_policy(str(tmp_path / "run/model"), LoraSettings(), reduced=False)
+    ids = AutoTokenizer.from_pretrained(exported)("1: no", return_tensors="pt").input_ids
+    with torch.no_grad():
+        assert torch.allclose(merged(ids).logits, adapted.eval()(ids).logits, atol=1e-5)
+    card = (exported / "README.md").read_text(encoding="utf-8")
+    for words in (
+        "weights are those of step 4 of 4",
+        "64 used; SHA-256",
+        "dev/loss",
+        "lora.rank",
+        "kg CO2e",
+        "not the same as true",
+    ):
+        assert words in card
+    with pytest.raises(InputError, match="not an empty folder"):
+        export_run(tmp_path / "run", tmp_path / "model")
+    with pytest.raises(ConfigError, match="set it to 0 to train those on"):
+        load_policy(str(tmp_path / "run/model"), LoraSettings(rank=4), reduced=False)
