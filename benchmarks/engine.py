@@ -63,11 +63,11 @@ def stock(settings: GrpoConfig, out: Path, data: Sequence[dict[str, Any]]) -> An
     import trl
     from datasets import Dataset
 
-    def process(completions: Sequence[Any], gold: Sequence[Any], **_: Any) -> list[float]:
+    def process_reward(completions: Sequence[Any], gold: Sequence[Any], **_: Any) -> list[float]:
         return [structured_reward(one[0]["content"], label).total for one, label in zip(completions, gold, strict=True)]
 
     return trl.GRPOTrainer(
-        model=settings.model, args=training_arguments(settings, out), reward_funcs=[process],
+        model=settings.model, args=training_arguments(settings, out), reward_funcs=[process_reward],
         processing_class=tokenizer_of(Path(settings.model)), train_dataset=Dataset.from_list([*data]),
     )  # fmt: skip
 

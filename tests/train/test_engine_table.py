@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,27 +58,22 @@ def test_trying_again_is_bounded() -> None:
     assert given.state_dict() == {"drawn": 3 * 2}
 
 
-def test_the_stream_of_other_rows_is_state() -> None:
+def test_the_stream_ofother_rows_is_state() -> None:
     first, again = table(1), table(1)
-    taken = [row["id"] for _ in range(5) for row in drawn(first, 3)]
+    taken = [row["id"] for _ in range(5) for row in first.other_rows(3)]
     assert sorted(taken[:8]) == sorted(row["id"] for row in rows())  # an epoch of it has every row once
-    drawn(again, 3)
+    again.other_rows(3)
     gone_on = table(1)
     gone_on.load_state_dict(again.state_dict())
-    assert [row["id"] for row in drawn(gone_on, 3)] == taken[3:6]
+    assert [row["id"] for row in gone_on.other_rows(3)] == taken[3:6]
 
 
 def test_two_processes_draw_different_rows_of_one_stream_and_equally_many() -> None:
     one = table(1)
-    alone = [row["id"] for row in drawn(one, 4)]
+    alone = [row["id"] for row in one.other_rows(4)]
     pair = [table(1, Processes(index=index, count=2)) for index in (0, 1)]
-    assert [row["id"] for each in pair for row in drawn(each, 2)] == alone
+    assert [row["id"] for each in pair for row in each.other_rows(2)] == alone
     assert [each.state_dict() for each in pair] == [one.state_dict()] * 2
-
-
-def drawn(given: Table, count: int) -> Sequence[Row]:
-    """The next rows of its stream."""
-    return given._other_rows(count)
 
 
 def test_prompts_are_padded_on_the_left_and_completions_on_the_right() -> None:

@@ -88,14 +88,14 @@ class Table:
             wanted = max(self.processes.gather([sum(map(is_flat, groups))]))
             if not wanted:
                 break
-            plays.append(run(self.game.play(self.sampler, self._other_rows(wanted))))
+            plays.append(run(self.game.play(self.sampler, self.other_rows(wanted))))
             again += wanted
             _replace_flat(groups, plays[-1].groups)
         trained = filled(groups, self.config.spread)
         return Round(tuple(plays), trained, observe(plays, trained) | {"groups/resampled": [again]})
 
-    def _other_rows(self, count: int) -> list[Row]:
-        """The next rows of the stream, as many for each process."""
+    def other_rows(self, count: int) -> list[Row]:
+        """The next rows of the stream that all processes share: ``count`` for this one, and others for the others."""
         first = self._drawn + count * self.processes.index
         self._drawn += count * self.processes.count
         places = [divmod(at, len(self.rows)) for at in range(first, first + count)]

@@ -1,0 +1,126 @@
+"""The engine beside TRL's own trainer on one GPU: tokens a second and memory, in the same run.
+
+    python benchmarks/engine_gpu.py [--steps 8] [--rounds 3] [--output benchmarks/results/engine_gpu.json]
+
+A model in the shape of Qwen2.5-0.5B (24 layers, hidden 896, 494 M weights) with random weights, in bfloat16 arithmetic;
+64 rollouts a step, prompts of about 300 tokens and completions of at most 256. The tokenizer is made on the spot, so
+nothing is downloaded. Trainers alternate; told is the median over the rounds, the first two steps of a run aside.
+Sampling is that of transformers. Left out: vLLM, several GPUs, and whether anything is learnt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from engine import SKIPPED, stock  # noqa: E402  (benchmarks/engine.py)
+
+from tests.train.engine_runs import config, trainer_of  # noqa: E402
+from tests.train.tiny_qwen import write_tiny_qwen  # noqa: E402
+from vouching.games.structured import StructuredGame, process_score  # noqa: E402
+
+OUTPUT = Path(__file__).parent / "results/engine_gpu.json"
+WORDS = "the bridge over river was built in by of city old stone a new tower near harbour opened closed year".split()
+
+
+def write_half_billion(folder: Path, data: Sequence[dict[str, Any]]) -> Path:
+    """Qwen2.5-0.5B's shape and a tokenizer of 512 tokens; the vocabulary of the model is the published one."""
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    write_tiny_qwen(folder, [row["prompt"][0]["content"] for row in data])
+    torch.manual_seed(0)
+    shape = Qwen2Config(
+        vocab_size=151_936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14,
+        num_key_value_heads=2, max_position_embeddings=4096, tie_word_embeddings=True, eos_token_id=0, pad_token_id=1,
+        bos_token_id=None,
+    )  # fmt: skip
+    Qwen2ForCausalLM(shape).to(torch.bfloat16).save_pretrained(folder)
+    return folder
+
+
+def prompts(count: int) -> list[dict[str, Any]]:
+    """Rows of some hundred tokens."""
+    return [
+        {"id": str(row), "gold": ("Attributable", "Not Attributable")[row % 2],
+         "prompt": [{"role": "user", "content": " ".join(WORDS[(row + at * 7) % len(WORDS)] for at in range(200))}]}
+        for row in range(count)
+    ]  # fmt: skip
+
+
+def measured(trainer: Any) -> dict[str, float]:
+    """Tokens a second, seconds a step, and the peak of memory of one run."""
+    from transformers import TrainerCallback
+
+    class Clock(TrainerCallback):
+        def __init__(self) -> None:
+            self.ends: list[tuple[float, int]] = []
+
+        def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+            torch.cuda.synchronize()
+            self.ends.append((time.perf_counter(), int(state.num_input_tokens_seen)))
+
+    clock = Clock()
+    trainer.add_callback(clock)
+    torch.cuda.reset_peak_memory_stats()
+    trainer.train()
+    (begin, read), (end, all_read) = clock.ends[SKIPPED - 1], clock.ends[-1]
+    return {
+        "tokens_per_second": (all_read - read) / (end - begin),
+        "seconds_of_a_step": (end - begin) / (len(clock.ends) - SKIPPED),
+        "peak_gigabytes": torch.cuda.max_memory_allocated() / 2**30,
+    }
+
+
+def main() -> None:
+    """Alternate the runs, write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("there is no GPU here; benchmarks/engine.py measures on a CPU")
+    found: dict[str, list[dict[str, float]]] = {"vouch": [], "trl": []}
+    with tempfile.TemporaryDirectory() as name:
+        folder, data = Path(name), prompts(64)
+        model = write_half_billion(folder / "model", data)
+        settings = config(
+            model, device="cuda", precision="bfloat16", batch_prompts=8, micro_batch=16, most_steps=options.steps,
+            epochs=9.0, sampling={"group_size": 8, "prompt_tokens": 1024, "completion_tokens": 256},
+        )  # fmt: skip
+        for _ in range(options.rounds):
+            makers = {
+                "vouch": lambda: trainer_of(settings, folder / "ours", StructuredGame(8, process_score()), data),
+                "trl": lambda: stock(settings, folder / "stock", data),
+            }
+            for who, make in makers.items():
+                found[who].append(measured(make()))
+                torch.cuda.empty_cache()
+                sys.stderr.write(f"{who}: {found[who][-1]}\n")
+    medians = {
+        who: {name: round(statistics.median(run[name] for run in runs), 3) for name in runs[0]}
+        for who, runs in found.items()
+    }
+    record = {
+        "command": "python benchmarks/engine_gpu.py", "date": f"{datetime.date.today():%Y-%m-%d}",
+        "device": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": options.rounds, **medians,
+    }  # fmt: skip
+    options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.write(json.dumps(record) + "\n")
+
+
+if __name__ == "__main__":
+    main()
