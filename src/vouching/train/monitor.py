@@ -151,8 +151,8 @@ def kl_runaway(columns: Columns) -> Iterator[Finding]:
     before = _shifted(mean, WINDOW)
     yield Finding(
         "kl_runaway", "kl", (mean > 0.5) | ((mean > 0.15) & (mean > 3 * before)),
-        lambda at: f"the divergence from the start is {mean[at]:.3g} per token, {WINDOW} steps before it was "
-        f"{before[at]:.3g}: raise kl or lower the learning rate",
+        lambda at: f"the divergence from the start is {mean[at]:.3g} per token, at first it was {_first(kl):.3g}: "
+        "raise kl or lower the learning rate",
     )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ _POINTS = 100
 """Points of a curve, at most: more cannot be told apart."""
 _TOGETHER = 5
 """Curves in one chart, at most: there are as many looks."""
+_OWN_SCALE = ("/deviation", "/cut", "/flat", "/count")
+"""Numbers that are drawn alone, by the end of their name."""
 _LEADING = ("reward/", "oracle/", "dev/", "loss", "kl", "entropy", "advantage/", "groups/", "length/", "judge/",
             "readable", "not_attributable/")  # fmt: skip
 """What is shown, and in which order, by the beginning of its name."""
@@ -201,8 +203,8 @@ def _figures(run: Run) -> tuple[str, ...]:
 
 
 def _table_of(name: str) -> str:
-    """What a number is drawn with: what stands before the last stroke; a deviation has a scale of its own."""
-    return name if name.endswith("/deviation") else name.rpartition("/")[0] or name
+    """What a number is drawn with: what stands before the last stroke, unless it has a scale of its own."""
+    return name if name.endswith(_OWN_SCALE) else name.rpartition("/")[0] or name
 
 
 def _ordered(names: Mapping[str, object]) -> list[str]:

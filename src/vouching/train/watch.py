@@ -20,8 +20,8 @@ from vouching.train.runlog import Record, RunLog, columns_of
 
 TELL_EVERY = 10
 """Steps between lines of progress."""
-_TOLD = ("loss", "reward/", "oracle/", "dev/", "kl")
-"""What lines of progress tell, by the beginning of the name."""
+_TOLD = ("loss", "oracle/", "kl")
+"""What lines of progress tell, by the beginning of the name, beside rewards and what the best step is chosen by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,8 @@ class Watch:
         number, now = int(record["step"]), time.monotonic()
         each = (now - self._since) / max(1, number - self._told)
         self._since, self._told = now, number
-        parts = [f"{name} {value:.3g}" for name, value in record.items() if _is_told(name)]
+        best = None if self._dev is None else f"dev/{self._dev.best_by}"
+        parts = [f"{name} {value:.3g}" for name, value in record.items() if name == best or _is_told(name)]
         self._say(
             f"step {number:,} of {steps:,}: {', '.join(parts)}; {each:.2g} s a step, "
             f"{each * (steps - number) / 60:.0f} min left"
@@ -109,6 +110,4 @@ def steer(trainer: Any, watch: Watch) -> None:
 
 
 def _is_told(name: str) -> bool:
-    if name.startswith("reward/"):
-        return name.endswith("/total")
-    return name.startswith(_TOLD)
+    return name.startswith(_TOLD) or (name.startswith("reward/") and name.endswith("/total"))
