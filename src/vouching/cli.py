@@ -35,6 +35,7 @@ from vouching.commands import (
     rank,
     reward,
     reward_blinded,
+    reward_assurance,
     reward_checklist,
     runs,
     schema,
@@ -66,6 +67,7 @@ data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
 data.app.add_typer(data_judged.app)
+reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
