@@ -31,8 +31,9 @@ class Sampler(Protocol):
     """Speaks for the roles: a policy that is trained, or a script."""
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default"
-    ) -> list[list[Rollout]]:
+        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        temperature: float | None = None,
+    ) -> list[list[Rollout]]:  # fmt: skip
         """``n`` completions of each prompt, in the order of the prompts, unscored and in no group yet.
 
         One call per turn, with all prompts of all rows: where several processes train together, every one of them must
@@ -43,6 +44,7 @@ class Sampler(Protocol):
             role: who answers.
             n: completions of each, at least 1.
             policy: name of the adapter that answers.
+            temperature: of this call; None for that of the run. What is trained on is drawn at that of the run.
         """
         ...
 

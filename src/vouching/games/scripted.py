@@ -39,8 +39,9 @@ class ScriptedSampler:
     """Tokens that end a completion, after those of its text."""
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default"
-    ) -> list[list[Rollout]]:
+        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        temperature: float | None = None,
+    ) -> list[list[Rollout]]:  # fmt: skip
         """What the script says."""
         return [
             [self._spoken(prompt, self.script(prompt, role, number), role, policy, "stop") for number in range(n)]
