@@ -36,6 +36,8 @@ Tell: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]
 def training_arguments(config: GrpoConfig, out: Path) -> Any:
     """The settings in TRL's words.
 
+    A step is one batch to TRL, since it splits by a number of its own; ``engine_trl`` cuts it as it comes.
+
     Raises:
         MissingExtraError: trl is not installed.
         ConfigError: the prompts of a step cannot be shared among the processes, or a checkpoint would fall between the
@@ -44,11 +46,11 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
     torch, trl = imported("torch"), imported("trl")
     gpu = config.device != "cpu" and torch.cuda.is_available()
     drawn, processes = config.sampling, int(os.environ.get("WORLD_SIZE", "1"))
-    rollouts, rest = divmod(config.batch_prompts * drawn.group_size, processes)
-    if rest or rollouts % drawn.group_size or rollouts % config.micro_batch:
+    prompts, rest = divmod(config.batch_prompts, processes)
+    if rest:
         raise ConfigError(
-            f"{config.batch_prompts} prompts of {drawn.group_size} rollouts cannot be shared among {processes} "
-            f"processes in whole groups and batches of {config.micro_batch}: change batch_prompts or micro_batch"
+            f"{config.batch_prompts} prompts cannot be shared among {processes} processes: make batch_prompts a "
+            f"multiple of {processes}"
         )
     if config.watch.checkpoint_every % config.updates:
         raise ConfigError(
@@ -62,7 +64,7 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
     return trl.GRPOConfig(
         output_dir=str(out), seed=config.seed, report_to=[*config.watch.report_to] or "none", disable_tqdm=True,
         num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
-        per_device_train_batch_size=config.micro_batch, gradient_accumulation_steps=rollouts // config.micro_batch,
+        per_device_train_batch_size=prompts * drawn.group_size, gradient_accumulation_steps=1,
         num_generations=drawn.group_size, num_iterations=config.updates,
         max_completion_length=drawn.completion_tokens, temperature=drawn.temperature, top_p=drawn.top_p,
         learning_rate=config.learning_rate, lr_scheduler_type=config.schedule, warmup_steps=config.warmup,

@@ -96,6 +96,58 @@ def role_factors(amounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return stream_factors(total, {})
 
 
+def policy_counts(rollouts: Sequence[Rollout]) -> dict[str, int]:
+    """Rollouts of each policy.
+
+    >>> policy_counts([Rollout("verifier", (7,), (8,), (1,), None, "stop")] * 2)
+    {'default': 2}
+    """
+    return dict(Counter(one.policy for one in rollouts))
+
+
+def row_policies(rollouts: Sequence[Rollout], counts: Sequence[Mapping[str, int]]) -> list[int]:
+    """Which policy each row is of, those of padding last, so that all processes have as many rows of each policy.
+
+    Args:
+        rollouts: of this process.
+        counts: from :func:`policy_counts`, of all processes.
+
+    Returns:
+        Places in the sorted names of all policies.
+
+    >>> said = Rollout("verifier", (7,), (8,), (1,), None, "stop", policy="verifier")
+    >>> row_policies([said], [{"verifier": 1}, {"generator": 1, "verifier": 2}])
+    [1, 0, 1]
+    """
+    names, mine = sorted({name for count in counts for name in count}), policy_counts(rollouts)
+    padding = [
+        place
+        for place, name in enumerate(names)
+        for _ in range(max(count.get(name, 0) for count in counts) - mine.get(name, 0))
+    ]
+    return [names.index(one.policy) for one in rollouts] + padding
+
+
+def pieces(policies_B: Sequence[int], size: int) -> list[list[int]]:
+    """The rows of a batch, cut into pieces that are read at once.
+
+    Args:
+        policies_B: of which policy each row is.
+        size: rows of a piece, at most.
+
+    Returns:
+        Places of rows; no piece holds rows of two policies, and pieces of one policy follow each other.
+
+    >>> pieces([0, 1, 0, 0, 1], size=2)
+    [[0, 2], [3], [1, 4]]
+    """
+    found: list[list[int]] = []
+    for policy in sorted(set(policies_B)):
+        rows = [row for row, one in enumerate(policies_B) if one == policy]
+        found += [rows[at : at + size] for at in range(0, len(rows), size)]
+    return found
+
+
 def importance_ratio(difference: Array, mode: str, least: float | None, most: float | None) -> Array:
     """How much likelier the policy finds what another engine sampled for it, held within bounds.
 

@@ -5,21 +5,23 @@ TRL asks ``_generate_and_score_completions`` for a batch; here a game is played 
 (transformers, vLLM in the process, a vLLM server), and TRL computes loss and update. What is done beside that:
 
 - advantages are computed here, by the deviation that is asked for, and may differ from token to token;
-- processes are evened out with rows that are masked as a whole, and losses that average over rows make up for them;
+- a step is cut into pieces of ``micro_batch`` rows here, however many rows the roles of a game have, and no piece
+  mixes two policies; processes are evened out with rows that are masked as a whole, and losses that average over rows
+  make up for them;
 - the divergence from the reference may be k1, taken off the advantages, instead of TRL's k3 in the loss;
 - a checkpoint holds all that a run needs to go on exactly, and is written only where new rollouts are drawn next;
 - a gradient that is no number ends the run before it reaches the weights.
 
 Departure: k1 is that of each token, without what later tokens diverge. Left out: TRL's ``reward_funcs`` and
-``evaluate``, images, tools, a second adapter. ``bnpo`` is a mean in each batch of a process: one that holds nothing but
-padding counts as 0. Tried with TRL 1.16.
+``evaluate``, images, tools, a second adapter. ``bnpo`` is a mean over the tokens of a process. Tried with TRL 1.16.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,16 @@ import numpy as np
 
 from vouching.errors import BackendError, ConfigError, TrainingError
 from vouching.models.base import Message
-from vouching.train.engine_batch import ROW_MEANS, amounts_of, importance_ratio, role_factors, to_arrays
+from vouching.train.engine_batch import (
+    ROW_MEANS,
+    amounts_of,
+    importance_ratio,
+    pieces,
+    policy_counts,
+    role_factors,
+    row_policies,
+    to_arrays,
+)
 from vouching.train.engine_figures import figures
 from vouching.train.engine_table import Round, Table
 from vouching.train.rank_model import imported
@@ -148,8 +159,19 @@ def trainer_class() -> Any:
         def compute_loss(
             self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
         ) -> Any:
-            """TRL's loss, undiluted by rows of padding."""
-            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch) * inputs["row_scale"]
+            """TRL's loss, piece by piece, undiluted by rows of padding; all pieces but the last are done with here."""
+            found = pieces(inputs["policy"].tolist(), self.table.config.micro_batch)
+            done: Any = 0.0
+            for number, rows in enumerate(found):
+                piece = _piece(inputs, rows)
+                share = _share_of(piece, inputs, self.table.config.loss) * inputs["row_scale"]
+                if number == len(found) - 1:
+                    return super().compute_loss(model, piece, return_outputs, num_items_in_batch) * share + done
+                with _apart(self.accelerator, model):
+                    loss = super().compute_loss(model, piece, return_outputs, num_items_in_batch) * share
+                    self.accelerator.backward(loss)
+                done += loss.detach()
+            raise ValueError("a batch without rows: pad it with one")
 
         def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
             return _sound(super()._get_grad_norm(model, grad_norm=grad_norm), self.state.global_step + 1)
@@ -185,24 +207,50 @@ def trainer_class() -> Any:
 def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     """What TRL's loss reads, as many rows on every process."""
     torch, accelerator, loss = imported("torch"), trainer.accelerator, trainer.table.config.loss
-    shares = gathered([(len(played.rollouts), amounts_of(played.rollouts, loss))])
-    counts, steps = [count for count, _ in shares], trainer.args.steps_per_generation
-    if not sum(counts):
+    shares = gathered([(policy_counts(played.rollouts), amounts_of(played.rollouts, loss))])
+    counts = [count for count, _ in shares]
+    if not any(counts):
         raise _unjudged(trainer, played)
-    size = math.ceil(max(counts) / steps) * steps  # TRL drops what is left over when it splits
+    policies = row_policies(played.rollouts, counts)
+    size, total = len(policies), sum(sum(count.values()) for count in counts)
     factors = role_factors([amounts for _, amounts in shares])
     arrays = to_arrays(played.rollouts, size, trainer._tokenizer.pad_token_id, factors)
+    arrays["policy"] = np.array(policies)
     batch = {name: torch.from_numpy(array).to(accelerator.device) for name, array in arrays.items()}
     mask = batch["completion_mask"] * batch.get("tool_mask", 1)
     batch["num_items_in_batch"] = accelerator.gather(mask.sum()).sum()
     read = batch["prompt_mask"].sum() + batch["completion_mask"].sum()
     trainer.state.num_input_tokens_seen += accelerator.gather(read).sum().item()
-    diluted = size * len(counts) / sum(counts) if loss in ROW_MEANS else 1.0
+    diluted = size * len(counts) / total if loss in ROW_MEANS else 1.0
     batch["row_scale"] = torch.tensor(diluted, device=accelerator.device)
     checkpointing = imported("trl.models.utils").disable_gradient_checkpointing
     with torch.no_grad(), checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
         _add_logprobs(trainer, batch, mask)
     return batch
+
+
+def _piece(inputs: Mapping[str, Any], rows: Sequence[int]) -> dict[str, Any]:
+    """Some rows of a batch."""
+    return {name: value[rows] if value.dim() else value for name, value in inputs.items()}
+
+
+def _share_of(piece: Mapping[str, Any], whole: Mapping[str, Any], loss: str) -> Any:
+    """What the loss of a piece counts in that of the whole: a mean by what it is a mean of, a sum as it is."""
+    if loss in ROW_MEANS:
+        return len(piece["policy"]) / len(whole["policy"])
+    if loss != "bnpo":
+        return 1.0
+    tokens, all_tokens = ((one["completion_mask"] * one.get("tool_mask", 1)).sum() for one in (piece, whole))
+    return tokens / all_tokens.clamp(min=1)
+
+
+@contextmanager
+def _apart(accelerator: Any, model: Any) -> Generator[None]:
+    """Gradients are added up in each process and not yet exchanged."""
+    accelerator.gradient_state._set_sync_gradients(False)
+    with accelerator.no_sync(model):
+        yield
+    accelerator.gradient_state._set_sync_gradients(True)
 
 
 def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any) -> None:
@@ -237,7 +285,7 @@ def _logprobs(trainer: Any, model: Any, batch: Mapping[str, Any]) -> Any:
     cat = imported("torch").cat
     ids = cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
     mask = cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
-    said, rows = batch["completion_ids"].size(1), trainer.args.per_device_train_batch_size
+    said, rows = batch["completion_ids"].size(1), trainer.table.config.micro_batch
     return trainer._get_per_token_logps_and_entropies(model, ids, mask, said, batch_size=rows)[0]
 
 
