@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 from vouching.errors import ConfigError, InputError
 from vouching.games.base import Game, Row, Sampler
 from vouching.models.running import run
+from vouching.train.adapters import MAIN, add_adapters
 from vouching.train.engine_figures import figures, observe
 from vouching.train.engine_table import Processes, Table
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, resume, trainer_class
@@ -111,6 +112,8 @@ def make_trainer(
         peft_config=lora_of(config.lora),
         train_dataset=datasets.Dataset.from_dict({"row": range(len(rows))}),
     )  # fmt: skip
+    trainer.policies = getattr(game, "policies", (MAIN,))
+    add_adapters(trainer.model, trainer.policies, config.lora)
     context = getattr(trainer.model.config, "max_position_embeddings", math.inf)
     if drawn.prompt_tokens + drawn.completion_tokens > context:
         raise ConfigError(
@@ -120,8 +123,6 @@ def make_trainer(
     accelerator = trainer.accelerator
     processes = Processes(gathered, accelerator.process_index, accelerator.num_processes)
     trainer.table = Table(config, game, rows, sampler or PolicySampler(trainer), processes)
-    if config.kl_estimator == "k1":
-        trainer.beta = 0.0  # TRL has made the reference by now and must not add its own estimate
     trainer.remove_callback(imported("transformers").PrinterCallback)
     return trainer
 

@@ -105,21 +105,24 @@ def policy_counts(rollouts: Sequence[Rollout]) -> dict[str, int]:
     return dict(Counter(one.policy for one in rollouts))
 
 
-def row_policies(rollouts: Sequence[Rollout], counts: Sequence[Mapping[str, int]]) -> list[int]:
+def row_policies(
+    rollouts: Sequence[Rollout], counts: Sequence[Mapping[str, int]], names: Sequence[str] = ("default",)
+) -> list[int]:
     """Which policy each row is of, those of padding last, so that all processes have as many rows of each policy.
 
     Args:
         rollouts: of this process.
         counts: from :func:`policy_counts`, of all processes.
+        names: of all policies.
 
     Returns:
-        Places in the sorted names of all policies.
+        Places in ``names``.
 
     >>> said = Rollout("verifier", (7,), (8,), (1,), None, "stop", policy="verifier")
-    >>> row_policies([said], [{"verifier": 1}, {"generator": 1, "verifier": 2}])
+    >>> row_policies([said], [{"verifier": 1}, {"default": 1, "verifier": 2}], ("default", "verifier"))
     [1, 0, 1]
     """
-    names, mine = sorted({name for count in counts for name in count}), policy_counts(rollouts)
+    mine = policy_counts(rollouts)
     padding = [
         place
         for place, name in enumerate(names)

@@ -8,19 +8,21 @@ TRL asks ``_generate_and_score_completions`` for a batch; here a game is played 
 - a step is cut into pieces of ``micro_batch`` rows here, however many rows the roles of a game have, and no piece
   mixes two policies; processes are evened out with rows that are masked as a whole, and losses that average over rows
   make up for them;
-- the divergence from the reference may be k1, taken off the advantages, instead of TRL's k3 in the loss;
+- the divergence from the reference is taken off the advantages where it is k1, and where several roles each have a
+  mean of their own; else it is TRL's k3 in the loss;
 - a checkpoint holds all that a run needs to go on exactly, and is written only where new rollouts are drawn next;
 - a gradient that is no number ends the run before it reaches the weights.
 
-Departure: k1 is that of each token, without what later tokens diverge. Left out: TRL's ``reward_funcs`` and
-``evaluate``, images, tools, a second adapter. ``bnpo`` is a mean over the tokens of a process. Tried with TRL 1.16.
+Departures: k1 is that of each token, without what later tokens diverge; k3 taken off the advantages has the gradient of
+the one in the loss at the first update by the same rollouts, and is clipped with them at the next ones. Left out: TRL's
+``reward_funcs`` and ``evaluate``, images, tools. ``bnpo`` is a mean over the tokens of a process. Tried with TRL 1.16.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -30,6 +32,7 @@ import numpy as np
 
 from vouching.errors import BackendError, ConfigError, TrainingError
 from vouching.models.base import Message
+from vouching.train.adapters import MAIN, activate, reference_of
 from vouching.train.engine_batch import (
     ROW_MEANS,
     amounts_of,
@@ -41,6 +44,7 @@ from vouching.train.engine_batch import (
     to_arrays,
 )
 from vouching.train.engine_figures import figures
+from vouching.train.engine_order import Order
 from vouching.train.engine_table import Round, Table
 from vouching.train.rank_model import imported
 from vouching.types import Rollout
@@ -54,14 +58,16 @@ class PolicySampler:
 
     def __init__(self, trainer: Any) -> None:
         self._trainer = trainer
+        self._sent = MAIN
 
     async def sample(
-        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default"
-    ) -> list[list[Rollout]]:
+        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = MAIN,
+        temperature: float | None = None,
+    ) -> list[list[Rollout]]:  # fmt: skip
         """Completions drawn from the policy as it is now."""
         trainer, version = self._trainer, self._version(policy)
         asked = [ids for ids in encoded(trainer.processing_class, prompts) for _ in range(n)]
-        said, logprobs = trainer._generate_single_turn(asked, None, {}, 1)
+        said, logprobs = self._drawn(asked, policy, temperature)
         texts = trainer.processing_class.batch_decode(said, skip_special_tokens=True)
         ends = {*trainer.eos_token_ids}
         rollouts = [
@@ -75,7 +81,7 @@ class PolicySampler:
         ]  # fmt: skip
         return [rollouts[at : at + n] for at in range(0, len(rollouts), n)]
 
-    async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
+    async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = MAIN) -> Rollout:
         """A completion that is given, ended as the policy would end it."""
         trainer, version = self._trainer, self._version(policy)
         tokenizer = trainer.processing_class
@@ -84,9 +90,28 @@ class PolicySampler:
         return Rollout(role, (*asked,), said, (1,) * len(said), None, "forced", text=text, policy=policy,
                        policy_version=version)  # fmt: skip
 
+    def _drawn(self, asked: list[list[int]], policy: str, temperature: float | None) -> tuple[Any, Any]:
+        """Tokens and, from vLLM, their log-probabilities."""
+        trainer = self._trainer
+        if not asked and trainer.accelerator.num_processes == 1:
+            return [], None
+        activate(trainer.accelerator.unwrap_model(trainer.model), policy)
+        if policy != self._sent:  # vLLM has the weights of the adapter that was active when they were last sent
+            trainer._last_loaded_step, self._sent = -1, policy
+        engine = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
+        usual, engine.temperature = engine.temperature, engine.temperature if temperature is None else temperature
+        try:
+            # A process with nothing to ask takes part: the others may need it.
+            said, logprobs = trainer._generate_single_turn(
+                asked or [[trainer.processing_class.eos_token_id]], None, {}, 1
+            )
+        finally:
+            engine.temperature = usual
+        return said[: len(asked)], logprobs
+
     def _version(self, policy: str) -> int:
-        if policy != "default":
-            raise ConfigError(f"there is one policy, 'default', and the game asks for {policy!r}")
+        if policy not in self._trainer.policies:
+            raise ConfigError(f"there are the policies {self._trainer.policies}, and the game asks for {policy!r}")
         return self._trainer.state.global_step
 
 
@@ -115,28 +140,6 @@ def resume(trainer: Any, checkpoint: Path | None) -> None:
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
 
 
-class Order:
-    """TRL's order of the rows, the same in an epoch whether or not the epochs before it were run through.
-
-    Args:
-        inner: TRL's sampler.
-        epoch: tells which epoch begins, from 0.
-    """
-
-    def __init__(self, inner: Any, epoch: Callable[[], int]) -> None:
-        self._inner, self._epoch = inner, epoch
-
-    def __iter__(self) -> Iterator[int]:
-        inner = self._inner
-        inner.generator.manual_seed(inner.seed)
-        for _ in range(self._epoch()):
-            imported("torch").randperm(inner.num_samples, generator=inner.generator)
-        return iter(inner)
-
-    def __len__(self) -> int:
-        return len(self._inner)
-
-
 @cache
 def trainer_class() -> Any:
     """The trainer; a class made late, since TRL takes seconds to load and need not be there."""
@@ -146,6 +149,7 @@ def trainer_class() -> Any:
         """Plays a game where TRL would generate and score."""
 
         table: Table
+        policies: Sequence[str] = (MAIN,)
         transcripts: Sequence[dict[str, Any]] = ()
 
         def _generate_and_score_completions(self, inputs: Sequence[Mapping[str, int]]) -> dict[str, Any]:
@@ -164,6 +168,7 @@ def trainer_class() -> Any:
             done: Any = 0.0
             for number, rows in enumerate(found):
                 piece = _piece(inputs, rows)
+                activate(self.accelerator.unwrap_model(self.model), self.policies[int(piece["policy"][0])])
                 share = _share_of(piece, inputs, self.table.config.loss) * inputs["row_scale"]
                 if number == len(found) - 1:
                     return super().compute_loss(model, piece, return_outputs, num_items_in_batch) * share + done
@@ -184,6 +189,10 @@ def trainer_class() -> Any:
             reused = self._step % (self.args.steps_per_generation * self.num_iterations)
             if not reused or self.state.global_step >= self.state.max_steps:
                 super()._save_checkpoint(model, trial)
+
+        def _load_from_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+            super()._load_from_checkpoint(*args, **kwargs)
+            activate(self.model, MAIN)  # all but one come back frozen
 
         def _save_rng_state(self, output_dir: str) -> None:
             super()._save_rng_state(output_dir)
@@ -211,11 +220,13 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     counts = [count for count, _ in shares]
     if not any(counts):
         raise _unjudged(trainer, played)
-    policies = row_policies(played.rollouts, counts)
+    policies = row_policies(played.rollouts, counts, trainer.policies)
     size, total = len(policies), sum(sum(count.values()) for count in counts)
     factors = role_factors([amounts for _, amounts in shares])
     arrays = to_arrays(played.rollouts, size, trainer._tokenizer.pad_token_id, factors)
     arrays["policy"] = np.array(policies)
+    arrays["factor"] = np.ones(size, dtype=np.float32)
+    arrays["factor"][: len(played.rollouts)] = [factors[one.role] for one in played.rollouts]
     batch = {name: torch.from_numpy(array).to(accelerator.device) for name, array in arrays.items()}
     mask = batch["completion_mask"] * batch.get("tool_mask", 1)
     batch["num_items_in_batch"] = accelerator.gather(mask.sum()).sum()
@@ -225,7 +236,7 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     batch["row_scale"] = torch.tensor(diluted, device=accelerator.device)
     checkpointing = imported("trl.models.utils").disable_gradient_checkpointing
     with torch.no_grad(), checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
-        _add_logprobs(trainer, batch, mask)
+        _add_logprobs(trainer, batch, mask, several=len(factors) > 1)
     return batch
 
 
@@ -253,14 +264,16 @@ def _apart(accelerator: Any, model: Any) -> Generator[None]:
     accelerator.gradient_state._set_sync_gradients(True)
 
 
-def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any) -> None:
-    """Those of the policy before the update and of the reference, where the loss needs them."""
+def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool) -> None:
+    """Those of the policies before the update and of the reference, where the loss needs them."""
     args, config = trainer.args, trainer.table.config
-    k1 = config.kl if config.kl_estimator == "k1" else 0.0
+    # TRL's own term in the loss is k3, weighed by tokens whosever they are.
+    folded = bool(config.kl) and (several or config.kl_estimator != "k3")
+    trainer.beta = 0.0 if folded else config.kl
     corrected = trainer.use_vllm and trainer.vllm_importance_sampling_correction
     reused = args.gradient_accumulation_steps % (args.steps_per_generation * trainer.num_iterations)
-    if reused or corrected or k1:
-        batch["old_per_token_logps"] = _logprobs(trainer, trainer.model, batch)
+    if reused or corrected or folded:
+        batch["old_per_token_logps"] = _logprobs(trainer, batch)
     if corrected:
         difference = (batch["old_per_token_logps"] - batch["sampling_per_token_logps"]) * mask
         ratio = importance_ratio(
@@ -270,32 +283,67 @@ def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any) -> None:
         batch["importance_sampling_ratio"] = imported("torch").from_numpy(ratio).to(mask.device)
     if not config.kl:
         return
-    reference = _reference_logprobs(trainer, batch)
-    if not k1:
+    reference = _logprobs(trainer, batch, of_reference=True)
+    if folded:
+        _fold_divergence(trainer, batch, mask, (batch["old_per_token_logps"] - reference) * mask)
+    else:
         batch["ref_per_token_logps"] = reference
-        return
-    divergence = (batch["old_per_token_logps"] - reference) * mask
+
+
+def _fold_divergence(trainer: Any, batch: dict[str, Any], mask: Any, apart: Any) -> None:
+    """Take the divergence off the advantage of each token, scaled as the advantages of its role are.
+
+    Args:
+        trainer: the trainer.
+        batch: its advantages are changed.
+        mask: (B, T) what is trained.
+        apart: (B, T) log-probability of each token less the reference's, 0 where it is not trained.
+    """
+    config = trainer.table.config
+    fall = {"k1": apart, "k1-loss": mask, "k3": (1 - (-apart).exp()) * mask}[config.kl_estimator]
     advantages = batch["advantages"]
-    batch["advantages"] = (advantages if advantages.dim() == 2 else advantages[:, None]) - k1 * divergence
-    total = trainer.accelerator.reduce(divergence.sum(), reduction="sum") / batch["num_items_in_batch"].clamp(min=1)
+    per_token = advantages if advantages.dim() == 2 else advantages[:, None]
+    batch["advantages"] = per_token - config.kl * batch["factor"][:, None] * fall
+    divergence = (((-apart).exp() + apart - 1) * mask if config.kl_estimator == "k3" else apart).sum()
+    total = trainer.accelerator.reduce(divergence, reduction="sum") / batch["num_items_in_batch"].clamp(min=1)
     trainer._metrics["train"]["kl"].append(total.item())
 
 
-def _logprobs(trainer: Any, model: Any, batch: Mapping[str, Any]) -> Any:
+def mask_total(trainer: Any, mask: Any) -> Any:
+    """Trained tokens of all processes, at least 1."""
+    return trainer.accelerator.reduce(mask.sum(), reduction="sum").clamp(min=1)
+
+
+def _logprobs(trainer: Any, batch: Mapping[str, Any], of_reference: bool = False) -> Any:
+    """(B, T) log-probabilities, of each row by its own policy, or by what that was when the run started."""
     cat = imported("torch").cat
     ids = cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
     mask = cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
-    said, rows = batch["completion_ids"].size(1), trainer.table.config.micro_batch
-    return trainer._get_per_token_logps_and_entropies(model, ids, mask, said, batch_size=rows)[0]
+    found = imported("torch").zeros_like(batch["completion_ids"], dtype=imported("torch").float32)
+    for place, policy in enumerate(trainer.policies):
+        rows = batch["policy"] == place
+        if rows.any():
+            with _speaking(trainer, policy, of_reference) as model:
+                found[rows] = trainer._get_per_token_logps_and_entropies(
+                    model, ids[rows], mask[rows], found.size(1), batch_size=trainer.table.config.micro_batch
+                )[0].to(found.dtype)
+    return found
 
 
-def _reference_logprobs(trainer: Any, batch: Mapping[str, Any]) -> Any:
-    if trainer.ref_model is not None:
-        return _logprobs(trainer, trainer.ref_model, batch)
-    model = trainer.accelerator.unwrap_model(trainer.model)  # its adapters aside, it is the reference
-    name = "ref" if "ref" in model.peft_config else None
-    with imported("trl.trainer.utils").use_adapter(model, adapter_name=name):
-        return _logprobs(trainer, trainer.model, batch)
+@contextmanager
+def _speaking(trainer: Any, policy: str, of_reference: bool) -> Generator[Any]:
+    """The model with the adapter of a policy, or as its reference."""
+    if of_reference and trainer.ref_model is not None:
+        yield trainer.ref_model
+        return
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    activate(model, policy)
+    if not of_reference:
+        yield trainer.model
+        return
+    with imported("trl.trainer.utils").use_adapter(model, adapter_name=reference_of(model, policy)):
+        yield trainer.model
+    activate(model, policy)
 
 
 def _log_texts(trainer: Any, rollouts: Sequence[Rollout]) -> None:

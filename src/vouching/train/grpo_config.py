@@ -79,8 +79,8 @@ class GrpoConfig:
     """How far the ratio of probabilities may fall below 1 and rise above it; DAPO takes 0.2 and 0.28."""
     kl: float = 0.001
     """Factor beta on the divergence from where the run started; 0 for none."""
-    kl_estimator: Literal["k1", "k3"] = "k3"
-    """Estimator of the divergence."""
+    kl_estimator: Literal["k1", "k1-loss", "k3"] = "k3"
+    """Estimator of the divergence; "k1-loss" is k1 in the loss, whose gradient has no reference and does not anchor."""
     spread: Spread = "unbiased"
     """What a reward's distance from the mean of its group is divided by: SEVA's trainer takes the unbiased standard
     deviation; "none" is Dr. GRPO's."""
