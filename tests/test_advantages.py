@@ -125,6 +125,13 @@ def test_a_rollout_without_a_reward_is_never_a_zero() -> None:
         filled([replace(group(1, 0), rollouts=(unscored, unscored))])
 
 
+def test_rewards_that_are_taken_as_they_are_are_compared_with_nothing() -> None:
+    [taken] = filled([group(1, 1, 0, estimator="plain")])
+    assert [rollout.advantage for rollout in taken.rollouts] == [1.0, 1.0, 0.0]
+    assert not is_flat(group(1, 1, estimator="plain"))
+    assert is_flat(group(0, 0, estimator="plain"))
+
+
 def test_a_flat_group_is_told() -> None:
     assert (is_flat(group(0.1, 0.1, 0.1)), is_flat(group(0.1, 0.2))) == (True, False)
 

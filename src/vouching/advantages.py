@@ -1,10 +1,11 @@
 """From rewards to advantages: how much better than its like a completion was. Pure numpy, no clock, no chance.
 
-Three estimators, named by the group: ``group`` compares G samples of one prompt (GRPO; SEVA, eq. 2), ``pair`` compares
-two that differ in one action, ``gae`` compares each token with a critic's guess (Schulman et al., 2016). Rewards that
-are all equal teach nothing and give exactly 0, whatever the rounding. Which standard deviation divides is stated, never
-implied: papers mean the population's (divide by n), TRL and verl take the unbiased one (n - 1), under which a pair
-comes out as +-.707 and not +-1. Left out: normalisation over a whole batch, which mixes prompts of unlike difficulty.
+Four estimators, named by the group: ``group`` compares G samples of one prompt (GRPO; SEVA, eq. 2), ``pair`` compares
+two that differ in one action, ``gae`` compares each token with a critic's guess (Schulman et al., 2016), ``plain``
+takes the reward as it is (Soft-SVeRL's penalty, a mean of votes). Rewards that are compared and all equal teach nothing
+and give exactly 0, whatever the rounding. Which standard deviation divides is stated, never implied: papers mean the
+population's (divide by n), TRL and verl take the unbiased one (n - 1), under which a pair comes out as +-.707 and not
++-1. Left out: normalisation over a whole batch, which mixes prompts of unlike difficulty.
 """
 
 from __future__ import annotations
@@ -151,8 +152,9 @@ def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: floa
 
 
 def is_flat(group: Group) -> bool:
-    """Whether all rewards of a group are equal, so that nothing is learnt from it."""
-    return len(set(_rewards(group))) == 1
+    """Whether nothing is learnt from a group: its rewards are all equal, or all 0 where they are taken as they are."""
+    rewards = set(_rewards(group))
+    return rewards == {0.0} if group.estimator == "plain" else len(rewards) == 1
 
 
 def _filled(group: Group, spread: Spread, epsilon: float) -> Group:
@@ -161,9 +163,12 @@ def _filled(group: Group, spread: Spread, epsilon: float) -> Group:
             raise ValueError(f"group {group.key!r} is of gae and has no advantages: fill them in with a critic")
         return group
     rewards = _rewards(group)
-    found = (
-        pair_advantages(rewards, epsilon) if group.estimator == "pair" else group_advantages(rewards, spread, epsilon)
-    )
+    if group.estimator == "plain":
+        found = _finite(rewards, "rewards")
+    elif group.estimator == "pair":
+        found = pair_advantages(rewards, epsilon)
+    else:
+        found = group_advantages(rewards, spread, epsilon)
     pairs = zip(group.rollouts, cast("list[float]", found.tolist()), strict=True)
     return replace(group, rollouts=tuple(replace(rollout, advantage=value) for rollout, value in pairs))
 

@@ -41,11 +41,12 @@ from vouching.train.lessons import read_prompts
 from vouching.train.policy import load_policy, see_device
 from vouching.train.run_folder import digest_of_lines, open_run
 from vouching.train.runlog import RunLog
+from vouching.train.structured_config import StructuredConfig
 from vouching.train.watch import Dev, Watch, steer
 
 
 def train_structured(
-    config: GrpoConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
+    config: StructuredConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
 ) -> Path:
     """Train a verifier by SEVA's game (section 2.3): G records on each claim, each rewarded part by part.
 

@@ -99,9 +99,7 @@ def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, cha
 
 
 @pytest.mark.parametrize("loss", ["grpo", "dapo", "gspo", "dr_grpo", "bnpo"])
-def test_no_rollout_is_lost_and_no_weight_changed_by_how_a_step_is_cut(
-    model: Path, tmp_path: Path, loss: str
-) -> None:
+def test_no_rollout_is_lost_and_no_weight_changed_by_how_a_step_is_cut(model: Path, tmp_path: Path, loss: str) -> None:
     # The judge fails once a step, so 7 rollouts are left: in one piece, in 4 and 3, in 3, 3 and 1.
     settings = config(model, loss=loss, kl=0.1, most_steps=2)
     updates: list[dict[str, Any]] = []

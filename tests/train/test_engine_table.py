@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tests.train.engine_runs import config, rows
-from vouching.games.base import Row
+from vouching.games.base import Processes, Row
 from vouching.games.scripted import ScriptedSampler
 from vouching.games.structured import StructuredGame
 from vouching.train.engine_batch import amounts_of, importance_ratio, role_factors, to_arrays
 from vouching.train.engine_figures import figures
-from vouching.train.engine_table import Processes, Table
+from vouching.train.engine_table import Table
 from vouching.types import Reward, Rollout
 
 SAID = Rollout("verifier", (7, 8), (9,), (1,), None, "stop", advantage=0.5)

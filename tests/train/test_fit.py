@@ -16,8 +16,8 @@ import pytest
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
-from vouching.train.grpo_config import GrpoConfig, read_config
 from vouching.train.runlog import read_lines, read_records
+from vouching.train.structured_config import StructuredConfig, read_config
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -51,11 +51,11 @@ def overrides(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def config(folder: Path) -> GrpoConfig:
+def config(folder: Path) -> StructuredConfig:
     return read_config(TOML, overrides(folder))
 
 
-def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: GrpoConfig, tmp_path: Path) -> None:
+def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: StructuredConfig, tmp_path: Path) -> None:
     from vouching.fit import train_structured
 
     lines: list[str] = []
@@ -158,7 +158,7 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     assert step_of(last) == 40
 
 
-def test_rows_with_long_prompts_are_left_out_and_told(config: GrpoConfig, tmp_path: Path) -> None:
+def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredConfig, tmp_path: Path) -> None:
     from vouching.fit import train_structured
 
     long = row(99)
@@ -180,7 +180,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: GrpoConfig, tmp_pa
     ],
 )
 def test_rows_that_cannot_be_played_on_are_named(
-    config: GrpoConfig, tmp_path: Path, rows: list[dict[str, Any]], message: str
+    config: StructuredConfig, tmp_path: Path, rows: list[dict[str, Any]], message: str
 ) -> None:
     from vouching.fit import train_structured
 
@@ -190,7 +190,7 @@ def test_rows_that_cannot_be_played_on_are_named(
 
 
 def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
-    config: GrpoConfig, tmp_path: Path
+    config: StructuredConfig, tmp_path: Path
 ) -> None:
     from vouching.fit import train_structured
 
@@ -201,7 +201,9 @@ def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
         train_structured(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
 
 
-def test_a_model_that_is_not_there_is_said_so_before_anything_is_written(config: GrpoConfig, tmp_path: Path) -> None:
+def test_a_model_that_is_not_there_is_said_so_before_anything_is_written(
+    config: StructuredConfig, tmp_path: Path
+) -> None:
     from vouching.fit import train_structured
 
     with pytest.raises(ConfigError, match="nowhere"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError
-from vouching.train import grpo_config, sft_config
+from vouching.train import sft_config, structured_config
 
 RECIPES = Path(__file__).parents[2] / "recipes/structured"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -45,7 +45,7 @@ def test_supervised_recipes_hold_the_values_of_table_8(
 
 
 def test_the_grpo_recipe_holds_the_values_of_table_9() -> None:
-    config = grpo_config.read_config(RECIPES / "3b-grpo.toml")
+    config = structured_config.read_config(RECIPES / "3b-grpo.toml")
     drawn = config.sampling
     # Group size, temperature, top-p, max prompt length, max response length.
     assert (drawn.group_size, drawn.temperature, drawn.top_p) == (8, 1.2, 0.95)
@@ -58,8 +58,8 @@ def test_the_grpo_recipe_holds_the_values_of_table_9() -> None:
 
 
 def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
-    plain = grpo_config.GrpoConfig(rows=("rows.jsonl",), model="model")
-    recipe = grpo_config.read_config(RECIPES / "3b-grpo.toml", ["sampling.engine=hf"])
+    plain = structured_config.StructuredConfig(rows=("rows.jsonl",), model="model")
+    recipe = structured_config.read_config(RECIPES / "3b-grpo.toml", ["sampling.engine=hf"])
     for name in ("loss", "kl", "learning_rate", "epochs", "batch_prompts", "sampling", "reward", "variant"):
         assert getattr(plain, name) == getattr(recipe, name)
 
@@ -67,7 +67,7 @@ def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
 def test_every_recipe_can_be_read() -> None:
     names = {path.stem for path in RECIPES.glob("*.toml")}
     assert names == {"3b-sft", "3b-grpo", "7b-lora-64", "7b-lora-128", "two-stage", "tiny", "tiny-sft"}
-    grpo_config.read_config(RECIPES / "tiny.toml")
+    structured_config.read_config(RECIPES / "tiny.toml")
     sft_config.read_config(RECIPES / "tiny-sft.toml")
 
 
@@ -85,5 +85,5 @@ def test_every_recipe_can_be_read() -> None:
 )
 def test_a_setting_that_is_wrong_is_named_with_what_was_meant(setting: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        grpo_config.read_config(RECIPES / "3b-grpo.toml", [setting])
+        structured_config.read_config(RECIPES / "3b-grpo.toml", [setting])
     assert message in str(raised.value)

@@ -130,7 +130,7 @@ def structured_command(config: _Config, out: _Out, settings: _Settings = None, r
     """
     with usage_errors():
         from vouching.fit import train_structured
-        from vouching.train.grpo_config import read_config
+        from vouching.train.structured_config import read_config
 
         try:
             train_structured(read_config(config, settings or ()), out, resume)

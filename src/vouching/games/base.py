@@ -11,9 +11,9 @@ Left out: games in which what one role says depends on samples of another row.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from vouching.errors import BackendError
 from vouching.models.base import Message
@@ -23,8 +23,22 @@ Row: TypeAlias = Mapping[str, Any]
 """A row of data; which fields it has, its game says."""
 Measures: TypeAlias = Mapping[str, float]
 """What is watched and not trained on, by name: for one rollout, since a mean over processes needs the single values."""
+Gather: TypeAlias = Callable[[Sequence[Any]], list[Any]]
+"""Puts the lists of all processes together, in their order. All must call it."""
 SMALLEST_GROUP = 2
 """Rollouts that can be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Who trains together."""
+
+    gather: Gather = list
+    """Puts their lists together."""
+    index: int = 0
+    """Which of them this is."""
+    count: int = 1
+    """How many they are."""
 
 
 class Sampler(Protocol):
@@ -90,6 +104,23 @@ class Game(Protocol):
 
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
         """Play each row once."""
+        ...
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """What a game that remembers earlier steps has besides. Its state is the same on all processes."""
+
+    def join(self, processes: Processes) -> None:
+        """Told before the first step who else plays; what one process adds to the state, all must."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """What it remembers, as JSON has it; saved with every checkpoint."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from :meth:`state_dict`."""
         ...
 
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError, InputError
-from vouching.games.base import Game, Row, Sampler
+from vouching.games.base import Game, Processes, Row, Sampler
 from vouching.models.running import run
 from vouching.train.adapters import MAIN, add_adapters
 from vouching.train.engine_figures import figures, observe
-from vouching.train.engine_table import Processes, Table
+from vouching.train.engine_table import Table
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, resume, trainer_class
 from vouching.train.grpo_config import GrpoConfig
 from vouching.train.policy import lora_of
@@ -176,7 +176,7 @@ def measure(trainer: Any, rows: Sequence[Row], seed: int = 0) -> dict[str, float
     torch, accelerator = imported("torch"), trainer.accelerator
     size = max(1, trainer.table.config.batch_prompts // accelerator.num_processes)
     pieces = [rows[at : at + size] for at in range(0, len(rows), size)]
-    learning, seen = trainer.model.training, []
+    learning, seen, state = trainer.model.training, [], trainer.table.state_dict()
     trainer.model.eval()
     with torch.random.fork_rng():
         torch.manual_seed(seed * accelerator.num_processes + accelerator.process_index)
@@ -186,6 +186,7 @@ def measure(trainer: Any, rows: Sequence[Row], seed: int = 0) -> dict[str, float
             play = run(trainer.table.game.play(trainer.table.sampler, pieces[min(mine, len(pieces) - 1)]))
             seen += [observe([play], ())] if mine < len(pieces) else []
     trainer.model.train(learning)
+    trainer.table.load_state_dict(state)
     return figures(gathered(seen))
 
 

@@ -7,33 +7,18 @@ which all processes share and whose place is state. Left out: keeping what was d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from vouching.advantages import filled, is_flat
-from vouching.games.base import Game, Play, Row, Sampler
+from vouching.games.base import Game, Play, Processes, Row, Sampler, Stateful
 from vouching.models.running import run
 from vouching.train.engine_figures import observe
 from vouching.train.grpo_config import GrpoConfig
 from vouching.types import Group, Rollout
-
-Gather: TypeAlias = Callable[[Sequence[Any]], list[Any]]
-"""Puts the lists of all processes together, in their order. All must call it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Processes:
-    """Who trains together."""
-
-    gather: Gather = list
-    """Puts their lists together."""
-    index: int = 0
-    """Which of them this is."""
-    count: int = 1
-    """How many they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +55,18 @@ class Table:
         self.config, self.game, self.rows, self.sampler = config, game, rows, sampler
         self.processes = processes or Processes()
         self._drawn = 0
+        if isinstance(game, Stateful):
+            game.join(self.processes)
 
-    def state_dict(self) -> dict[str, int]:
-        """What a run needs to go on with the same rows: how many were drawn to play again, by all processes."""
-        return {"drawn": self._drawn}
+    def state_dict(self) -> dict[str, Any]:
+        """What a run needs to go on alike: how many rows were drawn to play again, by all, and what the game remembers."""
+        return {"drawn": self._drawn} | ({"game": self.game.state_dict()} if isinstance(self.game, Stateful) else {})
 
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from :meth:`state_dict`."""
         self._drawn = state["drawn"]
+        if isinstance(self.game, Stateful):
+            self.game.load_state_dict(state["game"])
 
     def play(self, rows: Sequence[Row]) -> Round:
         """One step of this process."""

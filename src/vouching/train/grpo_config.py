@@ -1,21 +1,17 @@
-"""The settings of one GRPO run: a TOML file, and ``key=value`` over it.
+"""The settings that all GRPO runs share, whatever game they play.
 
-The defaults are SEVA's (Table 9). Left out: settings that no two recipes differ in; those are constants beside their
-use, or TRL's own.
+The defaults are SEVA's (Table 9). A game adds its own in a class that inherits these. Left out: settings that no two
+recipes differ in; those are constants beside their use, or TRL's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from vouching.advantages import Spread
 from vouching.errors import ConfigError
-from vouching.rewards.structured_weights import Variant
 from vouching.train.run_config import LoraSettings, PowerSettings, WatchSettings, require
-from vouching.train.settings import read_settings
 
 Loss: TypeAlias = Literal["grpo", "dapo", "gspo", "dr_grpo", "bnpo"]
 """How the clipped surrogate is averaged; gspo takes the ratio of whole sequences."""
@@ -64,15 +60,11 @@ class GrpoConfig:
     """
 
     rows: tuple[str, ...]
-    """Files of prompts, as ``vouch data annotate --prompts`` writes them. Paths are relative to the working folder."""
+    """Files of what is played on. Paths are relative to the working folder."""
     model: str
     """Where to start: a folder, also of adapters, or a name on the Hugging Face hub."""
     dev: tuple[str, ...] = ()
-    """Files of prompts that are only scored."""
-    reward: Literal["process", "binary"] = "process"
-    """SEVA's process reward, or 1 for the right label and 0 for the wrong one."""
-    variant: Variant = "paper"
-    """Rules of the process reward."""
+    """Files of what is only scored."""
     loss: Loss = "grpo"
     """Which loss."""
     clip: tuple[float, float] = (0.2, 0.2)
@@ -118,7 +110,7 @@ class GrpoConfig:
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
         if not self.rows:
-            raise ConfigError("rows names no file: give what  vouch data annotate --prompts  wrote")
+            raise ConfigError('rows names no file: give some, as in rows=["prompts.jsonl"]')
         require(
             self,
             above=("learning_rate", "epochs", "batch_prompts", "updates", "micro_batch"),
@@ -128,15 +120,3 @@ class GrpoConfig:
             raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
         if not (0 < self.clip[0] < 1 and self.clip[1] > 0):
             raise ConfigError(f"clip must be two numbers above 0, the first below 1, got {[*self.clip]}")
-
-
-def read_config(path: Path, overrides: Sequence[str] = ()) -> GrpoConfig:
-    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('rows = ["prompts.jsonl"]\nmodel = "runs/sft/model"', encoding="utf-8")
-    >>> read_config(path, ["sampling.group_size=4"]).sampling.group_size
-    4
-    """
-    return read_settings(GrpoConfig, path, overrides)

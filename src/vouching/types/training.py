@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Estimator = Literal["group", "pair", "gae"]
+Estimator = Literal["group", "pair", "gae", "plain"]
 """How a group's rewards become advantages."""
 
 
