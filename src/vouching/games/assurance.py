@@ -50,8 +50,9 @@ GENERATOR, VERIFIER = "default", "verifier"
 
 @dataclass(frozen=True, slots=True)
 class AssuranceGame:
-    """The game on tasks with known values. A row has ``task``, as a task file has it, ``gold``, the right value of
-    every unit, and perhaps ``id``.
+    """The game on tasks with known values.
+
+    A row has ``task``, as a task file has it, ``gold``, the right value of every unit, and perhaps ``id``.
 
     Raises:
         ConfigError: fewer than two drafts, or no candidate for a revision.
@@ -177,23 +178,18 @@ class AssuranceGame:
         return [found.get(one.key, one) for one in reviewed]
 
     async def _groups(self, sampler: Sampler, one: Decision) -> list[Group]:
-        """What is learnt from a decision: drafts among each other, both actions of the verifier, and on a case both
-        of the approver.
-        """
+        """What is learnt from a decision: drafts among each other, then each pair there is."""
         groups: list[Group] = []
         if self.proposals:
             groups.append(_group(one, "generator", one.drafts, [draft_reward(said, one) for said in one.drafts]))
         if one.review is not None:
             texts = {action: challenge_text(action, one.state.unit) for action in ("SAC", "NS")}
-            groups.append(
-                await _pair(sampler, one, "review", one.review, one.y, texts, challenge_rewards(one, self.costs))
-            )
+            rewards = challenge_rewards(one, self.costs)
+            groups.append(await _pair(sampler, one, one.review, one.y, texts, rewards))
         if one.choice is not None:
             texts = {action: choice_text(action) for action in ("KEEP", "REVISE")}
-            taken = read_approval(one.choice)
-            groups.append(
-                await _pair(sampler, one, "approve", one.choice, taken, texts, choice_rewards(one, self.costs))
-            )
+            taken, rewards = read_approval(one.choice), choice_rewards(one, self.costs)
+            groups.append(await _pair(sampler, one, one.choice, taken, texts, rewards))
         return groups
 
 
@@ -224,11 +220,11 @@ def _ask(role: Any, one: Decision) -> Sequence[Message]:
 
 
 async def _pair(
-    sampler: Sampler, one: Decision, asked: str, said: Rollout, taken: str | None, texts: Mapping[Any, str],
+    sampler: Sampler, one: Decision, said: Rollout, taken: str | None, texts: Mapping[Any, str],
     rewards: Mapping[Any, Reward],
 ) -> Group:  # fmt: skip
     """Both actions: what was said for the one that was taken, a given reply for the other."""
-    prompt = _ask(asked, one)
+    prompt = _ask("review", replace(one, case=None, revision=None)) if said is one.review else _ask("approve", one)
     rollouts = [
         said if action == taken else await sampler.forced(prompt, text, said.role, said.policy)
         for action, text in texts.items()
