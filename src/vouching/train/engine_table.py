@@ -59,7 +59,7 @@ class Table:
             game.join(self.processes)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run needs to go on alike: how many rows were drawn to play again, by all, and what the game remembers."""
+        """What a run needs to go on alike: how many rows were drawn again, by all, and what the game remembers."""
         return {"drawn": self._drawn} | ({"game": self.game.state_dict()} if isinstance(self.game, Stateful) else {})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
