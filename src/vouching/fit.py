@@ -22,10 +22,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from vouching.games.assurance import AssuranceGame
 from vouching.games.base import Game, Row
 from vouching.games.structured import StructuredGame, binary_score, process_score
+from vouching.rewards.assurance import AssuranceCosts
+from vouching.train.assurance_config import AssuranceConfig
+from vouching.train.assurance_rows import read_tasks, units_of
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
 from vouching.train.engine import (
     end_training,
@@ -73,9 +78,28 @@ def train_structured(
     return fit(game, rows, config, out, best_by="oracle/right", resume=resume, report=report)
 
 
+def train_assurance(
+    config: AssuranceConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
+) -> Path:
+    """Train a generator and a verifier of structured work by DPA-GRPO: two adapters, forced pairs, drafts in groups.
+
+    Args and errors are those of :func:`train_structured`; the adapter of the verifier is in ``OUT/model/verifier``.
+    """
+    see_device(config.device)
+    rows = (read_tasks(config.rows), read_tasks(config.dev))
+    settings = config.game
+    game = AssuranceGame(
+        config.sampling.group_size, settings.candidates, settings.revision_temperature,
+        AssuranceCosts(settings.intervention_cost, settings.revision_cost), settings.proposals, settings.oracle,
+        settings.alone, max(map(units_of, rows)),
+    )  # fmt: skip
+    blind = replace(game, oracle=False)  # where a run is scored, nobody chooses by what is right
+    return fit(game, rows, config, out, best_by="oracle/submitted", scored_by=blind, resume=resume, report=report)
+
+
 def fit(
     game: Game, rows: tuple[Sequence[Row], Sequence[Row]], config: GrpoConfig, out: Path, *, best_by: str,
-    resume: bool = False, report: Callable[[str], None] | None = None,
+    scored_by: Game | None = None, resume: bool = False, report: Callable[[str], None] | None = None,
 ) -> Path:  # fmt: skip
     """Train a model by a game.
 
@@ -85,6 +109,7 @@ def fit(
         config: the settings.
         out: folder of the run.
         best_by: the figure on the rows that are only scored by which the best checkpoint is chosen.
+        scored_by: what is played on rows that are only scored; None for the same game.
         resume: go on where the run's last checkpoint stands.
         report: takes lines of progress; None writes them to standard error.
 
@@ -103,7 +128,7 @@ def fit(
     checkpoint = last_checkpoint(out) if resume else None
     trainer = make_trainer(config, arguments, model, tokenizer, game, learned)
     log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main)
-    dev = Dev(lambda: measure(trainer, scored, config.seed), best_by) if scored else None
+    dev = Dev(lambda: measure(trainer, scored, config.seed, scored_by), best_by) if scored else None
     watch = Watch(log, config.watch, say, dev)
     tell_steps(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
     steer(trainer, watch)

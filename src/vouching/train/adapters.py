@@ -75,3 +75,15 @@ def reference_of(model: Any, policy: str) -> str | None:
     """The adapter that holds what a policy was at first; None where that is the model without adapters."""
     name = _REFERENCE if policy == MAIN else f"{_REFERENCE}_{policy}"
     return name if name in model.peft_config else None
+
+
+def gradient_norms(model: Any, policies: Sequence[str]) -> dict[str, float]:
+    """How far each of several policies is pushed by a step, as the norm of its gradient; nothing for one alone."""
+    if len(policies) == 1:
+        return {}
+    sums = dict.fromkeys(policies, 0.0)
+    for weight, value in model.named_parameters():
+        name = next((name for name in policies if f".{name}." in weight), None)
+        if name is not None and value.grad is not None:
+            sums[name] += float(value.grad.norm()) ** 2
+    return {name: total**0.5 for name, total in sums.items()}

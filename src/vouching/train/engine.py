@@ -68,7 +68,8 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
         per_device_train_batch_size=prompts * drawn.group_size, gradient_accumulation_steps=1,
         num_generations=drawn.group_size, num_iterations=config.updates,
         max_completion_length=drawn.completion_tokens, temperature=drawn.temperature, top_p=drawn.top_p,
-        learning_rate=config.learning_rate, lr_scheduler_type=config.schedule, warmup_steps=config.warmup,
+        learning_rate=config.learning_rate, weight_decay=config.weight_decay,
+        lr_scheduler_type=config.schedule, warmup_steps=config.warmup,
         loss_type="grpo" if config.loss == "gspo" else config.loss,
         importance_sampling_level="sequence" if config.loss == "gspo" else "token",
         epsilon=config.clip[0], epsilon_high=config.clip[1], beta=config.kl,
@@ -165,13 +166,14 @@ def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
     resume(trainer, checkpoint)
 
 
-def measure(trainer: Any, rows: Sequence[Row], seed: int = 0) -> dict[str, float]:
+def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None = None) -> dict[str, float]:
     """The figures of a game on rows that are not trained on, sampled as in training; nothing of the run is changed.
 
     Args:
         trainer: from :func:`make_trainer`.
         rows: what to play on. All processes pass the same.
         seed: of the sampling: the same at every call, so that only the weights differ.
+        game: what is played; None for the game of the run.
     """
     torch, accelerator = imported("torch"), trainer.accelerator
     size = max(1, trainer.table.config.batch_prompts // accelerator.num_processes)
@@ -183,7 +185,7 @@ def measure(trainer: Any, rows: Sequence[Row], seed: int = 0) -> dict[str, float
         for first in range(0, len(pieces), accelerator.num_processes):
             mine = first + accelerator.process_index
             # A process without a piece of its own plays along: sampling may need all of them.
-            play = run(trainer.table.game.play(trainer.table.sampler, pieces[min(mine, len(pieces) - 1)]))
+            play = run((game or trainer.table.game).play(trainer.table.sampler, pieces[min(mine, len(pieces) - 1)]))
             seen += [observe([play], ())] if mine < len(pieces) else []
     trainer.model.train(learning)
     trainer.table.load_state_dict(state)

@@ -32,7 +32,7 @@ import numpy as np
 
 from vouching.errors import BackendError, ConfigError, TrainingError
 from vouching.models.base import Message
-from vouching.train.adapters import MAIN, activate, reference_of
+from vouching.train.adapters import MAIN, activate, gradient_norms, reference_of
 from vouching.train.engine_batch import (
     ROW_MEANS,
     amounts_of,
@@ -68,7 +68,7 @@ class PolicySampler:
         trainer, version = self._trainer, self._version(policy)
         asked = [ids for ids in encoded(trainer.processing_class, prompts) for _ in range(n)]
         said, logprobs = self._drawn(asked, policy, temperature)
-        texts = trainer.processing_class.batch_decode(said, skip_special_tokens=True)
+        texts = trainer.processing_class.batch_decode(said, skip_special_tokens=True) if said else []
         ends = {*trainer.eos_token_ids}
         rollouts = [
             Rollout(
@@ -179,6 +179,8 @@ def trainer_class() -> Any:
             raise ValueError("a batch without rows: pad it with one")
 
         def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+            for name, norm in gradient_norms(self.model, self.policies).items():
+                self._metrics["train"][f"gradient/{name}"].append(norm)
             return _sound(super()._get_grad_norm(model, grad_norm=grad_norm), self.state.global_step + 1)
 
         def _get_train_sampler(self, dataset: Any = None) -> Any:

@@ -78,6 +78,8 @@ class GrpoConfig:
     deviation; "none" is Dr. GRPO's."""
     learning_rate: float = 2e-6
     """Highest rate."""
+    weight_decay: float = 0.0
+    """Of AdamW."""
     schedule: Literal["constant", "cosine", "linear"] = "constant"
     """How the rate goes on after the warm-up."""
     warmup: float = 0.0
@@ -114,7 +116,7 @@ class GrpoConfig:
         require(
             self,
             above=("learning_rate", "epochs", "batch_prompts", "updates", "micro_batch"),
-            at_least=("kl", "most_steps", "seed"),
+            at_least=("kl", "weight_decay", "most_steps", "seed"),
         )
         if not 0 <= self.warmup < 1:
             raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")

@@ -45,6 +45,8 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
         model = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=dtype)
         if adapted:
             model = imported("peft").PeftModel.from_pretrained(model, place, is_trainable=True)
+            for other in sorted(Path(place).glob(f"*/{ADAPTER}")):  # those of the other policies of a game
+                model.load_adapter(str(other.parent), other.parent.name, is_trainable=True)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         absent = "" if Path(place).is_dir() else ", which is no folder here and so was asked of the hub"
         raise ConfigError(f"cannot load a model to train from {named}{absent} ({error}): give another model") from error

@@ -1,0 +1,90 @@
+r"""Tasks with their right values, from files of rows and from folders as ``vouch data taxes`` writes them.
+
+    {"id": "trip", "task": {"task": "trip", "data": ..., "units": [...]}, "gold": {"total": 42.5}}     a row
+    DIR/tasks/NAME.json, DIR/proposals/NAME.json                                                       a folder
+
+Left out: leaving out bad rows silently; one that cannot be played ends the reading, with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vouching.batch.rows import open_rows
+from vouching.errors import InputError
+from vouching.games.assurance import read_row
+from vouching.verifiers.assurance_task import read_file
+
+
+def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
+    r"""Rows of the assurance game, in order; those that name themselves twice are an error.
+
+    Args:
+        paths: files of rows, and folders of tasks whose proposals are right.
+
+    Raises:
+        InputError: a file or a row cannot be used, a folder's proposals have mistakes, or there is no row.
+
+    >>> import json, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> task = {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]}
+    >>> _ = path.write_text(json.dumps({"id": "one", "task": task, "gold": {"x": 3}}) + "\n")
+    >>> [row["id"] for row in read_tasks([str(path)])]
+    ['one']
+    """
+    rows: list[dict[str, Any]] = []
+    for path in paths:
+        rows += _of_folder(Path(path)) if Path(path).is_dir() else _of_file(path)
+    if paths and not rows:
+        raise InputError(f"{', '.join(paths)}: no rows; give some with task and gold")
+    seen: set[str] = set()
+    for row in rows:
+        if row["id"] in seen:
+            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
+        seen.add(row["id"])
+    return rows
+
+
+def units_of(rows: Sequence[dict[str, Any]]) -> int:
+    """Units of the longest task, 0 if there is none.
+
+    >>> units_of([{"task": {"units": [{}, {}]}}, {"task": {"units": [{}]}}])
+    2
+    """
+    return max((len(row["task"]["units"]) for row in rows), default=0)
+
+
+def _of_file(path: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    with open_rows(path) as reader:
+        for row in reader:
+            try:
+                if row.fields is None:
+                    raise InputError(row.problem or "it cannot be read")
+                read_row(row.fields)
+            except InputError as error:
+                raise InputError(f"{reader.name}, {row.place}: {error}") from None
+            rows.append({"id": row.name, "task": row.fields["task"], "gold": row.fields["gold"]})
+    return rows
+
+
+def _of_folder(folder: Path) -> list[dict[str, Any]]:
+    mistakes = folder / "mistakes.jsonl"
+    if mistakes.is_file() and mistakes.stat().st_size:
+        raise InputError(f"the proposals in {folder} have mistakes: make them without (vouch data taxes --out DIR)")
+    rows: list[dict[str, Any]] = []
+    for path in sorted((folder / "tasks").glob("*.json")):
+        right = read_file(folder / "proposals" / path.name)
+        row = {
+            "id": path.stem,
+            "task": read_file(path),
+            "gold": right.get("values") if isinstance(right, dict) else None,
+        }
+        try:
+            read_row(row)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        rows.append(row)
+    return rows
