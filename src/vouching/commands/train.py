@@ -53,6 +53,15 @@ vouch runs plot runs/3b-grpo --report 3b-grpo.html
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the judge is out of reach; 130 stopped, go
 on with --resume.
 """
+_ASSURANCE_EPILOG = """
+**Examples**
+
+vouch data taxes --out returns --count 400
+
+vouch train assurance recipes/assurance/dpa-4b.toml 'rows=["returns"]' 'dev=[]' --out runs/dpa-4b
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+"""
 _Config = Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")]
 _Settings = Annotated[list[str] | None, typer.Argument(help="Settings over those of the file, such as epochs=2.")]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run: checkpoint, log and what comes out.")]
@@ -134,6 +143,24 @@ def structured_command(config: _Config, out: _Out, settings: _Settings = None, r
 
         try:
             train_structured(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+@app.command("assurance", epilog=_ASSURANCE_EPILOG)
+def assurance_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train a generator and a verifier of structured work against each other: cases, kept or revised proposals.
+
+    Rows are tasks with their right values, or folders as vouch data taxes writes them. Both are adapters on one model,
+    DIR/model and DIR/model/verifier. A run that was killed and resumed ends like one that was not.
+    """
+    with usage_errors():
+        from vouching.fit import train_assurance
+        from vouching.train.assurance_config import read_config
+
+        try:
+            train_assurance(read_config(config, settings or ()), out, resume)
         except KeyboardInterrupt:
             write_error(f"stopped; go on with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None
