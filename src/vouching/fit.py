@@ -91,7 +91,7 @@ def train_assurance(
     game = AssuranceGame(
         config.sampling.group_size, settings.candidates, settings.revision_temperature,
         AssuranceCosts(settings.intervention_cost, settings.revision_cost), settings.proposals, settings.oracle,
-        settings.alone, max(map(units_of, rows)),
+        settings.alone, turns=max(map(units_of, rows)),
     )  # fmt: skip
     blind = replace(game, oracle=False)  # where a run is scored, nobody chooses by what is right
     return fit(game, rows, config, out, best_by="oracle/submitted", scored_by=blind, resume=resume, report=report)

@@ -190,7 +190,7 @@ def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
 
 
 def policy_still(columns: Columns) -> Iterator[Finding]:
-    """One of several policies is not pushed at all, five steps in a row, while another one is: it is frozen, or starves."""
+    """One of several policies is not pushed at all, five steps in a row, while another is: it is frozen or starves."""
     norms = {name.removeprefix("gradient/"): norm for name, norm in columns.items() if name.startswith("gradient/")}
     for policy, norm in norms.items():
         others = sum(_window_sum(np.nan_to_num(other), 5) for name, other in norms.items() if name != policy)
@@ -217,7 +217,7 @@ def challenge_collapse(columns: Columns) -> Iterator[Finding]:
 
 
 def case_drift(columns: Columns) -> Iterator[Finding]:
-    """The eight cases of DPA-GRPO change places (a quarter of the units) while no more of what is submitted is right."""
+    """The cases of DPA-GRPO change places (a quarter of the units) while no more of what is submitted is right."""
     shares = {name: rolling(found, UNITS_WINDOW) for name, found in columns.items() if name.startswith("case/")}
     submitted = columns.get("oracle/submitted")
     if not shares or submitted is None:
