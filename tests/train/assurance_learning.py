@@ -75,13 +75,13 @@ def warmed_up(folder: Path, seed: int, steps: int = 200) -> Path:
     return folder
 
 
-def learn(folder: Path, seed: int, steps: int = 60) -> tuple[Learnt, list[dict[str, Any]]]:
+def learn(folder: Path, seed: int, steps: int = 50) -> tuple[Learnt, list[dict[str, Any]]]:
     """Train both policies; how what is submitted went, and the whole log."""
     model = warmed_up(folder / "model", seed)
     settings = config(
         model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=steps, loss="grpo", kl=0.04,
-        spread="population", learning_rate=4e-3, lora=LoraSettings(rank=16, alpha=32.0), epochs=100.0,
-        sampling={"group_size": 4, "completion_tokens": 48},
+        spread="population", learning_rate=3e-3, lora=LoraSettings(rank=16, alpha=16.0), epochs=100.0,
+        sampling={"group_size": 4, "completion_tokens": 56},
     )  # fmt: skip
     trainer = trainer_of(settings, folder / "run", AssuranceGame(4, 3, ask=ask), ROWS)
     told: list[dict[str, Any]] = []
