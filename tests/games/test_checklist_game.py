@@ -254,7 +254,8 @@ def test_an_outside_judge_may_be_asked_about_the_whole() -> None:
 
 
 def test_a_judge_that_gives_no_answer_takes_responses_out_and_is_counted() -> None:
-    play = judged(ScriptedModel({"a0": "who knows", "a1": "who knows", "": "yes"}))
+    # Asked once more it is no clearer. Both responses to A are out, so that their group is dropped.
+    play = judged(ScriptedModel({"Write A": "who knows", "no answer that can be used": "who knows", "": "yes"}))
     assert [failure.reason for failure in play.failures] == ["unparsable"] * 2
     assert all(isinstance(failure, Unverified) for failure in play.failures)
     assert (play.dropped, of(play, "generator")) == (1, [[1.0, 1.0]])
