@@ -17,7 +17,8 @@ from tests.train.tiny_qwen import write_tiny_qwen
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
-from tests.train.checklist_runs import game, rows, scripted, settings, texts, together  # noqa: E402  (needs torch)
+from tests.train.checklist_learning import learn  # noqa: E402  (needs torch)
+from tests.train.checklist_runs import game, rows, scripted, settings, texts, together  # noqa: E402
 from vouching.train.engine import measure, train_from  # noqa: E402
 from vouching.train.engine_batch import amounts_of  # noqa: E402
 
@@ -110,3 +111,9 @@ def test_measuring_replays_nothing(model: Path, tmp_path: Path) -> None:
     figures = measure(trainer, rows(3))
     assert figures["reward/generator/total"] > 0
     assert which.state_dict() == {"played": 0, "replay": []}
+
+
+def test_a_policy_that_judges_itself_learns_what_is_right(tmp_path: Path) -> None:
+    # The rule is read by no reward: gold items teach to judge, and the judgments teach to respond.
+    learnt = learn(tmp_path, seed=0, judge="self")
+    assert learnt.lower > 0, learnt

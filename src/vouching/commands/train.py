@@ -1,6 +1,6 @@
 """``vouch train``: training runs that can be killed and gone on with, each described by one TOML file.
 
-Left out: the games with several roles; those come with them.
+Left out: games of other people's; vouching.fit takes any.
 """
 
 from __future__ import annotations
