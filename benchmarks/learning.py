@@ -1,6 +1,6 @@
 """Whether the engine learns: an oracle metric over the steps of GRPO, all weights and adapters, three seeds.
 
-    python benchmarks/learning.py [--seeds 0 1 2] [--games structured checklist-self] [--output benchmarks/results/learning.json]
+    python benchmarks/learning.py [--seeds 0 1 2] [--games structured checklist-self] [--output FILE]
 
 The tasks are those of tests/train/learning.py and checklist_learning.py: 107,000 weights, warmed up by imitation,
 trained for 60 steps (adapters: 100) of 64 rollouts on SEVA's process reward, on a checklist with a noisy judge, and on

@@ -92,6 +92,29 @@ def against_rules(task: Task, response: str, score: float) -> Measures:
     return {"oracle/rules": share, "oracle/all": float(all(passed)), "gap/rules": score - share}
 
 
+async def judged(
+    verifier: ChecklistVerifier, task: Task, response: str, rules: ChecklistRules = PAPER
+) -> Reward | Unverified:
+    """What a response earns by a judge, who goes item by item or looks at the whole, as its settings say.
+
+    Raises:
+        ModelError: the judge is out of reach.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> task = task_of({"prompt": "Name a bridge in Japan.", "checklist": ["Is it a bridge?", "Is it in Japan?"]})
+    >>> judge = ChecklistVerifier(ScriptedModel({"Is it a bridge": "yes", "Is it in": "no"}))
+    >>> asyncio.run(judged(judge, task, "Tower Bridge.")).total  # s = 1/2, R = .5 * 1/2
+    0.25
+    """
+    whole = verifier.config.holistic
+    if not response:
+        return holistic_reward(BLANK, rules) if whole else checklist_reward([BLANK], rules)
+    report = await verifier.verify(task.instruction, response, items=task.items or None)
+    votes = item_votes([one for one in report.findings if isinstance(one, ItemResult | Unverified)])
+    return holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
+
+
 def gathered_measures(found: Iterable[Measures]) -> dict[str, tuple[float, ...]]:
     """The measures of several rollouts by name.
 
@@ -155,7 +178,10 @@ class ChecklistGame:
         responses = [
             (task, spoken(one.text).strip()) for task, said in zip(tasks, answers, strict=True) for one in said
         ]
-        outcomes = await all_of(outcome_of(self._judged(*one), one[0].instruction) for one in responses)
+        outcomes = await all_of(
+            outcome_of(judged(self.verifier, task, response, self.rules), task.instruction)
+            for task, response in responses
+        )
         settled = [
             settle(f"{place}:{task.name}", said, outcomes[at : at + self.samples], self.samples)
             for place, (task, said) in enumerate(zip(tasks, answers, strict=True))
@@ -171,11 +197,3 @@ class ChecklistGame:
                 if isinstance(outcome, Reward)
             ),
         )
-
-    async def _judged(self, task: Task, response: str) -> Reward | Unverified:
-        whole = self.verifier.config.holistic
-        if not response:
-            return holistic_reward(BLANK, self.rules) if whole else checklist_reward([BLANK], self.rules)
-        report = await self.verifier.verify(task.instruction, response, items=task.items or None)
-        votes = item_votes([one for one in report.findings if isinstance(one, ItemResult | Unverified)])
-        return holistic_reward(votes[0], self.rules) if whole else checklist_reward(votes, self.rules)
