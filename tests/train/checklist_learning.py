@@ -107,7 +107,8 @@ def learn(folder: Path, seed: int, judge: Judge, steps: int = 60) -> Learnt:
     ]  # fmt: skip
     game: Game = ChecklistGame(noisy_judge(seed), 8, ChecklistRules())
     if judge == "self":
-        game = SelfVerifyGame(8, SelfVerification(votes=3), Replay(gold, 256, seed=seed), ask)
+        rules = ChecklistRules(tau=0.6)  # two of three: a right response seldom fails for its judge
+        game = SelfVerifyGame(8, SelfVerification(votes=3, rules=rules), Replay(gold, 256, seed=seed), ask)
     settings = config(
         model, seed=seed, batch_prompts=8, micro_batch=256, most_steps=steps, loss="grpo", clip=(0.1, 0.2), kl=0.0,
         learning_rate=1e-3, epochs=100.0, sampling={"group_size": 8, "completion_tokens": 6},

@@ -55,7 +55,7 @@ async def compute_score(
         BackendError: the judge failed.
 
     >>> import asyncio
-    >>> row = {"prompt": "Be brief.", "checklist": [{"rule": "punctuation:no_comma"}]}  # a rule decides, nobody is asked
+    >>> row = {"prompt": "Be brief.", "checklist": [{"rule": "punctuation:no_comma"}]}  # decided by a rule
     >>> asyncio.run(compute_score("ifeval", "Yes, sir.", "", row, judge="http://localhost:1/v1#judge"))["score"]
     0.0
     """
