@@ -8,7 +8,7 @@ import pytest
 
 from vouching.errors import ConfigError, InputError
 from vouching.train.assurance_config import read_config
-from vouching.train.assurance_rows import read_tasks, units_of
+from vouching.train.assurance_rows import read_work, units_of
 
 RECIPES = Path(__file__).parents[2] / "recipes/assurance"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -71,12 +71,12 @@ def test_rows_are_read_from_files_and_from_folders_of_right_proposals(tmp_path: 
     for name, text in (("tasks", TASK), ("proposals", '{"task": "t", "values": {"x": 4}}')):
         (tmp_path / name).mkdir()
         (tmp_path / name / "b.json").write_text(text, encoding="utf-8")
-    rows = read_tasks([str(tmp_path / "rows.jsonl"), str(tmp_path)])
+    rows = read_work([str(tmp_path / "rows.jsonl"), str(tmp_path)])
     assert [(row["id"], row["gold"]) for row in rows] == [("a", {"x": 3}), ("b", {"x": 4})]
     assert units_of(rows) == 1
     (tmp_path / "mistakes.jsonl").write_text('{"id": "b"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="have mistakes"):
-        read_tasks([str(tmp_path)])
+        read_work([str(tmp_path)])
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_rows_are_read_from_files_and_from_folders_of_right_proposals(tmp_path: 
 def test_rows_that_cannot_be_played_end_the_reading(tmp_path: Path, lines: str, wrong: str) -> None:
     (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
     with pytest.raises(InputError) as raised:
-        read_tasks([str(tmp_path / "rows.jsonl")])
+        read_work([str(tmp_path / "rows.jsonl")])
     assert wrong in str(raised.value)

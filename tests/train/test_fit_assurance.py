@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.train.assurance_runs import task_row, write_model
-from vouching.train.assurance_config import AssuranceConfig, read_config
+from vouching.train.assurance_config import AssuranceRunConfig, read_config
 from vouching.train.runlog import read_lines, read_records
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -19,7 +19,7 @@ TOML = Path(__file__).parents[2] / "recipes/assurance/tiny.toml"
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> AssuranceConfig:
+def config(tmp_path_factory: pytest.TempPathFactory) -> AssuranceRunConfig:
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("fit")
     rows = [task_row(number) for number in range(6)]
@@ -29,7 +29,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> AssuranceConfig:
     return read_config(TOML, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]', f'dev=["{folder}/dev.jsonl"]'])
 
 
-def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceConfig, tmp_path: Path) -> None:
+def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRunConfig, tmp_path: Path) -> None:
     from vouching.fit import train_assurance
 
     lines: list[str] = []

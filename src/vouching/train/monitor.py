@@ -171,6 +171,27 @@ def negative_bias(columns: Columns) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+def always_yes(columns: Columns) -> Iterator[Finding]:
+    """A policy that judges itself grows lenient: it says yes more and more where no is right, and credits itself more.
+
+    Soft-SVeRL's always-yes collapse (section 4.1). Yes where no is right is known of gold items and of items that are
+    rules in words; where rows name rules, the credit beyond them must grow as well.
+    """
+    credit = columns.get("gap/rules")
+    for name in ("yes/gold_negative", "yes/rule_negative"):
+        if (yes := columns.get(name)) is None:
+            continue
+        mean, first = rolling(yes), _first(yes)
+        wrong = mean > first + 0.15
+        if credit is not None:
+            wrong &= rolling(credit) > _first(credit) + 0.1
+        yield Finding(
+            "always_yes", name, wrong,
+            lambda at, mean=mean, first=first: f"{mean[at]:.0%} of the answers are yes where no is right, at first "
+            f"{first:.0%}: raise checklist.lambda_v, checklist.lambda_p or checklist.votes, or add gold negatives",
+        )  # fmt: skip
+
+
 def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
     """Reward hacking: since the oracle was at its best it fell, surely and by .07 or more, while the reward rose."""
     for name, oracle in columns.items():
@@ -238,7 +259,7 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
 
 
 MONITORS: tuple[Monitor, ...] = (
-    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, reward_against_oracle,
+    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, reward_against_oracle,
     policy_still, challenge_collapse, case_drift,
 )  # fmt: skip
 """Who looks at a run if nothing else is asked for."""
