@@ -152,7 +152,12 @@ def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: floa
 
 
 def is_flat(group: Group) -> bool:
-    """Whether nothing is learnt from a group: its rewards are all equal, or all 0 where they are taken as they are."""
+    """Whether nothing is learnt from a group: its rewards are all equal, or all 0 where they are taken as they are.
+
+    One of "gae" never is: there every token is compared with a critic's guess.
+    """
+    if group.estimator == "gae":
+        return False
     rewards = set(_rewards(group))
     return rewards == {0.0} if group.estimator == "plain" else len(rewards) == 1
 

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from vouching.games.assurance import AssuranceGame
 from vouching.games.base import Game, Row
+from vouching.games.blinded import BlindedGame, Preference, audit_watch
 from vouching.games.checklist import ChecklistGame
 from vouching.games.checklist_replay import Replay
 from vouching.games.checklist_self import SelfVerifyGame
@@ -34,6 +35,8 @@ from vouching.games.structured import StructuredGame, binary_score, process_scor
 from vouching.rewards.assurance import AssuranceCosts
 from vouching.train.assurance_config import AssuranceRunConfig
 from vouching.train.assurance_rows import read_work, units_of
+from vouching.train.blinded_config import BlindedConfig
+from vouching.train.blinded_rows import read_questions
 from vouching.train.checklist_config import ChecklistRunConfig
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
 from vouching.train.engine import (
@@ -52,6 +55,7 @@ from vouching.train.run_folder import digest_of_lines, open_run
 from vouching.train.runlog import RunLog
 from vouching.train.structured_config import StructuredConfig
 from vouching.train.watch import Dev, Watch, steer
+from vouching.verifiers.blinded import open_blinded
 from vouching.verifiers.checklist import open_checklist
 
 
@@ -122,6 +126,25 @@ def train_checklist(
     ruled = all(row.get("instruction_id_list") for row in rows[1])
     best_by = "oracle/rules" if ruled else "reward/generator/total"
     return fit(game, rows, config, out, best_by=best_by, resume=resume, report=report)
+
+
+def train_blinded(
+    config: BlindedConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None,
+    preference: Preference | None = None,
+) -> Path:  # fmt: skip
+    """Train a model that answers from documents by MARCH's game: PPO with a critic, solver and blind checker as one.
+
+    Args and errors are those of :func:`train_structured`; ``preference`` adds a reward of your own to the solver's. The
+    best checkpoint is that whose answers the embedded auditor bears out most often, which learns nothing.
+    """
+    see_device(config.device)
+    rows = (read_questions(config.rows), read_questions(config.dev))
+    settings = config.game
+    game = BlindedGame(
+        config.sampling.group_size, settings.votes, settings.rules, settings.checker_learns, settings.style,
+        preference, audit_watch(open_blinded()),
+    )  # fmt: skip
+    return fit(game, rows, config, out, best_by="oracle/borne_out", resume=resume, report=report)
 
 
 def fit(

@@ -74,6 +74,15 @@ vouch train checklist recipes/checklist/soft-sverl-j3.toml 'checklist.gold=["gol
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the judge is out of reach; 130 stopped, go
 on with --resume.
 """
+_BLINDED_EPILOG = """
+**Examples**
+
+vouch train blinded recipes/blinded/stem.toml 'rows=["bioasq.jsonl"]' --out runs/march-stem
+
+vouch runs plot runs/march-stem --report march-stem.html
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+"""
 _Config = Annotated[Path, typer.Argument(help="TOML file with the settings of the run.")]
 _Settings = Annotated[list[str] | None, typer.Argument(help="Settings over those of the file, such as epochs=2.")]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run: checkpoint, log and what comes out.")]
@@ -191,6 +200,24 @@ def assurance_command(config: _Config, out: _Out, settings: _Settings = None, re
 
         try:
             train_assurance(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+@app.command("blinded", epilog=_BLINDED_EPILOG)
+def blinded_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train a model to answer from documents by PPO: blind checkers, who are the model itself, audit every answer.
+
+    Rows are questions with their documents; no answer is needed. Every step is logged and watched: vouch runs shows it.
+    A run that was killed and resumed ends like one that was not.
+    """
+    with usage_errors():
+        from vouching.fit import train_blinded
+        from vouching.train.blinded_config import read_config
+
+        try:
+            train_blinded(read_config(config, settings or ()), out, resume)
         except KeyboardInterrupt:
             write_error(f"stopped; go on with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None

@@ -23,6 +23,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.games.base import Game, Processes, Row, Sampler
 from vouching.models.running import run
 from vouching.train.adapters import MAIN, add_adapters
+from vouching.train.critic import Critic, load_critic
 from vouching.train.engine_figures import figures, observe
 from vouching.train.engine_table import Table
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, resume, trainer_class
@@ -62,15 +63,16 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
         "use_vllm": True, "vllm_mode": "server" if drawn.engine == "vllm-server" else "colocate",
         "vllm_server_base_url": drawn.server or None,
     }  # fmt: skip
+    group = max(2, drawn.group_size)  # TRL's least; of a group only the first row is read
     return trl.GRPOConfig(
         output_dir=str(out), seed=config.seed, report_to=[*config.watch.report_to] or "none", disable_tqdm=True,
         num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
-        per_device_train_batch_size=prompts * drawn.group_size, gradient_accumulation_steps=1,
-        num_generations=drawn.group_size, num_iterations=config.updates,
+        per_device_train_batch_size=prompts * group, gradient_accumulation_steps=1,
+        num_generations=group, num_iterations=config.updates,
         max_completion_length=drawn.completion_tokens, temperature=drawn.temperature, top_p=drawn.top_p,
         learning_rate=config.learning_rate, weight_decay=config.weight_decay,
         lr_scheduler_type=config.schedule, warmup_steps=config.warmup,
-        loss_type="grpo" if config.loss == "gspo" else config.loss,
+        loss_type={"gspo": "grpo", "token_sum": "luspo"}.get(config.loss, config.loss),
         importance_sampling_level="sequence" if config.loss == "gspo" else "token",
         epsilon=config.clip[0], epsilon_high=config.clip[1], beta=config.kl,
         logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps",
@@ -123,7 +125,12 @@ def make_trainer(
         )
     accelerator = trainer.accelerator
     processes = Processes(gathered, accelerator.process_index, accelerator.num_processes)
-    trainer.table = Table(config, game, rows, sampler or PolicySampler(trainer), processes)
+    settings = getattr(config, "critic", None)
+    critic = None if settings is None else Critic(
+        load_critic(settings.model or config.model, accelerator.device), settings, tokenizer.pad_token_id,
+        config.micro_batch, processes,
+    )  # fmt: skip
+    trainer.table = Table(config, game, rows, sampler or PolicySampler(trainer), processes, critic)
     trainer.remove_callback(imported("transformers").PrinterCallback)
     return trainer
 

@@ -19,7 +19,7 @@ from vouching.types import Rollout
 
 Array: TypeAlias = NDArray[Any]
 
-ROW_MEANS = frozenset({"grpo", "gspo", "dr_grpo"})
+ROW_MEANS = frozenset({"grpo", "gspo", "dr_grpo", "token_sum"})
 """Losses that average over rows, so that a masked row would dilute them; the others count tokens."""
 
 
@@ -88,12 +88,18 @@ def amounts_of(rollouts: Sequence[Rollout], loss: str) -> dict[str, float]:
     return {role: float(amount) for role, amount in amounts.items()}
 
 
-def role_factors(amounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """What the advantages of each role are multiplied by, from the amounts of all processes."""
+def role_factors(amounts: Sequence[Mapping[str, float]], loss: str = "grpo") -> dict[str, float]:
+    """What the advantages of each role are multiplied by, from the amounts of all processes.
+
+    1 under ``token_sum``, MARCH's eq. 8, which is one mean over the trajectories of all roles.
+
+    >>> role_factors([{"solver": 2.0}, {"checker": 2.0}]), role_factors([{"solver": 2.0}], "token_sum")
+    ({'solver': 2.0, 'checker': 2.0}, {'solver': 1.0})
+    """
     total: Counter[str] = Counter()
     for one in amounts:
         total.update(one)
-    return stream_factors(total, {})
+    return stream_factors(total, {}) if loss != "token_sum" else dict.fromkeys(total, 1.0)
 
 
 def policy_counts(rollouts: Sequence[Rollout]) -> dict[str, int]:

@@ -16,6 +16,7 @@ import numpy as np
 from vouching.advantages import filled, is_flat
 from vouching.games.base import Game, Play, Processes, Row, Sampler, Stateful
 from vouching.models.running import run
+from vouching.train.critic import Critic
 from vouching.train.engine_figures import observe
 from vouching.train.grpo_config import GrpoConfig
 from vouching.types import Group, Rollout
@@ -47,13 +48,15 @@ class Table:
         rows: what it is played on.
         sampler: who speaks.
         processes: who trains together.
+        critic: gives the advantages of groups of "gae"; None where there are none.
     """
 
     def __init__(
-        self, config: GrpoConfig, game: Game, rows: Sequence[Row], sampler: Sampler, processes: Processes | None = None
-    ) -> None:
+        self, config: GrpoConfig, game: Game, rows: Sequence[Row], sampler: Sampler,
+        processes: Processes | None = None, critic: Critic | None = None,
+    ) -> None:  # fmt: skip
         self.config, self.game, self.rows, self.sampler = config, game, rows, sampler
-        self.processes = processes or Processes()
+        self.processes, self.critic = processes or Processes(), critic
         self._drawn = 0
         if isinstance(game, Stateful):
             game.join(self.processes)
@@ -80,8 +83,9 @@ class Table:
             plays.append(run(self.game.play(self.sampler, self.other_rows(wanted))))
             again += wanted
             _replace_flat(groups, plays[-1].groups)
-        trained = filled(groups, self.config.spread)
-        return Round(tuple(plays), trained, observe(plays, trained) | {"groups/resampled": [again]})
+        guessed = groups if self.critic is None else self.critic(groups)
+        trained, seen = filled(guessed, self.config.spread), {} if self.critic is None else self.critic.seen
+        return Round(tuple(plays), trained, observe(plays, trained) | seen | {"groups/resampled": [again]})
 
     def other_rows(self, count: int) -> list[Row]:
         """The next rows of the stream that all processes share: ``count`` for this one, and others for the others."""

@@ -49,7 +49,7 @@ from vouching.train.engine_table import Round, Table
 from vouching.train.rank_model import imported
 from vouching.types import Rollout
 
-STATE = "engine.json"
+STATE, CRITIC = "engine.json", "critic.pt"
 """In a checkpoint: the state of what TRL does not know."""
 
 
@@ -200,11 +200,15 @@ def trainer_class() -> Any:
             super()._save_rng_state(output_dir)
             if self.args.should_save:
                 (Path(output_dir) / STATE).write_text(json.dumps(self.table.state_dict()), encoding="utf-8")
+                if self.table.critic is not None:
+                    imported("torch").save(self.table.critic.state_dict(), Path(output_dir) / CRITIC)
 
         def _load_rng_state(self, checkpoint: str | None) -> None:
             super()._load_rng_state(checkpoint)
             if checkpoint is not None:
                 self.table.load_state_dict(json.loads((Path(checkpoint) / STATE).read_text(encoding="utf-8")))
+                if self.table.critic is not None:
+                    self.table.critic.load_state_dict(imported("torch").load(Path(checkpoint) / CRITIC))
 
         def _send_telemetry(self) -> None:
             """Nothing is reported."""
@@ -224,7 +228,7 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
         raise _unjudged(trainer, played)
     policies = row_policies(played.rollouts, counts, trainer.policies)
     size, total = len(policies), sum(sum(count.values()) for count in counts)
-    factors = role_factors([amounts for _, amounts in shares])
+    factors = role_factors([amounts for _, amounts in shares], loss)
     arrays = to_arrays(played.rollouts, size, trainer._tokenizer.pad_token_id, factors)
     arrays["policy"] = np.array(policies)
     arrays["factor"] = np.ones(size, dtype=np.float32)
@@ -238,7 +242,7 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     batch["row_scale"] = torch.tensor(diluted, device=accelerator.device)
     checkpointing = imported("trl.models.utils").disable_gradient_checkpointing
     with torch.no_grad(), checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
-        _add_logprobs(trainer, batch, mask, several=len(factors) > 1)
+        _add_logprobs(trainer, batch, mask, several=any(factor != 1 for factor in factors.values()))
     return batch
 
 
@@ -309,11 +313,6 @@ def _fold_divergence(trainer: Any, batch: dict[str, Any], mask: Any, apart: Any)
     divergence = (((-apart).exp() + apart - 1) * mask if config.kl_estimator == "k3" else apart).sum()
     total = trainer.accelerator.reduce(divergence, reduction="sum") / batch["num_items_in_batch"].clamp(min=1)
     trainer._metrics["train"]["kl"].append(total.item())
-
-
-def mask_total(trainer: Any, mask: Any) -> Any:
-    """Trained tokens of all processes, at least 1."""
-    return trainer.accelerator.reduce(mask.sum(), reduction="sum").clamp(min=1)
 
 
 def _logprobs(trainer: Any, batch: Mapping[str, Any], of_reference: bool = False) -> Any:

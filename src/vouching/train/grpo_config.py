@@ -7,14 +7,15 @@ recipes differ in; those are constants beside their use, or TRL's own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from vouching.advantages import Spread
 from vouching.errors import ConfigError
 from vouching.train.run_config import LoraSettings, PowerSettings, WatchSettings, require
 
-Loss: TypeAlias = Literal["grpo", "dapo", "gspo", "dr_grpo", "bnpo"]
-"""How the clipped surrogate is averaged; gspo takes the ratio of whole sequences."""
+Loss: TypeAlias = Literal["grpo", "dapo", "gspo", "dr_grpo", "bnpo", "token_sum"]
+"""How the clipped surrogate is averaged; gspo takes the ratio of whole sequences; token_sum is MARCH's eq. 8, a sum
+over the tokens of each trajectory and a mean over all of them."""
 Sampling: TypeAlias = Literal["hf", "vllm", "vllm-server"]
 """Who samples: the model itself, vLLM in the same process, or a vLLM server."""
 
@@ -42,9 +43,7 @@ class SamplingSettings:
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
-        require(self, above=("temperature", "prompt_tokens", "completion_tokens"), at_least=("resample",))
-        if self.group_size < 2:
-            raise ConfigError(f"group_size must be at least 2, got {self.group_size}: rewards are compared in groups")
+        require(self, above=("group_size", "temperature", "prompt_tokens", "completion_tokens"), at_least=("resample",))
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if (self.engine == "vllm-server") != bool(self.server):
@@ -59,6 +58,8 @@ class GrpoConfig:
     8
     """
 
+    compares: ClassVar[bool] = True
+    """Whether rewards are compared in groups; not where a critic is what they are compared with."""
     rows: tuple[str, ...]
     """Files of what is played on. Paths are relative to the working folder."""
     model: str
@@ -118,6 +119,10 @@ class GrpoConfig:
             above=("learning_rate", "epochs", "batch_prompts", "updates", "micro_batch"),
             at_least=("kl", "weight_decay", "most_steps", "seed"),
         )
+        if self.compares and self.sampling.group_size < 2:
+            raise ConfigError(
+                f"group_size must be at least 2, got {self.sampling.group_size}: rewards are compared in groups"
+            )
         if not 0 <= self.warmup < 1:
             raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
         if not (0 < self.clip[0] < 1 and self.clip[1] > 0):

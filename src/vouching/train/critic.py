@@ -1,0 +1,289 @@
+# pyright: basic
+"""A critic for PPO: a copy of the model that guesses, before each token, the reward that is to come.
+
+    values V_t       of the text before token t
+    GAE              delta_t = r_t + gamma V_(t+1) - V_t, A_t = delta_t + gamma lambda A_(t+1); r is at the last token
+    returns          R_t = A_t + V_t, then A is whitened over all tokens of the step (unbiased variance, as in verl)
+    critic's loss    .5 mean max((v - R)^2, (clip(v, V - c, V + c) - R)^2), v being the guess during the update
+
+It is a model of its own, as in verl, with its own optimizer and warm-up; the policy's loss stays TRL's. All processes
+hold the whole critic and exchange its gradients; which of them has which rollout changes nothing. Left out: a critic
+that is cut among processes, and one that shares its layers with the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vouching.advantages import Floats, gae, whiten
+from vouching.errors import ConfigError, TrainingError
+from vouching.games.base import Processes
+from vouching.train.policy import ADAPTER, adapter_base
+from vouching.train.rank_model import base_of, imported
+from vouching.train.run_config import require
+from vouching.types import Group, Rollout
+
+LEAST = 2
+"""Tokens that have a variance."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriticSettings:
+    """The critic and its advantages. MARCH prints the rate, the warm-up and gamma; the rest are verl's defaults."""
+
+    model: str = ""
+    """Where it starts; empty for where the policy does."""
+    learning_rate: float = 1e-5
+    """Highest rate."""
+    warmup_steps: int = 10
+    """Steps over which the rate rises."""
+    discount: float = 0.998
+    """gamma."""
+    trace: float = 1.0
+    """lambda."""
+    clip: float = 0.5
+    """How far a guess may move from what it was before the update without the loss telling it to come back."""
+    passes: int = 1
+    """Updates by the rollouts of a step."""
+    whiten: bool = True
+    """Whether the advantages of a step get mean 0 and variance 1."""
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a number out of range."""
+        require(self, above=("learning_rate", "clip", "passes"), at_least=("warmup_steps",))
+        for name in ("discount", "trace"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"critic.{name} must be in [0, 1], got {getattr(self, name)}")
+
+
+def token_advantages(
+    rewards: Sequence[float], values: Sequence[Floats], settings: CriticSettings, processes: Processes | None = None
+) -> tuple[list[Floats], list[Floats]]:
+    """Advantages and returns of each token of completions that earn one reward each, at their end.
+
+    Args:
+        rewards: one of each completion.
+        values: (T,) guesses before each of its tokens, T at least 1.
+        settings: gamma, lambda, whether to whiten.
+        processes: who trains together; all must call this.
+
+    >>> plain = CriticSettings(discount=1.0, whiten=False)
+    >>> [advantages], [returns] = token_advantages([-1.0], [np.array([-0.5, -0.25])], plain)
+    >>> advantages.tolist(), returns.tolist()
+    ([-0.5, -0.75], [-1.0, -1.0])
+    """
+    processes = processes or Processes()
+    advantages: list[Floats] = []
+    returns: list[Floats] = []
+    for reward, guesses in zip(rewards, values, strict=True):
+        at_end = np.zeros_like(guesses)
+        at_end[-1] = reward
+        found = gae(at_end, guesses, settings.discount, settings.trace)
+        advantages.append(found[0])
+        returns.append(found[1])
+    if not settings.whiten:
+        return advantages, returns
+    parts = processes.gather([np.concatenate([np.zeros(0), *advantages])])
+    whole, before = np.concatenate(parts), sum(map(len, parts[: processes.index]))
+    if len(whole) >= LEAST:
+        whole = whiten(whole, np.ones(len(whole)))
+    mine = whole[before : before + sum(map(len, advantages))]
+    ends = np.cumsum([len(one) for one in advantages])
+    return np.split(mine, ends[:-1]) if advantages else [], returns
+
+
+def clipped_value_loss(guesses: Any, values: Any, returns: Any, mask: Any, clip: float) -> Any:
+    """The sum over tokens of the critic's loss.
+
+    Args:
+        guesses: (B, T) as they are now; the gradient flows here.
+        values: (B, T) what they were when the returns were computed.
+        returns: (B, T) what they should be.
+        mask: (B, T) 1 where a token counts.
+        clip: how far a guess may move.
+    """
+    held = values + (guesses - values).clamp(-clip, clip)
+    worse = ((guesses - returns) ** 2).maximum((held - returns) ** 2)
+    return 0.5 * (worse * mask).sum()
+
+
+class Critic:
+    """Guesses, gives advantages, and learns from what came.
+
+    Args:
+        model: of token classification with one label; see :func:`load_critic`.
+        settings: the settings.
+        pad: token id of the padding.
+        rows: how many completions are read at once.
+        processes: who trains together.
+    """
+
+    def __init__(
+        self, model: Any, settings: CriticSettings, pad: int, rows: int, processes: Processes | None = None
+    ) -> None:
+        torch = imported("torch")
+        self.model, self.settings, self.processes = model, settings, processes or Processes()
+        self._pad, self._rows = pad, rows
+        self._optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.01)
+        self._steps = 0
+        self.seen: dict[str, list[float]] = {}
+        """What the last step looked like, by the names of the log; the same on all processes."""
+
+    def __call__(self, groups: Sequence[Group]) -> list[Group]:
+        """The groups, those of "gae" with the advantage of every token; the critic has learnt from them.
+
+        Every process calls it once in a step. Tokens that the policy did not choose have advantage 0.
+
+        Raises:
+            TrainingError: the critic's gradient is no number.
+        """
+        mine = [one for group in groups if group.estimator == "gae" for one in group.rollouts]
+        said = [one for one in mine if any(one.completion_mask)]
+        values = self._values(said)
+        kept = [guesses[np.array(one.completion_mask, bool)] for one, guesses in zip(said, values, strict=True)]
+        rewards = [one.reward.total for one in said if one.reward is not None]
+        advantages, returns = token_advantages(rewards, kept, self.settings, self.processes)
+        self._learn(said, kept, returns)
+        filled = iter(advantages)
+        return [
+            group if group.estimator != "gae" else replace(group, rollouts=tuple(
+                replace(one, advantage=_spread(one, next(filled) if any(one.completion_mask) else np.zeros(0)))
+                for one in group.rollouts
+            ))
+            for group in groups
+        ]  # fmt: skip
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next step depends on."""
+        return {"model": self.model.state_dict(), "optimizer": self._optimizer.state_dict(), "steps": self._steps}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from :meth:`state_dict`."""
+        self.model.load_state_dict(state["model"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self._steps = state["steps"]
+
+    def _values(self, said: Sequence[Rollout]) -> list[Floats]:
+        """(T,) guesses before each token of each completion."""
+        found: list[Floats] = []
+        with imported("torch").no_grad():
+            for some in self._pieces(said):
+                guesses = self._guess(some).double().cpu().numpy()
+                found += [row[: len(one.completion_ids)] for row, one in zip(guesses, some, strict=True)]
+        return found
+
+    def _pieces(self, said: Sequence[Any]) -> list[Sequence[Any]]:
+        return [said[at : at + self._rows] for at in range(0, len(said), self._rows)]
+
+    def _guess(self, some: Sequence[Rollout]) -> Any:
+        """(B, T) guesses before each token of the completions, padded on the right."""
+        torch = imported("torch")
+        lengths = [len(one.prompt_ids) + len(one.completion_ids) for one in some]
+        ids = torch.full((len(some), max(lengths)), self._pad, device=self.model.device)
+        mask = torch.zeros_like(ids)
+        for row, one in enumerate(some):
+            ids[row, : lengths[row]] = torch.tensor([*one.prompt_ids, *one.completion_ids])
+            mask[row, : lengths[row]] = 1
+        scores = self.model(input_ids=ids, attention_mask=mask).logits[..., 0].float()
+        width = max(len(one.completion_ids) for one in some)
+        # The score at a token is the guess after it, so before the first of the completion it is the prompt's last.
+        places = torch.tensor([[len(one.prompt_ids) - 1] for one in some]) + torch.arange(width)
+        return scores.gather(1, places.to(ids.device).clamp(max=ids.size(1) - 1))
+
+    def _learn(self, said: Sequence[Rollout], values: Sequence[Floats], returns: Sequence[Floats]) -> None:
+        """Updates by one batch, the rollouts of all processes."""
+        torch, settings = imported("torch"), self.settings
+        tokens = sum(self.processes.gather([sum(map(len, values))]))
+        if not tokens:
+            return
+        self._steps += 1
+        for table in self._optimizer.param_groups:
+            table["lr"] = settings.learning_rate * min(1.0, self._steps / max(1, settings.warmup_steps))
+        told = zip(said, values, returns, strict=True)
+        pieces, total = self._pieces([*told]), 0.0
+        for _ in range(settings.passes):
+            self._optimizer.zero_grad()
+            total = 0.0
+            for piece in pieces:
+                loss = self._loss(piece) / tokens
+                loss.backward()
+                total += loss.item()
+            self._exchange()
+            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            if not torch.isfinite(norm):
+                raise TrainingError("the gradient of the critic is no number: lower critic.learning_rate")
+            self._optimizer.step()
+        self._observe(total, values, returns)
+
+    def _loss(self, piece: Sequence[tuple[Rollout, Floats, Floats]]) -> Any:
+        torch, some = imported("torch"), [one for one, _, _ in piece]
+        guesses = self._guess(some)
+        before, after, mask = (torch.zeros_like(guesses) for _ in range(3))
+        for row, (one, values, returns) in enumerate(piece):
+            kept = torch.tensor(one.completion_mask, dtype=torch.bool).nonzero()[:, 0]
+            before[row, kept] = torch.tensor(values).to(before)
+            after[row, kept] = torch.tensor(returns).to(after)
+            mask[row, kept] = 1.0
+        return clipped_value_loss(guesses, before, after, mask, self.settings.clip)
+
+    def _exchange(self) -> None:
+        """Gradients of all processes, added up; each has divided by the tokens of all."""
+        if self.processes.count == 1:
+            return
+        torch = imported("torch")
+        for weight in self.model.parameters():
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+            torch.distributed.all_reduce(weight.grad)
+
+    def _observe(self, loss: float, values: Sequence[Floats], returns: Sequence[Floats]) -> None:
+        guessed, came = (np.concatenate([np.zeros(0), *some]) for some in (values, returns))
+        parts = self.processes.gather([(loss, guessed, came)])
+        guessed, came = (np.concatenate([part[at] for part in parts]) for at in (1, 2))
+        variance = float(came.var())
+        self.seen = {
+            "critic/loss": [sum(part[0] for part in parts)],
+            "critic/value": [float(guessed.mean())],
+            "critic/return": [float(came.mean())],
+        }
+        if variance > 0:
+            self.seen["critic/explained"] = [1.0 - float((came - guessed).var()) / variance]
+
+
+def load_critic(named: str, device: Any) -> Any:
+    """A model with a value head that guesses 0 at first, over the layers of a language model, in float32.
+
+    Args:
+        named: a folder, also of adapters, whose base is taken; or a name on the Hugging Face hub.
+        device: where to put it.
+
+    Raises:
+        ConfigError: it cannot be loaded.
+    """
+    torch, transformers = imported("torch"), imported("transformers")
+    place = Path(base_of(named))
+    named = adapter_base(place) if (place / ADAPTER).is_file() else str(place)
+    try:
+        model = transformers.AutoModelForTokenClassification.from_pretrained(named, num_labels=1, dtype=torch.float32)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise ConfigError(f"cannot make a critic of {named} ({error}): name another model (critic.model)") from error
+    head = model.score if hasattr(model, "score") else model.classifier
+    with torch.no_grad():
+        for weight in head.parameters():
+            weight.zero_()
+    for part in model.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0
+    return model.to(device).train()
+
+
+def _spread(one: Rollout, advantages: Floats) -> tuple[float, ...]:
+    """Advantages of the tokens that are trained, put in their places."""
+    whole = np.zeros(len(one.completion_ids))
+    whole[np.array(one.completion_mask, bool)] = advantages
+    return tuple(whole.tolist())
