@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from vouching.errors import BackendError, ConfigError
 from vouching.integrations.scoring import RowScore, Score
 from vouching.integrations.verl_checklist import compute_score
+from vouching.rewards.assurance_reply import draft_reward, review_reward
 from vouching.rewards.checklist import PARTS
 from vouching.rewards.structured import structured_reward
 from vouching.types import Unverified
@@ -90,3 +91,9 @@ async def checklist(task: Any, trace: Any) -> float:
     scored = await compute_score("", trace.last_reply, "", row, judge=judge)
     trace.record_metrics({f"checklist/{part}": scored[part] for part in PARTS})
     return scored["score"]
+
+
+assurance_draft: TraceReward = trace_reward(draft_reward)
+"""Whether a unit of structured work is filled in right; the task's data has ``unit`` and ``gold``."""
+assurance_review: TraceReward = trace_reward(review_reward)
+"""What a verifier of structured work earns; the task's data has ``unit``, ``gold`` and ``proposal``."""
