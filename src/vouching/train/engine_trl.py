@@ -37,7 +37,6 @@ from vouching.train.engine_batch import (
     ROW_MEANS,
     amounts_of,
     importance_ratio,
-    pieces,
     policy_counts,
     role_factors,
     row_policies,
@@ -45,6 +44,7 @@ from vouching.train.engine_batch import (
 )
 from vouching.train.engine_figures import figures
 from vouching.train.engine_order import Order
+from vouching.train.engine_pieces import in_pieces
 from vouching.train.engine_table import Round, Table
 from vouching.train.rank_model import imported
 from vouching.types import Rollout
@@ -153,30 +153,18 @@ def trainer_class() -> Any:
         transcripts: Sequence[dict[str, Any]] = ()
 
         def _generate_and_score_completions(self, inputs: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-            played = self.table.play([self.table.rows[one["row"]] for one in inputs[:: self.num_generations]])
-            batch = _batch(self, played)
-            for name, value in figures(gathered([played.observed])).items():
-                self._metrics["train"][name].append(value)
-            _log_texts(self, played.rollouts)
-            return batch
+            return _played(self, [one["row"] for one in inputs[:: self.num_generations]])
 
         def compute_loss(
             self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
         ) -> Any:
             """TRL's loss, piece by piece, undiluted by rows of padding; all pieces but the last are done with here."""
-            found = pieces(inputs["policy"].tolist(), self.table.config.micro_batch)
-            done: Any = 0.0
-            for number, rows in enumerate(found):
-                piece = _piece(inputs, rows)
+
+            def loss_of(piece: dict[str, Any]) -> Any:
                 activate(self.accelerator.unwrap_model(self.model), self.policies[int(piece["policy"][0])])
-                share = _share_of(piece, inputs, self.table.config.loss) * inputs["row_scale"]
-                if number == len(found) - 1:
-                    return super().compute_loss(model, piece, return_outputs, num_items_in_batch) * share + done
-                with _apart(self.accelerator, model):
-                    loss = super().compute_loss(model, piece, return_outputs, num_items_in_batch) * share
-                    self.accelerator.backward(loss)
-                done += loss.detach()
-            raise ValueError("a batch without rows: pad it with one")
+                return super(GameTrainer, self).compute_loss(model, piece, return_outputs, num_items_in_batch)
+
+            return in_pieces(loss_of, inputs, self.table.config, self.accelerator, model)
 
         def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
             for name, norm in gradient_norms(self.model, self.policies).items():
@@ -199,16 +187,12 @@ def trainer_class() -> Any:
         def _save_rng_state(self, output_dir: str) -> None:
             super()._save_rng_state(output_dir)
             if self.args.should_save:
-                (Path(output_dir) / STATE).write_text(json.dumps(self.table.state_dict()), encoding="utf-8")
-                if self.table.critic is not None:
-                    imported("torch").save(self.table.critic.state_dict(), Path(output_dir) / CRITIC)
+                _save_state(self.table, Path(output_dir))
 
         def _load_rng_state(self, checkpoint: str | None) -> None:
             super()._load_rng_state(checkpoint)
             if checkpoint is not None:
-                self.table.load_state_dict(json.loads((Path(checkpoint) / STATE).read_text(encoding="utf-8")))
-                if self.table.critic is not None:
-                    self.table.critic.load_state_dict(imported("torch").load(Path(checkpoint) / CRITIC))
+                _load_state(self.table, Path(checkpoint))
 
         def _send_telemetry(self) -> None:
             """Nothing is reported."""
@@ -217,6 +201,16 @@ def trainer_class() -> Any:
             """No card; the run's own files say more."""
 
     return GameTrainer
+
+
+def _played(trainer: Any, places: Sequence[int]) -> dict[str, Any]:
+    """A step of the game, told and made into a batch."""
+    played = trainer.table.play([trainer.table.rows[place] for place in places])
+    batch = _batch(trainer, played)
+    for name, value in figures(gathered([played.observed])).items():
+        trainer._metrics["train"][name].append(value)
+    _log_texts(trainer, played.rollouts)
+    return batch
 
 
 def _batch(trainer: Any, played: Round) -> dict[str, Any]:
@@ -246,28 +240,17 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     return batch
 
 
-def _piece(inputs: Mapping[str, Any], rows: Sequence[int]) -> dict[str, Any]:
-    """Some rows of a batch."""
-    return {name: value[rows] if value.dim() else value for name, value in inputs.items()}
+def _save_state(table: Table, folder: Path) -> None:
+    """Beside TRL's checkpoint."""
+    (folder / STATE).write_text(json.dumps(table.state_dict()), encoding="utf-8")
+    if table.critic is not None:
+        imported("torch").save(table.critic.state_dict(), folder / CRITIC)
 
 
-def _share_of(piece: Mapping[str, Any], whole: Mapping[str, Any], loss: str) -> Any:
-    """What the loss of a piece counts in that of the whole: a mean by what it is a mean of, a sum as it is."""
-    if loss in ROW_MEANS:
-        return len(piece["policy"]) / len(whole["policy"])
-    if loss != "bnpo":
-        return 1.0
-    tokens, all_tokens = ((one["completion_mask"] * one.get("tool_mask", 1)).sum() for one in (piece, whole))
-    return tokens / all_tokens.clamp(min=1)
-
-
-@contextmanager
-def _apart(accelerator: Any, model: Any) -> Generator[None]:
-    """Gradients are added up in each process and not yet exchanged."""
-    accelerator.gradient_state._set_sync_gradients(False)
-    with accelerator.no_sync(model):
-        yield
-    accelerator.gradient_state._set_sync_gradients(True)
+def _load_state(table: Table, folder: Path) -> None:
+    table.load_state_dict(json.loads((folder / STATE).read_text(encoding="utf-8")))
+    if table.critic is not None:
+        table.critic.load_state_dict(imported("torch").load(folder / CRITIC))
 
 
 def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool) -> None:
