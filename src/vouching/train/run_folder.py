@@ -65,7 +65,7 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
         if not note.exists() and out.is_dir() and (others := sorted(out.iterdir())):
             raise InputError(f"{out} is not empty (it holds {others[0].name}): name a new folder for the run")
         out.mkdir(parents=True, exist_ok=True)
-        kind = type(config).__name__.removesuffix("Config").lower()
+        kind = type(config).__name__.removesuffix("Config").removesuffix("Run").lower()
         note.write_text(json.dumps({"kind": kind, **asked, **surroundings()}, indent=1) + "\n", encoding="utf-8")
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
