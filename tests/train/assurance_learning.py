@@ -44,9 +44,9 @@ def lesson(draw: random.Random) -> tuple[str, str]:
     task, gold = read_row(row)
     state, right = UnitState(task, task.units[0], {}), str(gold["u0"])
     x, z = (Proposal("u0", draw.choice(CHOICES)) for _ in range(2))
-    role: Role = draw.choice(["draft", "review", "revise", "approve"])  # pyright: ignore[reportAssignmentType]
+    role: Role = draw.choices(["draft", "review", "revise", "approve"], [4, 2, 2, 1])[0]  # pyright: ignore[reportAssignmentType]
     [asked] = ask(role, state, None if role == "draft" else x, None, z if role == "approve" else None)
-    sound = draw.random() < 2 / 3
+    sound = draw.random() < 0.75
     if role in ("draft", "revise"):
         return asked.content, draft_text(right if sound else CHOICES[1 - CHOICES.index(right)])
     if role == "review":
@@ -54,7 +54,7 @@ def lesson(draw: random.Random) -> tuple[str, str]:
     return asked.content, choice_text(draw.choice(["KEEP", "REVISE"]))
 
 
-def warmed_up(folder: Path, seed: int, steps: int = 200) -> Path:
+def warmed_up(folder: Path, seed: int, steps: int = 350) -> Path:
     """A model that plays every role, badly."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -76,12 +76,12 @@ def warmed_up(folder: Path, seed: int, steps: int = 200) -> Path:
     return folder
 
 
-def learn(folder: Path, seed: int, steps: int = 50) -> tuple[Learnt, list[dict[str, Any]]]:
+def learn(folder: Path, seed: int, steps: int = 60) -> tuple[Learnt, list[dict[str, Any]]]:
     """Train both policies; how what is submitted went, and the whole log."""
     model = warmed_up(folder / "model", seed)
     settings = config(
         model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=steps, loss="grpo", kl=0.04,
-        spread="population", learning_rate=3e-3, lora=LoraSettings(rank=16, alpha=16.0), epochs=100.0,
+        spread="population", learning_rate=2e-3, lora=LoraSettings(rank=16, alpha=16.0), epochs=100.0,
         sampling={"group_size": 4, "completion_tokens": 56},
     )  # fmt: skip
     trainer = trainer_of(settings, folder / "run", AssuranceGame(4, 3, ask=ask), ROWS)
