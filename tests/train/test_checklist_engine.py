@@ -113,7 +113,8 @@ def test_measuring_replays_nothing(model: Path, tmp_path: Path) -> None:
     assert which.state_dict() == {"played": 0, "replay": []}
 
 
-def test_a_policy_that_judges_itself_learns_what_is_right(tmp_path: Path) -> None:
-    # The rule is read by no reward: gold items teach to judge, and the judgments teach to respond.
-    learnt = learn(tmp_path, seed=0, judge="self")
+@pytest.mark.parametrize("judge", ["outside", "self"])
+def test_responses_can_become_right_by_a_rule_that_training_does_not_watch(tmp_path: Path, judge: Any) -> None:
+    # A policy that judges itself does so with this seed and not with every one, see docs/games.md: no proof that it will.
+    learnt = learn(tmp_path, seed=0, judge=judge)
     assert learnt.lower > 0, learnt
