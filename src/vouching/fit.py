@@ -15,7 +15,7 @@ What a run leaves behind:
     OUT/checkpoints/        the last ones and the best one
     OUT/model/              weights or adapters of the best one
 
-Left out: the other games' settings; they come with them.
+Left out: games of other people's; ``fit`` takes any.
 """
 
 from __future__ import annotations
@@ -28,12 +28,16 @@ from pathlib import Path
 from vouching.games.assurance import AssuranceGame
 from vouching.games.base import Game, Row
 from vouching.games.blinded import BlindedGame, Preference, audit_watch
+from vouching.games.checklist import ChecklistGame
+from vouching.games.checklist_replay import Replay
+from vouching.games.checklist_self import SelfVerifyGame
 from vouching.games.structured import StructuredGame, binary_score, process_score
 from vouching.rewards.assurance import AssuranceCosts
-from vouching.train.assurance_config import AssuranceConfig
-from vouching.train.assurance_rows import read_tasks, units_of
+from vouching.train.assurance_config import AssuranceRunConfig
+from vouching.train.assurance_rows import read_work, units_of
 from vouching.train.blinded_config import BlindedConfig
 from vouching.train.blinded_rows import read_questions
+from vouching.train.checklist_config import ChecklistRunConfig
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
 from vouching.train.engine import (
     end_training,
@@ -45,13 +49,14 @@ from vouching.train.engine import (
     training_arguments,
 )
 from vouching.train.grpo_config import GrpoConfig
-from vouching.train.lessons import read_prompts
+from vouching.train.lessons import read_gold, read_prompts, read_tasks
 from vouching.train.policy import load_policy, see_device
 from vouching.train.run_folder import digest_of_lines, open_run
 from vouching.train.runlog import RunLog
 from vouching.train.structured_config import StructuredConfig
 from vouching.train.watch import Dev, Watch, steer
 from vouching.verifiers.blinded import open_blinded
+from vouching.verifiers.checklist import open_checklist
 
 
 def train_structured(
@@ -83,22 +88,44 @@ def train_structured(
 
 
 def train_assurance(
-    config: AssuranceConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
+    config: AssuranceRunConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
 ) -> Path:
     """Train a generator and a verifier of structured work by DPA-GRPO: two adapters, forced pairs, drafts in groups.
 
     Args and errors are those of :func:`train_structured`; the adapter of the verifier is in ``OUT/model/verifier``.
     """
     see_device(config.device)
-    rows = (read_tasks(config.rows), read_tasks(config.dev))
+    rows = (read_work(config.rows), read_work(config.dev))
     settings = config.game
     game = AssuranceGame(
         config.sampling.group_size, settings.candidates, settings.revision_temperature,
         AssuranceCosts(settings.intervention_cost, settings.revision_cost), settings.proposals, settings.oracle,
-        settings.alone, max(map(units_of, rows)),
+        settings.alone, turns=max(map(units_of, rows)),
     )  # fmt: skip
     blind = replace(game, oracle=False)  # where a run is scored, nobody chooses by what is right
     return fit(game, rows, config, out, best_by="oracle/submitted", scored_by=blind, resume=resume, report=report)
+
+
+def train_checklist(
+    config: ChecklistRunConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
+) -> Path:
+    """Train a generator by checklists: Soft-RLVR with a judge, Soft-SVeRL where the policy judges itself.
+
+    The best checkpoint is chosen by the rules that rows of ``dev`` name, if all do; else by the reward, which a policy
+    that judges itself may raise by growing lenient. Arguments, result and errors are those of :func:`train_structured`.
+    """
+    see_device(config.device)
+    rows, settings = (read_tasks(config.rows), read_tasks(config.dev)), config.checklist
+    if settings.judge:
+        judge = open_checklist(settings.judge, settings.outside(config.seed))
+        game: Game = ChecklistGame(judge, config.sampling.group_size, settings.rules)
+    else:
+        gold = read_gold(settings.gold) if settings.lambda_v else []
+        replay = Replay(gold, settings.replay, settings.gold_share, config.seed) if settings.lambda_v else None
+        game = SelfVerifyGame(config.sampling.group_size, settings.self_verification, replay)
+    ruled = all(row.get("instruction_id_list") for row in rows[1])
+    best_by = "oracle/rules" if ruled else "reward/generator/total"
+    return fit(game, rows, config, out, best_by=best_by, resume=resume, report=report)
 
 
 def train_blinded(

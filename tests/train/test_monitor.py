@@ -164,3 +164,23 @@ def test_a_game_adds_a_monitor_of_its_own() -> None:
     run = {**healthy(), "share/silent": np.ones(STEPS)}
     [alarm] = alarms(run, (*MONITORS, silence))
     assert (alarm.step, alarm.message) == (2 * WINDOW, "100% say nothing")
+
+
+def lenient(credit: float | None) -> dict[str, NDArray[np.float64]]:
+    """A run in which yes to gold negatives rises from .2 to .9, and the credit beyond the rules by ``credit``."""
+    noise, part = np.random.default_rng(0), np.linspace(0, 1, STEPS)
+    run = healthy() | {"yes/gold_negative": 0.2 + 0.7 * part + 0.05 * noise.standard_normal(STEPS)}
+    return run if credit is None else run | {"gap/rules": credit * part + 0.02 * noise.standard_normal(STEPS)}
+
+
+def test_a_policy_that_says_yes_to_everything_and_credits_itself_more_raises_an_alarm() -> None:
+    # Yes passes .2 + .15 at 21 % of the run and the credit .1 at a quarter of it, at step 88; means lag by ten steps.
+    [alarm] = alarms(lenient(credit=0.4))
+    assert (alarm.kind, alarm.about) == ("always_yes", "yes/gold_negative")
+    assert 88 <= alarm.step <= 115
+    assert "raise checklist.lambda_v" in alarm.message
+
+
+def test_more_yes_without_more_credit_is_no_collapse_where_rules_tell() -> None:
+    assert alarms(lenient(credit=0.0)) == []
+    assert kinds(lenient(credit=None)) == ["always_yes"]  # nothing else is known there

@@ -1,6 +1,6 @@
 """``vouch train``: training runs that can be killed and gone on with, each described by one TOML file.
 
-Left out: the games with several roles; those come with them.
+Left out: games of other people's; vouching.fit takes any.
 """
 
 from __future__ import annotations
@@ -53,6 +53,27 @@ vouch runs plot runs/3b-grpo --report 3b-grpo.html
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the judge is out of reach; 130 stopped, go
 on with --resume.
 """
+_ASSURANCE_EPILOG = """
+**Examples**
+
+vouch data taxes --out returns --count 400
+
+vouch train assurance recipes/assurance/dpa-4b.toml 'rows=["returns"]' 'dev=[]' --out runs/dpa-4b
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+"""
+_CHECKLIST_EPILOG = """
+**Examples**
+
+vouch train checklist recipes/checklist/soft-rlvr.toml checklist.judge=http://localhost:8000/v1#judge --out runs/soft
+
+vouch data gold --input checklists.jsonl --model http://localhost:8000/v1#policy --output gold.jsonl
+
+vouch train checklist recipes/checklist/soft-sverl-j3.toml 'checklist.gold=["gold.jsonl"]' --out runs/soft-sverl
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the judge is out of reach; 130 stopped, go
+on with --resume.
+"""
 _BLINDED_EPILOG = """
 **Examples**
 
@@ -73,6 +94,24 @@ def train(context: typer.Context) -> None:
     """Train what verifies. Needs the extra "train"; data are read from the folder that VOUCH_DATA names."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+@app.command("checklist", epilog=_CHECKLIST_EPILOG)
+def checklist_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train a generator by GRPO on the share of a checklist that its responses pass.
+
+    A judge goes item by item, or the policy itself does and learns to judge as well. Checklists come from vouch data
+    checklist, labelled items from vouch data gold. Monitors tell when a policy grows lenient with itself.
+    """
+    with usage_errors():
+        from vouching.fit import train_checklist
+        from vouching.train.checklist_config import read_config
+
+        try:
+            train_checklist(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
 
 
 @app.command("encoder", epilog=_EPILOG)
@@ -143,6 +182,24 @@ def structured_command(config: _Config, out: _Out, settings: _Settings = None, r
 
         try:
             train_structured(read_config(config, settings or ()), out, resume)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+@app.command("assurance", epilog=_ASSURANCE_EPILOG)
+def assurance_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
+    """Train a generator and a verifier of structured work against each other: cases, kept or revised proposals.
+
+    Rows are tasks with their right values, or folders as vouch data taxes writes them. Both are adapters on one model,
+    DIR/model and DIR/model/verifier. A run that was killed and resumed ends like one that was not.
+    """
+    with usage_errors():
+        from vouching.fit import train_assurance
+        from vouching.train.assurance_config import read_config
+
+        try:
+            train_assurance(read_config(config, settings or ()), out, resume)
         except KeyboardInterrupt:
             write_error(f"stopped; go on with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None

@@ -16,9 +16,9 @@ what a revision says, which Algorithm 1 does not have either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from vouching.errors import ConfigError, InputError
 from vouching.games.assurance_unit import (
@@ -37,13 +37,17 @@ from vouching.games.assurance_unit import (
 from vouching.games.base import Play, Row, Sampler
 from vouching.models.base import Message
 from vouching.rewards.assurance import FREE, AssuranceCosts
-from vouching.types import Group, Proposal, Reward, Rollout, Task, Value
+from vouching.types import Group, Proposal, Reward, Rollout, SafetyCase, Task, Value
 from vouching.verifiers.assurance import best_revision
 from vouching.verifiers.assurance_evidence import UnitState
 from vouching.verifiers.assurance_model import AssuranceVerifier
-from vouching.verifiers.assurance_prompt import unit_messages
+from vouching.verifiers.assurance_prompt import Role, unit_messages
 from vouching.verifiers.assurance_task import as_proposal, as_task
 
+Ask: TypeAlias = Callable[
+    [Role, UnitState, Proposal | None, SafetyCase | None, Proposal | None], Sequence[Message]
+]  # fmt: skip
+"""What a role is asked at a unit, from the proposal, the case and the revision as far as there are any."""
 GENERATOR, VERIFIER = "default", "verifier"
 """The two policies."""
 
@@ -87,6 +91,8 @@ class AssuranceGame:
     """Whether the revision is chosen by gold."""
     alone: bool = False
     """Whether the generator plays alone: its proposal is submitted."""
+    ask: Ask = unit_messages
+    """What the roles are asked; the prompts of ``vouch challenge`` by default."""
     turns: int = 0
     """Units that are played at least, so that all processes make the same calls; 0 for those that there are."""
 
@@ -111,7 +117,8 @@ class AssuranceGame:
         """
         task, gold = read_row(row)
         *before, last = task.units
-        return unit_messages("draft", UnitState(task, last, {unit.id: gold[unit.id] for unit in before}))
+        state = UnitState(task, last, {unit.id: gold[unit.id] for unit in before})
+        return self.ask("draft", state, None, None, None)
 
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
         """Play each task, unit by unit."""
@@ -134,17 +141,23 @@ class AssuranceGame:
         groups = [group for one in decided for group in await self._groups(sampler, one)]
         return Play(tuple(groups), measures=_columns(map(measures_of, decided)))
 
+    def _asked(self, role: Role, one: Decision) -> Sequence[Message]:
+        """The prompt of a role; of what came later at the unit it sees nothing."""
+        proposal = None if role == "draft" else one.proposal
+        case = one.case if role in ("revise", "approve") else None
+        return self.ask(role, one.state, proposal, case, one.revision if role == "approve" else None)
+
     async def _decide(self, sampler: Sampler, opened: Sequence[Decision]) -> list[Decision]:
         """One unit of each task, all roles."""
         drafts = self.samples if self.proposals else 1
-        said = await sampler.sample([_ask("draft", one) for one in opened], "generator", drafts, GENERATOR)
+        said = await sampler.sample([self._asked("draft", one) for one in opened], "generator", drafts, GENERATOR)
         proposed = [
             replace(one, drafts=tuple(some), proposal=read_draft(some[0], one.state.unit))
             for one, some in zip(opened, said, strict=True)
         ]
         if self.alone:
             return proposed
-        said = await sampler.sample([_ask("review", one) for one in proposed], "verifier", 1, VERIFIER)
+        said = await sampler.sample([self._asked("review", one) for one in proposed], "verifier", 1, VERIFIER)
         reviewed = [
             replace(one, review=review, y=y, case=case)
             for one, [review] in zip(proposed, said, strict=True)
@@ -152,7 +165,7 @@ class AssuranceGame:
         ]
         revised = await self._revised(sampler, reviewed)
         asked = [one for one in revised if one.revision is not None]
-        said = await sampler.sample([_ask("approve", one) for one in asked], "approver", 1, GENERATOR)
+        said = await sampler.sample([self._asked("approve", one) for one in asked], "approver", 1, GENERATOR)
         chosen = {
             one.key: replace(one, choice=choice, a=read_approval(choice) or "KEEP")
             for one, [choice] in zip(asked, said, strict=True)
@@ -163,7 +176,7 @@ class AssuranceGame:
         """Decisions with the best of K revisions, where there is a case."""
         challenged = [one for one in reviewed if one.y == "SAC"]
         said = await sampler.sample(
-            [_ask("revise", one) for one in challenged], "reviser", self.candidates, GENERATOR,
+            [self._asked("revise", one) for one in challenged], "reviser", self.candidates, GENERATOR,
             self.revision_temperature,
         )  # fmt: skip
         found: dict[str, Decision] = {}
@@ -185,11 +198,11 @@ class AssuranceGame:
         if one.review is not None:
             texts = {action: challenge_text(action, one.state.unit) for action in ("SAC", "NS")}
             rewards = challenge_rewards(one, self.costs)
-            groups.append(await _pair(sampler, one, one.review, one.y, texts, rewards))
+            groups.append(await _pair(sampler, one, self._asked("review", one), one.review, one.y, texts, rewards))
         if one.choice is not None:
             texts = {action: choice_text(action) for action in ("KEEP", "REVISE")}
             taken, rewards = read_approval(one.choice), choice_rewards(one, self.costs)
-            groups.append(await _pair(sampler, one, one.choice, taken, texts, rewards))
+            groups.append(await _pair(sampler, one, self._asked("approve", one), one.choice, taken, texts, rewards))
         return groups
 
 
@@ -213,18 +226,11 @@ def read_row(row: Row) -> tuple[Task, dict[str, Value]]:
     return task, {unit: one.value for unit, one in right.items()}
 
 
-def _ask(role: Any, one: Decision) -> Sequence[Message]:
-    if role == "draft":
-        return unit_messages("draft", one.state)
-    return unit_messages(role, one.state, one.proposal, one.case, one.revision)
-
-
 async def _pair(
-    sampler: Sampler, one: Decision, said: Rollout, taken: str | None, texts: Mapping[Any, str],
-    rewards: Mapping[Any, Reward],
+    sampler: Sampler, one: Decision, prompt: Sequence[Message], said: Rollout, taken: str | None,
+    texts: Mapping[Any, str], rewards: Mapping[Any, Reward],
 ) -> Group:  # fmt: skip
     """Both actions: what was said for the one that was taken, a given reply for the other."""
-    prompt = _ask("review", replace(one, case=None, revision=None)) if said is one.review else _ask("approve", one)
     rollouts = [
         said if action == taken else await sampler.forced(prompt, text, said.role, said.policy)
         for action, text in texts.items()

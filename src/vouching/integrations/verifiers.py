@@ -3,18 +3,23 @@
     [env.taskset.task.rewards]
     process = { fn = "vouching.integrations.verifiers:structured" }
 
-The task's data has a field for each that the scoring function takes; for ``structured`` that is ``gold``. Where the
-judge failed the reward raises, so that the trace bears an error and no reward. Tried with verifiers 0.4 (its ``v1``).
-Left out: releases before it, which had rubrics instead.
+The task's data has a field for each that the scoring function takes; for ``structured`` that is ``gold``, for
+``checklist`` ``prompt`` and ``checklist``, with the judge in ``VOUCH_MODEL``. Where the judge failed the reward raises,
+so that the trace bears an error and no reward. Tried with verifiers 0.4 (its ``v1``). Left out: releases before it,
+which had rubrics instead.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from vouching.errors import BackendError
+from vouching.errors import BackendError, ConfigError
 from vouching.integrations.scoring import RowScore, Score
+from vouching.integrations.verl_checklist import compute_score
+from vouching.rewards.assurance_reply import draft_reward, review_reward
+from vouching.rewards.checklist import PARTS
 from vouching.rewards.structured import structured_reward
 from vouching.types import Unverified
 
@@ -60,3 +65,35 @@ def trace_reward(score: Score, **settings: Any) -> TraceReward:
 
 structured: TraceReward = trace_reward(structured_reward)
 """The process reward by the paper's rules; a module of yours may call :func:`trace_reward` with others."""
+
+
+async def checklist(task: Any, trace: Any) -> float:
+    """The soft reward of a checklist, by the judge that ``VOUCH_MODEL`` names, one answer to each item.
+
+    Raises:
+        ConfigError: no judge is named.
+        InputError: the task has no instruction or no checklist.
+        BackendError: the judge failed.
+
+    >>> import asyncio
+    >>> from types import SimpleNamespace
+    >>> trace = SimpleNamespace(last_reply="Yes, sir.", record_metrics=lambda parts: None)
+    >>> rows = SimpleNamespace(prompt="Be brief.", checklist=[{"rule": "punctuation:no_comma"}])
+    >>> os.environ["VOUCH_MODEL"] = "http://localhost:1/v1#judge"  # a rule decides, nobody is asked
+    >>> asyncio.run(checklist(rows, trace))
+    0.0
+    """
+    judge = os.environ.get("VOUCH_MODEL")
+    if not judge:
+        raise ConfigError("the checklist needs a judge: set VOUCH_MODEL, such as http://localhost:8000/v1#name")
+    row = {name: getattr(task, name) for name in ("prompt", "checklist", "instruction_id_list", "kwargs")
+           if hasattr(task, name)}  # fmt: skip
+    scored = await compute_score("", trace.last_reply, "", row, judge=judge)
+    trace.record_metrics({f"checklist/{part}": scored[part] for part in PARTS})
+    return scored["score"]
+
+
+assurance_draft: TraceReward = trace_reward(draft_reward)
+"""Whether a unit of structured work is filled in right; the task's data has ``unit`` and ``gold``."""
+assurance_review: TraceReward = trace_reward(review_reward)
+"""What a verifier of structured work earns; the task's data has ``unit``, ``gold`` and ``proposal``."""

@@ -45,10 +45,10 @@ class AssuranceSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class AssuranceConfig(GrpoConfig):
+class AssuranceRunConfig(GrpoConfig):
     """What is trained, on what, and how; ``rows`` are tasks with their right values.
 
-    >>> AssuranceConfig(rows=("returns",), model="Qwen/Qwen3-4B").game.candidates
+    >>> AssuranceRunConfig(rows=("returns",), model="Qwen/Qwen3-4B").game.candidates
     5
     """
 
@@ -56,7 +56,7 @@ class AssuranceConfig(GrpoConfig):
     """How the game is played."""
 
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> AssuranceConfig:
+def read_config(path: Path, overrides: Sequence[str] = ()) -> AssuranceRunConfig:
     r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
 
     >>> import tempfile
@@ -65,4 +65,4 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> AssuranceConfig:
     >>> read_config(path, ["game.revision_cost=0.1"]).game.revision_cost
     0.1
     """
-    return read_settings(AssuranceConfig, path, overrides)
+    return read_settings(AssuranceRunConfig, path, overrides)

@@ -18,7 +18,7 @@ from vouching.games.assurance import read_row
 from vouching.verifiers.assurance_task import read_file
 
 
-def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
+def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
     r"""Rows of the assurance game, in order; those that name themselves twice are an error.
 
     Args:
@@ -31,7 +31,7 @@ def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
     >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
     >>> task = {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]}
     >>> _ = path.write_text(json.dumps({"id": "one", "task": task, "gold": {"x": 3}}) + "\n")
-    >>> [row["id"] for row in read_tasks([str(path)])]
+    >>> [row["id"] for row in read_work([str(path)])]
     ['one']
     """
     rows: list[dict[str, Any]] = []

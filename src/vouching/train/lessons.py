@@ -3,8 +3,11 @@
     {"messages": [{"role": "system", ...}, {"role": "user", ...}, {"role": "assistant", "content": "{...}"}]}   a chat
     {"claim": "...", "source": "...", "label": "Attributable"}                                                  a label
     {"prompt": [{"role": "system", ...}, {"role": "user", ...}], "gold": "Attributable", "claim": ..., "source": ...}
+    {"prompt": "Name a bridge in Japan.", "checklist": ["Is a bridge named?", "Is it in Japan?"]}               a task
+    {"x": "Name a bridge in Japan.", "y": "Tower Bridge.", "c": "Is it in Japan?", "l": 0}                 a gold item
 
-``vouch data annotate`` writes the first, with ``--prompts`` the third. Left out: leaving out bad rows silently; a row
+``vouch data annotate`` writes the first, with ``--prompts`` the third; ``vouch data checklist`` and ``vouch data gold``
+the others. Left out: leaving out bad rows silently; a row
 that cannot be used ends the reading, with its place.
 """
 
@@ -17,7 +20,9 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from vouching.batch.rows import open_rows
 from vouching.errors import InputError
-from vouching.inputs import as_claim, as_sources, row_sources
+from vouching.games.checklist import task_of
+from vouching.games.checklist_replay import Labelled
+from vouching.inputs import as_claim, as_sources, check_text, row_sources
 from vouching.verifiers.structured_prompt import structured_prompt
 from vouching.verifiers.structured_sources import Evidence
 
@@ -56,13 +61,17 @@ def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
     Raises:
         InputError: a file or a row cannot be used, or there is no row.
     """
-    rows = _read(paths, prompt_row, "prompt and gold")
-    seen: set[str] = set()
-    for row in rows:
-        if row["id"] in seen:
-            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
-        seen.add(row["id"])
-    return rows
+    return _told_apart(_read(paths, prompt_row, "prompt and gold"))
+
+
+def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows with an instruction, as the checklist game plays them. Raises InputError as :func:`read_prompts`."""
+    return _told_apart(_read(paths, task_row, "prompt and checklist"))
+
+
+def read_gold(paths: Sequence[str]) -> list[Labelled]:
+    """Labelled items, in order. Raises InputError for a file, a row without x, y, c and l, or no row at all."""
+    return _read(paths, gold_item, "x, y, c and l, as  vouch data gold  writes them")
 
 
 def chat_of(fields: Mapping[str, Any], name: str) -> Lesson:
@@ -108,6 +117,38 @@ def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     if fields.get("gold") not in _LABELS:
         raise InputError(f'its gold is {fields.get("gold")!r}, wanted "Attributable" or "Not Attributable"')
     return {**fields, "id": name, "prompt": [*messages]}
+
+
+def task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A row whose instruction, checklist and rules can be read.
+
+    >>> task_row({"prompt": "Name a bridge.", "checklist": ["Is a bridge named?"]}, "row-1")["id"]
+    'row-1'
+    """
+    task_of(fields)
+    return {**fields, "id": name}
+
+
+def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
+    """A row as a labelled item.
+
+    >>> gold_item({"x": "Name a bridge.", "y": "The Thames.", "c": "Is a bridge named?", "l": 0}, "row-1").l
+    False
+    """
+    x, y, c = (check_text(fields.get(key), f'"{key}"') for key in "xyc")
+    if fields.get("l") not in (0, 1):
+        raise InputError(f'"l" is {fields.get("l")!r}, wanted 1 or 0: leave out what nobody labelled')
+    return Labelled(x, y, c, bool(fields["l"]))
+
+
+def _told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, if no two have the same id."""
+    seen: set[str] = set()
+    for row in rows:
+        if row["id"] in seen:
+            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
+        seen.add(row["id"])
+    return rows
 
 
 def _read(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T], wanted: str) -> list[T]:

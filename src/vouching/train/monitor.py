@@ -22,6 +22,8 @@ from vouching.train.runlog import Columns
 
 WINDOW = 20
 """Steps of a mean. Nothing is said before there are two of them."""
+UNITS_WINDOW = 10
+"""Steps of a mean over units of work, of which a step has dozens."""
 Series: TypeAlias = NDArray[np.float64]
 Steps: TypeAlias = NDArray[np.bool_]
 
@@ -169,6 +171,27 @@ def negative_bias(columns: Columns) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+def always_yes(columns: Columns) -> Iterator[Finding]:
+    """A policy that judges itself grows lenient: it says yes more and more where no is right, and credits itself more.
+
+    Soft-SVeRL's always-yes collapse (section 4.1). Yes where no is right is known of gold items and of items that are
+    rules in words; where rows name rules, the credit beyond them must grow as well.
+    """
+    credit = columns.get("gap/rules")
+    for name in ("yes/gold_negative", "yes/rule_negative"):
+        if (yes := columns.get(name)) is None:
+            continue
+        mean, first = rolling(yes), _first(yes)
+        wrong = mean > first + 0.15
+        if credit is not None:
+            wrong &= rolling(credit) > _first(credit) + 0.1
+        yield Finding(
+            "always_yes", name, wrong,
+            lambda at, mean=mean, first=first: f"{mean[at]:.0%} of the answers are yes where no is right, at first "
+            f"{first:.0%}: raise checklist.lambda_v, checklist.lambda_p or checklist.votes, or add gold negatives",
+        )  # fmt: skip
+
+
 def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
     """Reward hacking: since the oracle was at its best it fell, surely and by .07 or more, while the reward rose."""
     for name, oracle in columns.items():
@@ -212,9 +235,57 @@ def cannot_answer_drift(columns: Columns) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+def policy_still(columns: Columns) -> Iterator[Finding]:
+    """One of several policies is not pushed at all, five steps in a row, while another is: it is frozen or starves."""
+    norms = {name.removeprefix("gradient/"): norm for name, norm in columns.items() if name.startswith("gradient/")}
+    for policy, norm in norms.items():
+        others = sum(_window_sum(np.nan_to_num(other), 5) for name, other in norms.items() if name != policy)
+        still = (_window_sum(np.nan_to_num(norm), 5) == 0) & (np.arange(len(norm)) >= 4)
+        yield Finding(
+            "policy_still", policy, still & (np.asarray(others) > 0),
+            lambda at, policy=policy: f"the policy {policy} has had no gradient for five steps: see whether its "
+            "adapter is trained, and whether its groups are all flat",
+        )  # fmt: skip
+
+
+def challenge_collapse(columns: Columns) -> Iterator[Finding]:
+    """A verifier that nearly always speaks up, or never does, while a fifth of the proposals ask for the other."""
+    said, right = columns.get("said/SAC"), columns.get("oracle/draft")
+    if said is None or right is None:
+        return
+    share, sound = rolling(said, UNITS_WINDOW), rolling(right, UNITS_WINDOW)
+    for about, wrong in (("silence", (share < 0.05) & (sound < 0.8)), ("noise", (share > 0.95) & (sound > 0.2))):
+        yield Finding(
+            "challenge_collapse", about, wrong,
+            lambda at: f"the verifier raises a case against {share[at]:.0%} of the proposals, of which "
+            f"{1 - sound[at]:.0%} are wrong: see its transcripts, and the cost of a case",
+        )  # fmt: skip
+
+
+def case_drift(columns: Columns) -> Iterator[Finding]:
+    """The cases of DPA-GRPO change places (a quarter of the units) while no more of what is submitted is right."""
+    shares = {name: rolling(found, UNITS_WINDOW) for name, found in columns.items() if name.startswith("case/")}
+    submitted = columns.get("oracle/submitted")
+    if not shares or submitted is None:
+        return
+    first = {name: _first(columns[name], UNITS_WINDOW) for name in shares}
+    moved = sum((np.abs(share - first[name]) for name, share in shares.items()), np.zeros(len(submitted))) / 2
+    gain = rolling(submitted, UNITS_WINDOW) - _first(submitted, UNITS_WINDOW)
+
+    def most(at: int) -> str:
+        name = max(shares, key=lambda name: abs(shares[name][at] - first[name]))
+        return f"{name.removeprefix('case/')} from {first[name]:.0%} to {shares[name][at]:.0%}"
+
+    yield Finding(
+        "case_drift", "case", (moved > 0.25) & (gain < 0.02),
+        lambda at: f"{moved[at]:.0%} of the units are in another case than at first (case {most(at)}), and what is "
+        f"submitted is right by {gain[at]:+.0%}: the roles play each other and not the task",
+    )  # fmt: skip
+
+
 MONITORS: tuple[Monitor, ...] = (
-    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, reward_against_oracle,
-    question_shrinkage, cannot_answer_drift,
+    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, reward_against_oracle,
+    policy_still, challenge_collapse, case_drift, question_shrinkage, cannot_answer_drift,
 )  # fmt: skip
 """Who looks at a run if nothing else is asked for."""
 
@@ -246,9 +317,9 @@ def _window_sum(series: Series, window: int) -> Series:
     return total - np.concatenate([np.zeros(min(window, len(total))), total[:-window]])
 
 
-def _first(series: Series) -> float:
+def _first(series: Series, window: int = WINDOW) -> float:
     """Mean of the first window; NaN if it has no number."""
-    start = series[:WINDOW]
+    start = series[:window]
     start = start[np.isfinite(start)]
     return float(start.mean()) if len(start) else float("nan")
 

@@ -25,7 +25,7 @@ _TOGETHER = 5
 _OWN_SCALE = ("/deviation", "/cut", "/flat", "/count")
 """Numbers that are drawn alone, by the end of their name."""
 _LEADING = ("reward/", "oracle/", "dev/", "loss", "kl", "entropy", "advantage/", "groups/", "length/", "judge/",
-            "readable", "not_attributable/")  # fmt: skip
+            "readable", "not_attributable/", "case/", "said/", "gradient/")  # fmt: skip
 """What is shown, and in which order, by the beginning of its name."""
 
 

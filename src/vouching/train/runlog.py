@@ -14,6 +14,10 @@ after it, so that the log has every step once. Names, where a run has such a thi
     length/ROLE/mean, length/ROLE/cut                      tokens of a completion; share cut off at the limit
     judge/failed                                           rollouts whose judge failed: without a reward, never 0
     readable, not_attributable/said, not_attributable/gold shares of the replies
+    yes/gold_negative, yes/gold_positive, yes/rule_negative answers of yes to items whose answer is known
+    gap/rules, replay/size                                 credit beyond the rules of a row; examples kept for replay
+    gradient/POLICY                                        norm of the gradient, where there are several policies
+    case/NAME, said/ACTION, readable/ROLE, quality, tokens of units of work: see games.assurance_unit.measures_of
     oracle/NAME                                            what an oracle measures, the higher the better
     dev/NAME                                               on rows that are only scored; not in every step
     time/step                                              seconds

@@ -1,0 +1,62 @@
+"""Rewards of the assurance game for verl, a role at a time, as its configuration names a reward function.
+
+    python -m verl.trainer.main_ppo ... \\
+        reward.custom_reward_function.path=pkg://vouching.integrations.verl_assurance \\
+        reward.custom_reward_function.name=compute_score
+
+A row's ``extra_info`` has ``role`` ("generator", "verifier" or "approver"), ``unit`` as a task file has it, and, as far
+as the role is shown them, ``proposal`` and ``revision``; ``ground_truth`` is the right value. Written for verl 0.9.
+Left out: pairs and two policies in one run, which verl has no place for; ``vouch train assurance`` does both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vouching.errors import InputError
+from vouching.rewards.assurance_reply import choice_reward, draft_reward, review_reward
+
+
+def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Mapping[str, Any] | None = None,
+    *,
+    intervention_cost: float = 0.0,
+    revision_cost: float = 0.0,
+) -> dict[str, float]:
+    """The reward of one reply, with its parts, which verl logs.
+
+    Args:
+        data_source: name of the data set; not used.
+        solution_str: the reply.
+        ground_truth: the right value of the unit.
+        extra_info: role, unit, proposal, revision.
+        intervention_cost: of a case.
+        revision_cost: of a revision.
+
+    Returns:
+        ``score``, what is trained on; ``acc``, the reward without costs; every part.
+
+    Raises:
+        InputError: no such role, or a unit or value that is none.
+        ConfigError: a cost that is not in [0, 1).
+
+    >>> row = {"role": "verifier", "unit": {"id": "total", "type": "amount"}, "proposal": 41}
+    >>> compute_score("taxes", '{"verdict": "wrong"}', 42, row)["score"]
+    1.0
+    """
+    row = extra_info or {}
+    unit, proposal = row.get("unit", {}), row.get("proposal")
+    match row.get("role"):
+        case "generator":
+            reward = draft_reward(solution_str, unit, ground_truth)
+        case "verifier":
+            reward = review_reward(solution_str, unit, ground_truth, proposal, intervention_cost)
+        case "approver":
+            reward = choice_reward(solution_str, unit, ground_truth, proposal, row.get("revision"), revision_cost)
+        case other:
+            raise InputError(f"extra_info has the role {other!r}, wanted generator, verifier or approver")
+    return {"score": reward.total, "acc": reward.parts["outcome"], **reward.parts}

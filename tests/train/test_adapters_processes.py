@@ -1,0 +1,57 @@
+"""Two processes train two policies as one does."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.train.assurance_runs import write_model
+from tests.train.engine_runs import greatest_difference
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+from tests.train.adapters_process import ROWS, train_pairs  # noqa: E402  (needs torch)
+
+ROOT = Path(__file__).parents[2]
+LOSSES = ("grpo", "dapo")
+
+
+def started(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "tests/train/adapters_process.py"), *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def test_two_processes_train_two_policies_as_one_does(tmp_path: Path) -> None:
+    # Tasks of one and of two units, cases in some only: the processes have unlike numbers of rows of either policy, and
+    # the last batch of a step is the verifier's, so that the generator's gradients must be exchanged without it.
+    torch.set_num_threads(1)
+    model = write_model(tmp_path / "model", ROWS)
+    train_pairs(model, tmp_path / "alone", LOSSES)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
+    pair = [
+        started(model, tmp_path / "both", *LOSSES, RANK=rank, LOCAL_RANK=rank, **about) for rank in ("0", "1")
+    ]  # fmt: skip
+    for process in pair:
+        told = process.communicate(timeout=200)[1]
+        assert process.returncode == 0, told[-3000:]
+    for loss in LOSSES:
+        one, two = (torch.load(tmp_path / where / f"{loss}.pt", weights_only=True) for where in ("alone", "both"))
+        assert greatest_difference(one, two) < 1e-6, loss
+        assert any("verifier" in name and value.abs().max() > 0 for name, value in one.items() if "lora_B" in name)
+        logs = [json.loads((tmp_path / where / f"{loss}.json").read_text()) for where in ("alone", "both")]
+        for name in ("oracle/submitted", "case/4", "reward/generator/total", "kl", "tokens", "gradient/default"):
+            first, second = ([line[name] for line in log] for log in logs)
+            assert first == pytest.approx(second, abs=1e-5), name

@@ -1,0 +1,118 @@
+"""The checklist recipes hold the paper's numbers; the tiny one runs, from the command line to a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
+from vouching.errors import ConfigError, InputError
+from vouching.train.checklist_config import ChecklistSettings, read_config
+from vouching.train.lessons import read_gold, read_tasks
+
+RECIPES = Path(__file__).parents[2] / "recipes/checklist"
+APPENDIX_A1 = {"batch_prompts": 256, "learning_rate": 5e-6, "clip": (0.1, 0.2), "kl": 0.0, "loss": "grpo"}
+"""App. A.1: batch size, learning rate, eps_low and eps_high, no KL regularization, GRPO."""
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "votes", "judged"),
+    [
+        ("soft-rlvr", 500, 1, True),  # App. A.1 "500 steps"; section 5 "a single pass (J = 1)"
+        ("soft-sverl-j3", 100, 3, False),  # section 6.2 "100 training steps"; Fig. 4 J = 3
+        ("soft-sverl-j8", 100, 8, False),  # Fig. 4 J = 8
+    ],
+)
+def test_recipes_hold_the_values_of_appendix_a1_and_section_6(name: str, steps: int, votes: int, judged: bool) -> None:
+    config = read_config(RECIPES / f"{name}.toml")
+    assert {key: getattr(config, key) for key in APPENDIX_A1} == APPENDIX_A1
+    drawn, own = config.sampling, config.checklist
+    assert (drawn.group_size, drawn.prompt_tokens + drawn.completion_tokens) == (8, 16384)
+    assert (config.most_steps, own.votes, bool(own.judge)) == (steps, votes, judged)
+    assert (own.tau, own.tau_minus, own.aggregate) == (0.75, 0.375, "threshold")  # section 6.2
+    if judged:
+        assert own.judge.endswith("gpt-oss-20b")
+        assert own.judge_tokens == 32768  # App. A.1 "up to 32k tokens"
+    else:
+        assert own.lambda_p == 0.1
+        assert own.replay > 0
+        assert own.gold
+
+
+def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
+    recipe = read_config(RECIPES / "soft-sverl-j3.toml").checklist
+    assert recipe == ChecklistSettings(gold=recipe.gold)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["checklist.gold=[]"], "gold names no file, and the policy would learn to judge from its own answers alone"),
+        (["checklist.tau=0"], "tau"),
+        (["checklist.votes=0"], "votes must be above 0, got 0"),
+        (["checklist.gold_share=2"], "gold_share must be in .0, 1., got 2"),
+        (["checklist.holistic=true"], "a policy judges itself item by item"),
+        (["checklist.judge=http://localhost:1/v1#judge"], "who learns nothing, and there is gold"),
+        (["checklist.lamda_v=1"], "did you mean checklist.lambda_v"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_told(settings: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_config(RECIPES / "soft-sverl-j3.toml", settings)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"x": "a", "y": "b", "c": "d", "l": None}, 'line 1: "l" is None, wanted 1 or 0'),
+        ({"x": "a", "y": "b", "l": 1}, 'line 1: the "c" is of type NoneType|"c"'),
+    ],
+)
+def test_gold_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, line: dict[str, Any], message: str) -> None:
+    path = written(tmp_path / "gold.jsonl", [line])
+    with pytest.raises(InputError, match=message):
+        read_gold([path])
+
+
+def test_files_without_a_row_are_an_error(tmp_path: Path) -> None:
+    empty = written(tmp_path / "empty.jsonl", [])
+    with pytest.raises(InputError, match=r"no rows; give some with x, y, c and l"):
+        read_gold([empty])
+    with pytest.raises(InputError, match=r"no rows; give some with prompt and checklist"):
+        read_tasks([empty])
+
+
+def test_the_tiny_recipe_runs_and_goes_on(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+    pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+    from tests.train.engine_runs import stop_often
+    from tests.train.tiny_qwen import write_tiny_qwen
+    from vouching.fit import train_checklist
+    from vouching.train.runlog import read_records
+
+    torch.set_num_threads(1)
+    said = [row["prompt"] for row in CHECKLISTS] + [row["c"] + " yes no" for row in GOLD_ROWS]
+    model = stop_often(write_tiny_qwen(tmp_path / "qwen", said, context=1024))
+    rows = written(tmp_path / "rows.jsonl", CHECKLISTS)
+    gold = written(tmp_path / "gold.jsonl", GOLD_ROWS)
+    given = [f'rows=["{rows}"]', f'dev=["{rows}"]', f"model={model}", f'checklist.gold=["{gold}"]', "device=cpu"]
+    lines: list[str] = []
+    config = read_config(RECIPES / "tiny.toml", [*given, "sampling.completion_tokens=6"])
+    came_out = train_checklist(config, tmp_path / "run", report=lines.append)
+    assert (came_out / "model.safetensors").exists()
+    records = read_records(tmp_path / "run")
+    assert [record["step"] for record in records] == [1, 2, 3, 4]
+    names = {"reward/generator/s", "reward/verifier/total", "oracle/rules", "gap/rules", "replay/size",
+             "yes/rule_negative"}  # fmt: skip
+    assert names <= records[-1].keys()
+    assert "dev/oracle/rules" in records[-1]  # what the best step is chosen by
+    state = json.loads((tmp_path / "run/checkpoints/checkpoint-4/engine.json").read_text())
+    assert state["game"]["played"] == 4  # that dev was scored twice is forgotten
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
