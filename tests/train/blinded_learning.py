@@ -92,11 +92,11 @@ def learn(folder: Path, seed: int, steps: int = 60) -> Learnt:
     rows = question_rows(128, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = ppo(
-        model, seed=seed, batch_prompts=16, micro_batch=64, most_steps=steps, kl=0.001, learning_rate=3e-4,
-        sampling={"completion_tokens": 32, "prompt_tokens": 400}, epochs=20.0,
+        model, seed=seed, batch_prompts=16, micro_batch=64, most_steps=steps, kl=0.001, learning_rate=1e-3,
+        sampling={"group_size": 2, "completion_tokens": 28, "prompt_tokens": 400}, epochs=20.0,
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=5),
     )  # fmt: skip
-    trainer = trainer_of(settings, folder / "run", BlindedGame(votes=3, watch=oracle), rows)
+    trainer = trainer_of(settings, folder / "run", BlindedGame(samples=2, votes=2, min_numbers=1, watch=oracle), rows)
     told: list[dict[str, float]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)

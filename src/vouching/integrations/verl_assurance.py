@@ -1,7 +1,7 @@
-"""Rewards of the assurance game for verl, a role at a time, as its configuration names a reward function.
+r"""Rewards of the assurance game for verl, a role at a time, as its configuration names a reward function.
 
-    python -m verl.trainer.main_ppo ... \\
-        reward.custom_reward_function.path=pkg://vouching.integrations.verl_assurance \\
+    python -m verl.trainer.main_ppo ... \
+        reward.custom_reward_function.path=pkg://vouching.integrations.verl_assurance \
         reward.custom_reward_function.name=compute_score
 
 A row's ``extra_info`` has ``role`` ("generator", "verifier" or "approver"), ``unit`` as a task file has it, and, as far
