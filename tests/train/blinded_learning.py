@@ -41,9 +41,8 @@ def question_rows(count: int, seed: int) -> list[dict[str, Any]]:
 
 
 async def oracle(response: str, row: Row) -> Mapping[str, float]:
-    """1 where the response states the year of the row and no other."""
-    other = YEARS[row["year"] == YEARS[0]]
-    return {"oracle/year": float(str(row["year"]) in response and str(other) not in response)}
+    """1 where the response ends with the year of the row, and nothing after it."""
+    return {"oracle/year": float(response.strip().endswith(f" in {row['year']}."))}
 
 
 def lesson(row: Row, role: str, right: bool) -> tuple[str, str]:
@@ -92,7 +91,7 @@ def learn(folder: Path, seed: int, steps: int = 60) -> Learnt:
     rows = question_rows(128, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = ppo(
-        model, seed=seed, batch_prompts=16, micro_batch=64, most_steps=steps, kl=0.001, learning_rate=1e-3,
+        model, seed=seed, batch_prompts=16, micro_batch=64, most_steps=steps, kl=0.01, learning_rate=4e-4,
         sampling={"group_size": 2, "completion_tokens": 28, "prompt_tokens": 400}, epochs=20.0,
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=5),
     )  # fmt: skip
