@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from vouching.batch.rows import open_rows
 from vouching.errors import InputError
@@ -76,12 +76,9 @@ def _of_folder(folder: Path) -> list[dict[str, Any]]:
         raise InputError(f"the proposals in {folder} have mistakes: make them without (vouch data taxes --out DIR)")
     rows: list[dict[str, Any]] = []
     for path in sorted((folder / "tasks").glob("*.json")):
-        right = read_file(folder / "proposals" / path.name)
-        row = {
-            "id": path.stem,
-            "task": read_file(path),
-            "gold": right.get("values") if isinstance(right, dict) else None,
-        }
+        right = cast("dict[str, Any] | None", read_file(folder / "proposals" / path.name))
+        gold = right.get("values") if isinstance(right, dict) else None
+        row: dict[str, Any] = {"id": path.stem, "task": read_file(path), "gold": gold}
         try:
             read_row(row)
         except InputError as error:
