@@ -141,8 +141,8 @@ def train_blinded(
     rows = (read_questions(config.rows), read_questions(config.dev))
     settings = config.game
     game = BlindedGame(
-        config.sampling.group_size, settings.votes, settings.rules, settings.checker_learns, settings.style,
-        preference, audit_watch(open_blinded()),
+        config.sampling.group_size, settings.votes, settings.rules, settings.min_numbers, settings.checker_learns,
+        settings.style, preference, audit_watch(open_blinded()),
     )  # fmt: skip
     return fit(game, rows, config, out, best_by="oracle/borne_out", resume=resume, report=report)
 

@@ -124,6 +124,14 @@ def test_every_scale_by_hand(rules: BlindedRules, expected: list[float]) -> None
     assert [total for key, [total] in totals(play).items() if key.endswith("solver")] == expected
 
 
+def test_silence_is_a_fault_where_a_number_is_asked_for() -> None:
+    play, _ = played(BlindedGame(min_numbers=2), BATCH, *map(row, REWARDS))
+    # Eve states none of two, Cem one; with the rate of errors that is 2 of 2, and 1 more of 2.
+    assert [total for key, [total] in totals(play).items() if key.endswith("solver")] == [0.0, -1.0, -1.0, -1.0, -1.0]
+    rates, _ = played(BlindedGame(min_numbers=2, rules=BlindedRules("error-rate")), BATCH, row("Eve"), row("Dee"))
+    assert [total for key, [total] in totals(rates).items() if key.endswith("solver")] == [-1.0, -0.5]
+
+
 def test_a_solver_that_learns_alone_is_still_checked() -> None:
     play, asked = played(BlindedGame(checker_learns=False), BATCH, *map(row, REWARDS))
     assert {group.role for group in play.groups} == {"solver"}

@@ -9,9 +9,9 @@ is sent documents and questions, and no question that contains its answer.
 
 Departures: questions that would give each other's answers away are put apart, and the trained sample is one of the
 first, largest list. A reply that cannot be read is the policy's own: no answer, which is a fault. A response without a
-number is asked nothing and earns 0; one without a word earns what a fault earns. ``preference`` adds a second reward
-for the solver alone (the paper's start from RLHF). Left out: questions about other facts than numbers, and documents
-longer than a prompt.
+number is asked nothing and earns 0, unless ``min_numbers`` asks for some; one without a word earns what a fault earns.
+``preference`` adds a second reward for the solver alone (the paper's start from RLHF). Left out: questions about other
+facts than numbers, and documents longer than a prompt.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ class BlindedGame:
     """J: checkers of each response; a tie is a mismatch."""
     rules: BlindedRules = PAPER
     """How an audit becomes a reward."""
+    min_numbers: int = 0
+    """Numbers that a response must state; each that is missing is a fault. The paper has 0, and silence pays."""
     checker_learns: bool = True
     """Whether the checker is trained as well, or the solver alone."""
     style: Style = "plain"
@@ -179,13 +181,12 @@ class BlindedGame:
 
     def _reward(self, one: Audit) -> Reward:
         """Step 4: Eq. 7, or another of the scales."""
-        if not one.response.strip():
-            return outcome_reward(["not_found"], 1, self.rules)
-        outcomes: list[BlindOutcome] = ["leaked"] * one.leaked
+        unsaid = max(0, max(self.min_numbers, int(not one.response.strip())) - one.numbers)
+        outcomes: list[BlindOutcome] = ["leaked"] * one.leaked + ["not_found"] * unsaid
         for pair, votes in one.checked:
             answers = [vote or Checked() for vote in votes]
             outcomes.append(rule(pair.question.text, pair.answer, answers, self.rules.match).outcome)
-        return outcome_reward(outcomes, one.numbers, self.rules)
+        return outcome_reward(outcomes, one.numbers + unsaid, self.rules)
 
     async def _with_preference(self, one: Audit, reward: Reward) -> Reward | Unverified:
         """What the solver earns."""

@@ -17,8 +17,10 @@ from typing import Any, TypeAlias
 
 from vouching.errors import BackendError, ConfigError
 from vouching.integrations.scoring import RowScore, Score
+from vouching.integrations.verl_blinded import compute_score as blinded_score
 from vouching.integrations.verl_checklist import compute_score
 from vouching.rewards.assurance_reply import draft_reward, review_reward
+from vouching.rewards.blinded import PARTS as BLINDED_PARTS
 from vouching.rewards.checklist import PARTS
 from vouching.rewards.structured import structured_reward
 from vouching.types import Unverified
@@ -97,3 +99,22 @@ assurance_draft: TraceReward = trace_reward(draft_reward)
 """Whether a unit of structured work is filled in right; the task's data has ``unit`` and ``gold``."""
 assurance_review: TraceReward = trace_reward(review_reward)
 """What a verifier of structured work earns; the task's data has ``unit``, ``gold`` and ``proposal``."""
+
+
+async def blinded(task: Any, trace: Any) -> float:
+    """The zero-tolerance reward of a blinded audit by the embedded auditor; the data has ``question`` and ``sources``.
+
+    Raises:
+        InputError: the task has no question or no documents.
+        BackendError: the auditor failed.
+
+    >>> import asyncio
+    >>> from types import SimpleNamespace
+    >>> trace = SimpleNamespace(last_reply="It has 2 towers.", record_metrics=lambda parts: None)
+    >>> asyncio.run(blinded(SimpleNamespace(question="How many?", sources=["It has three towers."]), trace))
+    -1.0
+    """
+    row = {name: getattr(task, name) for name in ("question", "source", "sources") if hasattr(task, name)}
+    scored = await blinded_score("", trace.last_reply, "", row)
+    trace.record_metrics({f"blinded/{part}": scored[part] for part in BLINDED_PARTS})
+    return scored["score"]

@@ -31,6 +31,8 @@ class BlindedSettings:
     """How answers are compared; "released" is the paper's code."""
     min_questions: int = 3
     """k: questions that a response with as many numbers must be asked; 0 is without that rule."""
+    min_numbers: int = 0
+    """Numbers that a response must state; where every question asks for some, 1 keeps the solver from silence."""
     checker_learns: bool = True
     """Whether the checker is trained as well, or the solver alone."""
     style: Style = "plain"
@@ -38,7 +40,7 @@ class BlindedSettings:
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
-        require(self, above=("votes",))
+        require(self, above=("votes",), at_least=("min_numbers",))
         BlindedRules(self.scale, self.match, self.min_questions)
 
     @property

@@ -210,6 +210,31 @@ def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def question_shrinkage(columns: Columns) -> Iterator[Finding]:
+    """Answers that state less are asked less (MARCH, App. B.4): half as many questions, or numbers, as at first."""
+    for name, what in (("questions/asked", "questions"), ("questions/numbers", "numbers stated")):
+        if (series := columns.get(name)) is None:
+            continue
+        mean, first = rolling(series), _first(series)
+        yield Finding(
+            "question_shrinkage", name, mean < 0.5 * first,
+            lambda at, mean=mean, first=first, what=what: f"{mean[at]:.2g} {what} per answer, at first {first:.2g}: "
+            "the policy avoids what can be checked; raise game.min_questions, kl, or choose questions about numbers",
+        )  # fmt: skip
+
+
+def cannot_answer_drift(columns: Columns) -> Iterator[Finding]:
+    """Checkers that learn to give up: "cannot answer" is said more often than at first, by .2 or more."""
+    if (said := columns.get("cannot_answer")) is None:
+        return
+    mean, first = rolling(said), _first(said)
+    yield Finding(
+        "cannot_answer_drift", "cannot_answer", mean > first + 0.2,
+        lambda at: f"{mean[at]:.0%} of the checkers' answers are that they cannot, at first {first:.0%}: read the "
+        "transcripts, and see whether questions have become unanswerable or the checker has given up",
+    )  # fmt: skip
+
+
 def policy_still(columns: Columns) -> Iterator[Finding]:
     """One of several policies is not pushed at all, five steps in a row, while another is: it is frozen or starves."""
     norms = {name.removeprefix("gradient/"): norm for name, norm in columns.items() if name.startswith("gradient/")}
@@ -260,7 +285,7 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
 
 MONITORS: tuple[Monitor, ...] = (
     advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, reward_against_oracle,
-    policy_still, challenge_collapse, case_drift,
+    policy_still, challenge_collapse, case_drift, question_shrinkage, cannot_answer_drift,
 )  # fmt: skip
 """Who looks at a run if nothing else is asked for."""
 

@@ -1,0 +1,177 @@
+# pyright: basic
+r"""MARCH for verl: an agent loop that plays solver, proposer and blind checkers on verl's servers, for its PPO.
+
+    python -m verl.trainer.main_ppo algorithm.adv_estimator=gae algorithm.gamma=0.998 data.return_raw_chat=True \
+        actor_rollout_ref.rollout.agent.agent_loop_config_path=recipes/blinded/verl.yaml \
+        actor_rollout_ref.rollout.agent.default_agent_loop=blinded data.train_files=march.parquet ...
+
+A row's ``extra_info`` has ``question``, ``sources`` and ``learner``, "solver" or "checker": verl trains one trajectory
+for each row, so MARCH's two come from two rows with the same question, each played by itself. :func:`compute_score` is
+for rows that verl samples on its own, as in its validation: the embedded auditor, or the one that ``judge`` names.
+Written for verl 0.9.1. Left out: images, and both trajectories of one play, which ``vouch train blinded`` trains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, cast
+from uuid import uuid4
+
+from vouching.answering.reply import read_reply
+from vouching.errors import BackendError, InputError
+from vouching.games.blinded import BlindedGame, read_row
+from vouching.models.base import Message
+from vouching.rewards.blinded import BlindedRules, Scale, outcome_reward, report_reward
+from vouching.types import Rollout, Unverified
+from vouching.verifiers.at_once import all_of
+from vouching.verifiers.blinded import BlindedVerifier, open_blinded
+
+
+class ServerSampler:
+    """verl's servers as a sampler.
+
+    Args:
+        loop: the agent loop; its tokenizer, servers and limit of length.
+        sampling: verl's settings of the sampling.
+    """
+
+    def __init__(self, loop: Any, sampling: Mapping[str, Any]) -> None:
+        self._loop, self._sampling = loop, dict(sampling)
+
+    async def sample(
+        self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
+        temperature: float | None = None,
+    ) -> list[list[Rollout]]:  # fmt: skip
+        """Completions, all under way at the same time."""
+        found = await all_of(self._one(prompt, role, temperature) for prompt in prompts for _ in range(n))
+        return [found[at : at + n] for at in range(0, len(found), n)]
+
+    async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
+        """Not played by this game."""
+        raise NotImplementedError
+
+    async def _one(self, prompt: Sequence[Message], role: str, temperature: float | None) -> Rollout:
+        loop, sampling = self._loop, self._sampling
+        if temperature is not None:
+            sampling = {**sampling, "temperature": temperature}
+        asked = await loop.ct_build_initial_tokens([{"role": one.role, "content": one.content} for one in prompt])
+        said = await loop.server_manager.generate(
+            request_id=uuid4().hex, prompt_ids=asked, sampling_params=dict(sampling)
+        )
+        most = loop.rollout_config.response_length
+        ids = tuple(said.token_ids[:most])
+        logprobs = tuple(said.log_probs[:most]) if said.log_probs else None
+        reason = "length" if len(said.token_ids) >= most else "stop"
+        text = loop.tokenizer.decode(ids, skip_special_tokens=True)
+        return Rollout(role, tuple(asked), ids, (1,) * len(ids), logprobs, reason, text=text)
+
+
+async def play_row(game: BlindedGame, sampler: Any, row: Mapping[str, Any]) -> Rollout:
+    """The trajectory that a row trains: its learner's, or the solver's where nobody was asked anything.
+
+    Args:
+        game: with one response to a question.
+        sampler: who speaks.
+        row: question, sources, and perhaps ``learner``.
+
+    Raises:
+        InputError: another learner, or a row that cannot be played.
+
+    >>> import asyncio
+    >>> from vouching.games.scripted import ScriptedSampler
+    >>> row = {"question": "How long is it?", "sources": ["It is 6 km long."], "learner": "checker"}
+    >>> says = {"solver": "It is 6 km long.", "proposer": "- Question: How long? [Answer: 6 km]",
+    ...         "checker": "1. [Answer: 6 km]"}
+    >>> one = asyncio.run(play_row(BlindedGame(), ScriptedSampler(lambda prompt, role, number: says[role]), row))
+    >>> one.role, one.reward.total
+    ('checker', 0.0)
+    """
+    learner = row.get("learner", "solver")
+    if learner not in ("solver", "checker"):
+        raise InputError(f"extra_info has the learner {learner!r}, wanted solver or checker")
+    play = await game.play(sampler, [row])
+    by_role = {group.role: group.rollouts[0] for group in play.groups}
+    return by_role.get(learner, by_role["solver"])
+
+
+async def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Mapping[str, Any] | None = None,
+    *,
+    scale: str = "-1/0",
+    judge: str = "embedded",
+) -> dict[str, float]:
+    """The reward of one response, with its parts, which verl logs.
+
+    Args:
+        data_source: name of the data set; not used.
+        solution_str: the response.
+        ground_truth: not used.
+        extra_info: question and sources.
+        scale: how faults become a number, see :class:`~vouching.rewards.blinded.BlindedRules`.
+        judge: who audits, "embedded" or the name of a language model.
+
+    Returns:
+        ``score``, what is trained on; ``acc``, 1 without a fault; every part.
+
+    Raises:
+        InputError: no question or no documents.
+        ConfigError: a scale that there is not.
+        BackendError: the auditor failed; verl wants a number, and this is none.
+
+    >>> import asyncio
+    >>> row = {"question": "How many towers?", "sources": ["It has three towers."]}
+    >>> asyncio.run(compute_score("towers", "It has 2 towers.", "", row))["score"]
+    -1.0
+    """
+    rules, response = BlindedRules(cast("Scale", scale)), read_reply(solution_str).response
+    _, sources = read_row(extra_info or {})
+    reward = (
+        report_reward(await _auditor(judge).verify(None, response, sources), rules)
+        if response.strip()
+        else outcome_reward(["not_found"], 1, rules)
+    )
+    if isinstance(reward, Unverified):
+        raise BackendError(f"the auditor could not score the response ({reward.reason}): {reward.message}")
+    right = reward.parts["questions"] == reward.parts["matches"] and not reward.parts["missing"]
+    return {"score": reward.total, "acc": float(right), **reward.parts}
+
+
+def __getattr__(name: str) -> Any:
+    """``BlindedAgentLoop``, made when verl asks for it by name."""
+    if name == "BlindedAgentLoop":
+        return _loop_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _loop_class() -> Any:
+    from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
+
+    class BlindedAgentLoop(AgentLoopBase):
+        """Plays a row and hands back one trajectory with its terminal reward."""
+
+        def __init__(self, *args: Any, votes: int = 3, scale: str = "-1/0", min_questions: int = 3, **kwargs: Any):
+            super().__init__(*args, **kwargs)
+            self._game = BlindedGame(votes=votes, rules=BlindedRules(cast("Scale", scale), "units", min_questions))
+
+        async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> Any:
+            """A trajectory as verl takes it."""
+            one = await play_row(self._game, ServerSampler(self, sampling_params), kwargs["extra_info"])
+            assert one.reward is not None
+            return AgentLoopOutput(
+                prompt_ids=[*one.prompt_ids], response_ids=[*one.completion_ids],
+                response_mask=[*one.completion_mask], reward_score=one.reward.total, num_turns=2, metrics={},
+                response_logprobs=None if one.sampling_logprobs is None else [*one.sampling_logprobs],
+                extra_fields={"reward_extra_info": dict(one.reward.parts), "turn_scores": [], "tool_rewards": []},
+            )  # fmt: skip
+
+    return BlindedAgentLoop
+
+
+@cache
+def _auditor(judge: str) -> BlindedVerifier:
+    return open_blinded(judge)

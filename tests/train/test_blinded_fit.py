@@ -1,0 +1,84 @@
+"""Whole runs of MARCH's game on a Qwen2 of two layers: the tiny recipe, log, best step, resuming, bad rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.train.blinded_runs import ROWS, write_model
+from vouching.errors import InputError
+from vouching.train.blinded_config import BlindedConfig, read_config
+from vouching.train.blinded_rows import read_questions
+
+RECIPE = Path(__file__).parents[2] / "recipes/blinded/tiny.toml"
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"id": "a", "source": "It is."}], r"rows.jsonl, line 1: row 'a' has the question None"),
+        ([ROWS[0], {"question": "When?"}], 'rows.jsonl, line 2: .*wanted "source"'),
+        ([ROWS[0], ROWS[0]], "two rows have the id 'q0'"),
+        ([], "no rows; give some with question and sources"),
+    ],
+)
+def test_rows_that_cannot_be_played_are_named_with_their_place(
+    tmp_path: Path, rows: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_questions([write(tmp_path / "rows.jsonl", rows)])
+
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+
+from vouching.fit import train_blinded  # noqa: E402  (needs torch)
+from vouching.train.checkpoint import last_checkpoint  # noqa: E402
+from vouching.train.runlog import read_records  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    made = tmp_path_factory.mktemp("march")
+    write_model(made / "qwen", often=False)
+    write(made / "rows.jsonl", ROWS)
+    write(made / "dev.jsonl", [{**row, "id": f"dev-{row['id']}"} for row in ROWS[:2]])
+    return made
+
+
+def config_of(folder: Path, *more: str) -> BlindedConfig:
+    return read_config(RECIPE, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]',
+                                f'dev=["{folder}/dev.jsonl"]', "device=cpu", "epochs=9", *more])  # fmt: skip
+
+
+def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them(folder: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    whole = tmp_path / "whole"
+    model = train_blinded(config_of(folder), whole, report=said.append)
+    assert (model / "model.safetensors").is_file()
+    records = read_records(whole)
+    assert [record["step"] for record in records] == [1, 2, 3, 4]
+    assert {"critic/loss", "reward/solver/total", "questions/asked", "oracle/borne_out", "kl"} <= records[0].keys()
+    assert "dev/oracle/borne_out" in records[1]
+    last = last_checkpoint(whole)
+    assert last is not None
+    assert (last / "critic.pt").is_file()
+    # The same run, stopped after two steps and gone on with.
+    (whole / "checkpoints/checkpoint-4").rename(tmp_path / "kept")
+    train_blinded(config_of(folder), whole, resume=True, report=said.append)
+    for name in ("model.safetensors", "critic.pt"):
+        first, second = (place / name for place in (tmp_path / "kept", whole / "checkpoints/checkpoint-4"))
+        if name == "critic.pt":
+            one, two = (torch.load(path)["model"] for path in (first, second))
+            assert all(torch.equal(one[key], two[key]) for key in one)
+        else:
+            assert first.read_bytes() == second.read_bytes()
