@@ -30,6 +30,7 @@ from vouching.commands import (
     pairs,
     rank,
     reward,
+    reward_assurance,
     reward_checklist,
     schema,
     train,
@@ -57,6 +58,7 @@ data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
+reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 bench.app.add_typer(build_ranking.app)

@@ -68,9 +68,7 @@ class RunLog:
     []
     """
 
-    def __init__(
-        self, folder: Path, done: int = 0, power: PowerSettings | None = None, devices: int = 1
-    ) -> None:
+    def __init__(self, folder: Path, done: int = 0, power: PowerSettings | None = None, devices: int = 1) -> None:
         self._folder, self._power, self._devices = folder, power or PowerSettings(), devices
         try:
             for name in (METRICS, TRANSCRIPTS):
@@ -105,7 +103,9 @@ class RunLog:
         hours = before + record.get("time/step", 0.0) * self._devices / 3600
         kwh = self._power.kwh(hours)
         energy = {"energy/device_hours": hours, "energy/kwh": kwh, "energy/kg_co2e": kwh * self._power.intensity}
-        whole = {"step": step} | {name: _rounded(value) for name, value in {**record, **energy}.items() if name != "step"}
+        whole = {"step": step} | {
+            name: _rounded(value) for name, value in {**record, **energy}.items() if name != "step"
+        }
         # The metrics last: a step is in the log once they are.
         self._append(TRANSCRIPTS, [{"step": step, **one} for one in transcripts])
         self._append(METRICS, [{name: _defined(value) for name, value in whole.items()}])
