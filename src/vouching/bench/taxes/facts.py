@@ -8,12 +8,13 @@ Left out: checking that a filing status or a dependent is rightly claimed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
+from vouching.bench.taxes.fields import Field, return_data
 from vouching.bench.taxes.scope import OutOfScopeError, check_scope
 from vouching.bench.taxes.values import (
     BORN_BEFORE_65,
@@ -24,7 +25,6 @@ from vouching.bench.taxes.values import (
     Status,
 )
 from vouching.errors import InputError
-from vouching.verifiers.assurance_values import read_amount
 
 __all__ = ["Dependent", "OutOfScopeError", "TaxFacts", "facts_of"]
 
@@ -136,7 +136,7 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
     >>> facts_of({"input": {"return_data": data}}).wages
     Decimal('50000.00')
     """
-    data = _Node("", _return_data(record))
+    data = return_data(record)
     form, schedule = data.at("irs1040"), data.at("irs1040_schedule1")
     word = form.text("filing_status")
     if word not in _STATUSES:
@@ -190,107 +190,19 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
     return facts
 
 
-def _return_data(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    inside = record.get("input", record)
-    data = cast("Mapping[str, Any]", inside).get("return_data") if isinstance(inside, Mapping) else None
-    if not isinstance(data, Mapping):
-        raise InputError('the input has no object "return_data": wanted {"input": {"return_header", "return_data"}}')
-    return cast("Mapping[str, Any]", data)
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A place in the input and what stands there."""
-
-    path: str
-    value: Any
-
-    def at(self, key: str) -> _Node:
-        """What is below a key; nothing, as an empty object, if it is absent or null."""
-        below = self._object().get(key)
-        return _Node(f"{self.path}.{key}".lstrip("."), {} if below is None else below)
-
-    def all(self, key: str) -> list[_Node]:
-        """The objects of a list; a single object counts as a list of one."""
-        node = self.at(key)
-        if isinstance(node.value, Mapping):
-            return [_Node(f"{node.path}[0]", node.value)] if node.value else []
-        if not isinstance(node.value, Sequence) or isinstance(node.value, str):
-            raise InputError(f"return_data.{node.path}: got {node.value!r:.60}, wanted a list of objects")
-        return [_Node(f"{node.path}[{i}]", one) for i, one in enumerate(cast("Sequence[Any]", node.value))]
-
-    def leaf(self, key: str) -> Any:
-        """The value of a leaf, None if there is none."""
-        return self.at(key)._object().get("value")
-
-    def text(self, key: str) -> str:
-        """A leaf as a word in lower case; empty if there is none."""
-        value = self.leaf(key)
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted text")
-        return (value or "").strip().lower().replace(" ", "_")
-
-    def true(self, key: str) -> bool:
-        """A leaf as yes or no; absent is no."""
-        value = self.leaf(key)
-        if value not in (None, "", True, False, "true", "false", "yes", "no"):
-            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted true or false")
-        return value in (True, "true", "yes")
-
-    def amount(self, key: str) -> Decimal:
-        """A leaf in dollars; absent is 0. "$1,234.50" is read too."""
-        value = self.leaf(key)
-        if value is None or value == "":
-            return Decimal(0)
-        amount = None if isinstance(value, bool) else read_amount(str(value))
-        if amount is None or not 0 <= amount < 10**9:
-            raise InputError(f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted an amount of 0 or more")
-        return amount
-
-    def date(self, key: str) -> date:
-        """A leaf as a date, written 1990-05-01 or 1990/05/01."""
-        value = self.leaf(key)
-        try:
-            return date.fromisoformat(str(value).replace("/", "-"))
-        except ValueError:
-            raise InputError(
-                f"return_data.{self.path}.{key}.value: got {value!r:.60}, wanted a date as 1990-05-01"
-            ) from None
-
-    def leaves(self) -> Iterator[_Node]:
-        """Every leaf below, with its path; places in lists are not told apart."""
-        if isinstance(self.value, Mapping):
-            below = cast("Mapping[str, Any]", self.value)
-            if "value" in below and not isinstance(below["value"], Mapping | list):
-                yield _Node(self.path, below["value"])
-                return
-            for key, value in below.items():
-                yield from _Node(f"{self.path}.{key}".lstrip("."), value).leaves()
-        elif isinstance(self.value, list):
-            for one in cast("list[Any]", self.value):
-                yield from _Node(self.path, one).leaves()
-        else:
-            yield self
-
-    def _object(self) -> Mapping[str, Any]:
-        if not isinstance(self.value, Mapping):
-            raise InputError(f"return_data.{self.path}: got {self.value!r:.60}, wanted an object")
-        return cast("Mapping[str, Any]", self.value)
-
-
-def _total(forms: Sequence[_Node], key: str) -> Decimal:
+def _total(forms: Sequence[Field], key: str) -> Decimal:
     return sum((form.amount(key) for form in forms), Decimal(0))
 
 
-def _several_employers(forms: Sequence[_Node]) -> Decimal:
-    by_person: dict[str, list[_Node]] = {}
+def _several_employers(forms: Sequence[Field]) -> Decimal:
+    by_person: dict[str, list[Field]] = {}
     for form in forms:
         by_person.setdefault(form.text("who_applies_to") or "taxpayer", []).append(form)
     several = (own for own in by_person.values() if len({str(form.leaf("ein")) for form in own}) > 1)
     return max((_total(own, "social_security_tax") for own in several), default=Decimal(0))
 
 
-def _dependent(node: _Node) -> Dependent:
+def _dependent(node: Field) -> Dependent:
     relationship = node.text("dependent_relationship")
     if not relationship:
         raise InputError(f"return_data.{node.path}.dependent_relationship: it is missing, wanted e.g. son or parent")

@@ -6,7 +6,6 @@ Left out: downloading; the set is its publisher's (github.com/column-tax/tax-cal
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,8 @@ from xml.parsers import expat
 from vouching.bench.rows import Fault
 from vouching.bench.taxes.lines import LINES
 from vouching.errors import InputError
+from vouching.text.encoding import decode_text
+from vouching.verifiers.assurance_file import read_data
 from vouching.verifiers.assurance_values import read_amount
 
 NAME = "taxcalcbench"
@@ -112,25 +113,18 @@ class _Reader:
         self._text.clear()
 
 
-def read_input(content: bytes) -> dict[str, Any]:
+def read_input(content: bytes, name: str = "the input") -> dict[str, Any]:
     """What an input.json holds.
 
     Raises:
         InputError: it is too large, no JSON object, or holds NaN or an infinity.
     """
     if len(content) > _LARGEST:
-        raise InputError(f"the JSON has {len(content):,} bytes, at most {_LARGEST:,} are read")
-    try:
-        record = json.loads(content, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"it cannot be read as JSON: {error}") from None
+        raise InputError(f"{name} has {len(content):,} bytes, at most {_LARGEST:,} are read")
+    record = read_data(decode_text(content, name)[0], name, yaml=False)
     if not isinstance(record, dict):
-        raise InputError(f"it holds {type(cast('object', record)).__name__}, wanted a JSON object")
+        raise InputError(f"{name} holds {type(cast('object', record)).__name__}, wanted a JSON object")
     return cast("dict[str, Any]", record)
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no amount")
 
 
 def case_folders(folder: Path) -> list[Path]:
@@ -161,7 +155,7 @@ def read_case(folder: Path) -> TaxCase:
             raise InputError(f"{path} has {path.stat().st_size:,} bytes, at most {_LARGEST:,} are read")
         contents.append(path.read_bytes())
     try:
-        return TaxCase(folder.name, read_input(contents[0]), read_output(contents[1]))
+        return TaxCase(folder.name, read_input(contents[0], "input.json"), read_output(contents[1]))
     except InputError as error:
         raise InputError(f"{folder.name}: {error}") from None
 

@@ -61,11 +61,8 @@ def output_xml(lines: Mapping[str, int]) -> str:
     >>> "<WagesAmt>12</WagesAmt>" in output_xml({"1a": 12, "9": 0}), "TotalIncomeAmt" in output_xml({"9": 0})
     (True, False)
     """
-    body = "".join(
-        f"      <{line.element}>{escape(str(lines[line.id]))}</{line.element}>\n"
-        for line in LINES
-        if lines.get(line.id)
-    )
+    amounts = ((line.element, lines.get(line.id, 0)) for line in LINES)
+    body = "".join(f"      <{element}>{amount}</{element}>\n" for element, amount in amounts if amount)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<Return xmlns="http://www.irs.gov/efile" returnVersion="2024v5.0">\n'
         f"  <ReturnData>\n    <IRS1040>\n{body}    </IRS1040>\n  </ReturnData>\n</Return>\n"
