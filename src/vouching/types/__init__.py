@@ -1,6 +1,17 @@
 """The nouns: frozen records that cross module boundaries. Nothing here reads, computes or prints more than itself."""
 
-from vouching.types.assurance import Evidence, Proposal, Rule, SafetyCase, Task, TaskUnit, UnitResult, Value, ValueType
+from vouching.types.assurance import (
+    Assurance,
+    Evidence,
+    Proposal,
+    Rule,
+    SafetyCase,
+    Task,
+    TaskUnit,
+    UnitResult,
+    Value,
+    ValueType,
+)
 from vouching.types.checklist import Checklist, ChecklistItem, ItemResult
 from vouching.types.labels import ERROR_TYPES, ErrorType, Judgment, Label, Relation, Status
 from vouching.types.ranking import RankedAnswer, Ranking, RankMode, Scale
@@ -22,9 +33,9 @@ from vouching.types.verdict import (
 )
 
 __all__ = [
-    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Checklist", "ChecklistItem", "Claim", "Compression",
-    "Costing", "EngineKind", "ErrorType", "Evidence", "Example", "Finding", "Group", "ItemResult", "Judgment",
-    "Label", "NonClaim", "Passage", "Proposal", "Provenance", "RankMode", "RankedAnswer", "Ranking",
+    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "Checklist", "ChecklistItem", "Claim",
+    "Compression", "Costing", "EngineKind", "ErrorType", "Evidence", "Example", "Finding", "Group", "ItemResult",
+    "Judgment", "Label", "NonClaim", "Passage", "Proposal", "Provenance", "RankMode", "RankedAnswer", "Ranking",
     "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "Rule", "SafetyCase", "Scale", "SearchEnd",
     "SearchResult", "SearchTurn", "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory",
     "UnitResult", "Unverified", "Usage", "Value", "ValueType", "Verdict", "VerdictWarning",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from vouching.types.verdict import VERDICT_VERSION
+from vouching.types.verdict import VERDICT_VERSION, Unverified, Usage
 
 ValueType: TypeAlias = Literal["amount", "number", "integer", "boolean", "choice", "text"]
 """What a unit may hold. An amount is money: "$1,234.50" is read as 1234.50."""
@@ -170,3 +170,44 @@ class UnitResult:
     """Tells the findings of a report apart in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assurance:
+    """A task verified, or done, unit by unit.
+
+    >>> Assurance("t", (UnitResult("a", "1", False, None, "1"),), {"a": 1}).challenged
+    0
+    """
+
+    task: str
+    """Id of the task."""
+    units: tuple[UnitResult | Unverified, ...]
+    """One per unit, in order; Unverified where nobody could judge the proposal, which then stands."""
+    submitted: Mapping[str, bool | int | float | str] = field(hash=False)
+    """The values that stand, by unit id; a unit without one is not there."""
+    cases: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """How many units are of which case of the paper's table; empty where the right values are not known."""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost."""
+    kind: Literal["assurance"] = "assurance"
+    """Tells records apart in JSON."""
+    version: str = VERDICT_VERSION
+    """Version of this record."""
+
+    @property
+    def challenged(self) -> int:
+        """Units against which there is a case."""
+        return sum(isinstance(unit, UnitResult) and unit.challenged for unit in self.units)
+
+    @property
+    def open(self) -> int:
+        """Units against which there is a case, and whose proposal stands all the same."""
+        return sum(
+            isinstance(unit, UnitResult) and unit.challenged and unit.decision != "revise" for unit in self.units
+        )
+
+    @property
+    def unverified(self) -> int:
+        """Units that nobody could judge."""
+        return sum(isinstance(unit, Unverified) for unit in self.units)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vouching import types
 from vouching.errors import InputError
+from vouching.types.assurance import Assurance
 from vouching.types.ranking import Ranking
 from vouching.types.report import Report
 from vouching.types.verdict import Unverified, Verdict
@@ -18,9 +19,9 @@ from vouching.types.verdict import Unverified, Verdict
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-Record = TypeVar("Record", Verdict, Unverified, Report, Ranking)
+Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance)
 SCHEMAS: dict[str, type[Any]] = {
-    "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking,
+    "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking, "assurance": Assurance,
 }  # fmt: skip
 """Records that have a published schema, by name."""
 
@@ -32,7 +33,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def to_json(record: Verdict | Unverified | Report | Ranking, indent: int | None = None) -> str:
+def to_json(record: Verdict | Unverified | Report | Ranking | Assurance, indent: int | None = None) -> str:
     """A record as JSON text, one line unless ``indent`` is given. Raises InputError for a text with a lone surrogate.
 
     >>> from vouching.types import Claim, Verdict
@@ -50,7 +51,7 @@ def to_json(record: Verdict | Unverified | Report | Ranking, indent: int | None 
         ) from None
 
 
-def to_python(record: Verdict | Unverified | Report | Ranking) -> dict[str, Any]:
+def to_python(record: Verdict | Unverified | Report | Ranking | Assurance) -> dict[str, Any]:
     """A record as plain dicts, lists, strings and numbers."""
     return cast("dict[str, Any]", _adapter(type(record)).dump_python(record, mode="json"))
 
@@ -93,7 +94,7 @@ def _describe(schema: dict[str, Any], record: type[Any]) -> None:
 
 
 def json_schema(name: str = "verdict") -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified", "report" or "ranking".
+    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified", "report", "ranking" or "assurance".
 
     >>> json_schema("verdict")["title"]
     'Verdict'

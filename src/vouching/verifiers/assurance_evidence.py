@@ -139,14 +139,14 @@ def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
 
 def _equal(found: Any, said: Any) -> bool:
     """Whether a case says what stands there; a leaf ``{label, value}`` counts as its value."""
-    if isinstance(found, Mapping) and "value" in found and not isinstance(said, Mapping):
-        found = cast("Mapping[str, Any]", found)["value"]
+    if isinstance(found, dict) and not isinstance(said, dict):
+        found = cast("dict[str, Any]", found).get("value", found)
     one, other = _number(found), _number(said)
     if one is not None and other is not None:
         return one == other
     if isinstance(found, str) and isinstance(said, str):
         return found.split() == said.split()
-    return type(found) is type(said) and found == said
+    return isinstance(found, bool) == isinstance(said, bool) and bool(found == said)
 
 
 def _number(value: Any) -> Decimal | None:

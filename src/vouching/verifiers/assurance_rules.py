@@ -54,6 +54,7 @@ def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
     Returns:
         A case, silence, or Unverified where a rule has no value for these inputs.
 
+    >>> from decimal import Decimal
     >>> from vouching.verifiers.assurance_task import as_task
     >>> task = as_task({"task": "t", "data": {"items": [{"amount": 40.5}, {"amount": 2}]},
     ...     "rules": [{"id": "R1", "text": "Add the items.", "value": "sum(i.amount for i in data.items)"}],
