@@ -24,6 +24,7 @@ from vouching.commands import (
     data,
     data_checklist,
     data_gold,
+    data_taxes,
     diagnose,
     diagnose_verifier,
     index,
@@ -58,6 +59,7 @@ data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
+data.app.add_typer(data_taxes.app)
 reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 diagnose.app.add_typer(diagnose_verifier.app)
