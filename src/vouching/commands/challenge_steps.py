@@ -1,4 +1,4 @@
-"""The record of ``vouch challenge --fill``: a line for each unit as soon as it is decided, so that a long run can go on.
+"""The record of ``vouch challenge --fill``: a line for each unit as it is decided, so that a long run can go on.
 
 The first line says what makes the others: the task and the settings; a run with others refuses the file. Left out: the
 evidence as data; a line has the finding, which quotes it.
@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from vouching.errors import InputError
 from vouching.rewards.assurance import CASES, Transition
-from vouching.types import Proposal, Task, TaskUnit, UnitResult, Unverified, Value
+from vouching.types import Proposal, Task, TaskUnit, UnitResult, Value
 from vouching.types.serial import finding_from, finding_json
 from vouching.verifiers.assurance import Step
 from vouching.verifiers.assurance_values import read_value, same_value, value_json
@@ -82,8 +82,8 @@ def _step(line: str, number: int, path: Path, task: Task) -> tuple[str, Step]:
     try:
         fields = cast("dict[str, Any]", json.loads(line))
         unit = task.unit(fields["unit"])
-        found = {key: _value(fields[key], unit) for key in ("submitted", "proposal", "revision")}
-        return unit.id, Step(finding_from(fields["finding"]), **found)
+        submitted, proposal, revision = (_value(fields[key], unit) for key in ("submitted", "proposal", "revision"))
+        return unit.id, Step(finding_from(fields["finding"]), submitted, proposal, revision=revision)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"--output {path}, line {number} is no step of this task: {error}") from None
 

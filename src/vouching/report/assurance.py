@@ -165,6 +165,8 @@ def print_assurance(console: Console, record: Assurance) -> None:
         head.append(visible_line(unit.submitted) or "(no value)")
         if unit.challenged:
             head.append(f"  {_answer_words(unit)}", style="dim")
+        if unit.rests_on:
+            head.append(f"  rests on {visible_line(', '.join(unit.rests_on))}", style="yellow")
         console.print(head)
         if unit.challenged:
             lines = [unit.claim, unit.argument, *_evidence_lines(unit)]

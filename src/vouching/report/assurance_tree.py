@@ -28,11 +28,11 @@ def case_tree(unit: UnitResult) -> dict[str, Any]:
     >>> case_tree(unit)["children"][0]["children"]
     [{'kind': 'evidence', 'location': 'b', 'value': '2', 'fault': 'b is 3, ...', 'children': []}]
     """
-    leaves = [
+    leaves: list[dict[str, Any]] = [
         {"kind": "evidence", "location": location, "value": value, "fault": fault_of(unit, location), "children": []}
         for location, value in unit.evidence
     ]
-    argument = {"kind": "argument", "text": unit.argument, "rules": [*unit.rules], "children": leaves}
+    argument: dict[str, Any] = {"kind": "argument", "text": unit.argument, "rules": [*unit.rules], "children": leaves}
     return {"kind": "claim", "unit": unit.unit_id, "text": unit.claim, "children": [argument]}
 
 
@@ -56,25 +56,27 @@ def tree_drawing(unit: UnitResult) -> str:
     """The case against a unit as SVG.
 
     >>> unit = UnitResult("a", "1", True, None, "1", "It is 2.", "R: add.", (("b", "2"),))
-    >>> tree_drawing(unit).count(">Evidence")
+    >>> tree_drawing(unit).count(">✓ b = 2<")
     1
     """
     body: list[str] = []
-    y, bottoms = 0.0, dict[int, float]()
+    y, trunk_ends = 0.0, dict[int, float]()
     for node in _nodes(unit):
-        x, height = node.depth * _INDENT, 30 + _LINE * len(node.lines)
+        top = 20 if node.head else 0
+        x, height = node.depth * _INDENT, 12 + top + _LINE * len(node.lines)
         if node.depth:
             trunk = x - _INDENT / 2
-            body += [line(trunk, bottoms[node.depth - 1], trunk, y + 18, tone="muted")]
-            body += [line(trunk, y + 18, x, y + 18, tone="muted")]
+            body += [line(trunk, trunk_ends[node.depth], trunk, y + 16, tone="muted")]
+            body += [line(trunk, y + 16, x, y + 16, tone="muted")]
         body.append(box(x, y, _WIDTH - x, height, tone=node.tone, opacity=0.1, radius=8))
         body.append(box(x, y, 4, height, tone=node.tone))
-        body.append(text(x + 16, y + 20, node.head, tone="muted", size=12, bold=True))
-        body += [text(x + 16, y + 20 + _LINE * row, words) for row, words in enumerate(node.lines, 1)]
-        bottoms[node.depth] = y + height
-        y += height + 10
+        if node.head:
+            body.append(text(x + 16, y + 20, node.head, tone="muted", size=12, bold=True))
+        body += [text(x + 16, y + top + 1 + _LINE * row, words) for row, words in enumerate(node.lines, 1)]
+        trunk_ends |= {node.depth: y + 16, node.depth + 1: y + height}
+        y += height + 8
     said = f"{unit.claim} {unit.argument} {len(unit.evidence)} pieces of evidence."
-    return svg(_WIDTH, max(10.0, y - 10), f"The case against {unit.unit_id}", said, body)
+    return svg(_WIDTH, max(10.0, y - 8), f"The case against {unit.unit_id}", said, body)
 
 
 def _nodes(unit: UnitResult) -> Iterator[_Node]:
@@ -83,8 +85,8 @@ def _nodes(unit: UnitResult) -> Iterator[_Node]:
     for location, value in unit.evidence:
         fault = fault_of(unit, location)
         shown = f"{location or '(no location)'} = {value}" if value else location or "(no location)"
-        lines = _lines(shown, 2) + (_lines(fault, 2) if fault else ())
-        yield _Node(2, "Evidence ✗" if fault else "Evidence ✓", lines, "not-found" if fault else "match")
+        lines = _lines(f"{'✗' if fault else '✓'} {shown}", 2) + (_lines(fault, 2) if fault else ())
+        yield _Node(2, "", lines, "not-found" if fault else "match")
 
 
 def _lines(words: str, depth: int) -> tuple[str, ...]:

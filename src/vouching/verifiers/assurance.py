@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -237,7 +237,18 @@ def _decided(step: Step, unit: TaskUnit, revision: Proposal | None, revise: bool
 
 def _assurance(task: Task, findings: Sequence[UnitResult | Unverified], submitted: Mapping[str, Value]) -> Assurance:
     values = {name: found for name, value in submitted.items() if (found := value_json(value)) is not None}
-    return Assurance(task.id, tuple(findings), values)
+    return Assurance(task.id, tuple(_with_doubts(task, findings)), values)
+
+
+def _with_doubts(task: Task, findings: Sequence[UnitResult | Unverified]) -> Iterator[UnitResult | Unverified]:
+    """The findings, each with the units in doubt that it rests on."""
+    doubts: dict[str, tuple[str, ...]] = {}
+    for unit, found in zip(task.units, findings, strict=True):
+        below = {name for needed in unit.depends_on for name in doubts[needed]}
+        ordered = tuple(one.id for one in task.units if one.id in below)
+        open_case = isinstance(found, Unverified) or (found.challenged and found.decision != "revise")
+        doubts[unit.id] = (*ordered, unit.id) if open_case else ordered
+        yield replace(found, rests_on=ordered) if isinstance(found, UnitResult) else found
 
 
 def _text(value: object) -> str:
