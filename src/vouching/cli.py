@@ -20,6 +20,7 @@ from vouching.commands import (
     bench,
     build_ranking,
     calibrate,
+    challenge,
     check,
     data,
     data_checklist,
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 app.add_typer(check.app)
 app.add_typer(rank.app)
+app.add_typer(challenge.app)
 app.add_typer(schema.app)
 app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")

@@ -164,6 +164,8 @@ class UnitResult:
     """Q_SAC of the case, in [0, 1]; None without a case."""
     reason: str = ""
     """Why the generator kept or revised, where it says so."""
+    rests_on: tuple[str, ...] = ()
+    """Units that it depends on, directly or not, against whose values there is a case, or that nobody could judge."""
     judged_by: str = ""
     """What judged the unit: "rules", or the name of a model."""
     kind: Literal["unit"] = "unit"

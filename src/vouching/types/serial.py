@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vouching import types
 from vouching.errors import InputError
-from vouching.types.assurance import Assurance
+from vouching.types.assurance import Assurance, UnitResult
 from vouching.types.ranking import Ranking
-from vouching.types.report import Report
+from vouching.types.report import Finding, Report
 from vouching.types.verdict import Unverified, Verdict
 
 if TYPE_CHECKING:
@@ -54,6 +54,26 @@ def to_json(record: Verdict | Unverified | Report | Ranking | Assurance, indent:
 def to_python(record: Verdict | Unverified | Report | Ranking | Assurance) -> dict[str, Any]:
     """A record as plain dicts, lists, strings and numbers."""
     return cast("dict[str, Any]", _adapter(type(record)).dump_python(record, mode="json"))
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding of a report as plain dicts, lists, strings and numbers."""
+    return cast("dict[str, Any]", _adapter(type(finding)).dump_python(finding, mode="json"))
+
+
+def finding_from(fields: dict[str, Any]) -> UnitResult | Unverified:
+    """What was found out about a unit, from plain data. Raises InputError if it is no such record.
+
+    >>> finding_from(finding_json(UnitResult("a", "1", False, None, "1"))).submitted
+    '1'
+    """
+    from pydantic import ValidationError
+
+    try:
+        kind = UnitResult if fields.get("kind") == "unit" else Unverified
+        return cast("UnitResult | Unverified", _adapter(kind).validate_python(fields))
+    except ValidationError as error:
+        raise InputError(f"not what was found out about a unit: {error.errors()[0]['msg']}") from None
 
 
 def from_json(kind: type[Record], text: str | bytes) -> Record:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -74,7 +74,7 @@ async def challenge(
     >>> proposal = as_proposal({"values": {"total": "$42.00"}}, task)
     >>> [found] = asyncio.run(challenge(task, proposal, AssuranceVerifier())).units
     >>> found.challenged, found.correction, found.quality
-    (True, '42.5', 1.0)
+    (True, '42.50', 1.0)
     """
     missing = [unit.id for unit in task.units if unit.id not in proposal]
     if missing:
@@ -148,11 +148,11 @@ async def play_unit(
     candidates = await generator.revisions(state, draft, step.case)
     revision = await best_revision(state, candidates, verifier, select, oracle)
     if revision is None:
-        return _decided(step, None, False, "no revision that can be read")
+        return _decided(step, state.unit, None, False, "no revision that can be read")
     if draft is not None and same_value(draft.value, revision.value):
-        return _decided(step, revision, False, "the best revision has the same value")
+        return _decided(step, state.unit, revision, False, "the best revision has the same value")
     revise, why = await generator.approve(state, draft, step.case, revision)
-    return _decided(step, revision, revise, why)
+    return _decided(step, state.unit, revision, revise, why)
 
 
 async def best_revision(
@@ -204,7 +204,7 @@ async def _verified(state: UnitState, proposal: Proposal | None, verifier: UnitV
 
 
 def _result(state: UnitState, proposal: Proposal | None, found: Review) -> UnitResult:
-    shown = value_text(proposal.value) if proposal else ""
+    shown = value_text(proposal.value, state.unit.type) if proposal else ""
     case = found.case
     if case is None:
         return UnitResult(state.unit.id, shown, False, None, shown, judged_by=found.by)
@@ -213,14 +213,14 @@ def _result(state: UnitState, proposal: Proposal | None, found: Review) -> UnitR
         state.unit.id, shown, True, None, shown, case.claim, case.argument,
         evidence=tuple((one.location, "" if one.value is None else _text(one.value)) for one in case.evidence),
         rules=case.rules,
-        correction=None if case.correction is None else value_text(case.correction),
+        correction=None if case.correction is None else value_text(case.correction, state.unit.type),
         flagged=tuple(fault for fault in faults if fault),
         quality=case_quality(case, state).total,
         judged_by=found.by,
     )  # fmt: skip
 
 
-def _decided(step: Step, revision: Proposal | None, revise: bool, why: str) -> Step:
+def _decided(step: Step, unit: TaskUnit, revision: Proposal | None, revise: bool, why: str) -> Step:
     """The step after the generator's answer to the case."""
     assert isinstance(step.finding, UnitResult)
     value = revision.value if revision else None
@@ -228,8 +228,8 @@ def _decided(step: Step, revision: Proposal | None, revise: bool, why: str) -> S
     finding = replace(
         step.finding,
         decision="revise" if revise else "keep",
-        submitted=value_text(submitted),
-        revision=None if value is None else value_text(value),
+        submitted=value_text(submitted, unit.type),
+        revision=None if value is None else value_text(value, unit.type),
         reason=why,
     )
     return replace(step, finding=finding, submitted=submitted, revision=value)
@@ -237,7 +237,18 @@ def _decided(step: Step, revision: Proposal | None, revise: bool, why: str) -> S
 
 def _assurance(task: Task, findings: Sequence[UnitResult | Unverified], submitted: Mapping[str, Value]) -> Assurance:
     values = {name: found for name, value in submitted.items() if (found := value_json(value)) is not None}
-    return Assurance(task.id, tuple(findings), values)
+    return Assurance(task.id, tuple(_with_doubts(task, findings)), values)
+
+
+def _with_doubts(task: Task, findings: Sequence[UnitResult | Unverified]) -> Iterator[UnitResult | Unverified]:
+    """The findings, each with the units in doubt that it rests on."""
+    doubts: dict[str, tuple[str, ...]] = {}
+    for unit, found in zip(task.units, findings, strict=True):
+        below = {name for needed in unit.depends_on for name in doubts[needed]}
+        ordered = tuple(one.id for one in task.units if one.id in below)
+        open_case = isinstance(found, Unverified) or (found.challenged and found.decision != "revise")
+        doubts[unit.id] = (*ordered, unit.id) if open_case else ordered
+        yield replace(found, rests_on=ordered) if isinstance(found, UnitResult) else found
 
 
 def _text(value: object) -> str:

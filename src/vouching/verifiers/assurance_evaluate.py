@@ -24,6 +24,7 @@ from decimal import (
     Overflow,
     localcontext,
 )
+from itertools import islice
 from typing import Any, cast
 
 from vouching.types import Value
@@ -269,8 +270,11 @@ class _Walker:
         variable = cast("ast.Name", part.target).id
         for member in self._listed(self._at(part.iter, names)):
             inside = {**names, variable: member}
+            before = len(self.reads)
             if all(self._truth(test, inside) for test in part.ifs):
                 yield self._at(node.elt, inside) if each else member
+            else:  # a member that is passed over is nothing that the value is made from
+                self.reads = dict(islice(self.reads.items(), before))
 
     def _listed(self, found: _At) -> Iterator[_At]:
         if found.value is None:

@@ -61,8 +61,8 @@ def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
     ...     "units": [{"id": "total", "type": "amount", "rules": ["R1"]}]})
     >>> case = review_by_rules(UnitState(task, task.units[0], {}), Proposal("total", Decimal("42"))).case
     >>> print(case.claim, case.argument, case.evidence[0].location, sep="\n")
-    total is 42, but rule R1 gives 42.5.
-    R1: Add the items. Worked out: sum(i.amount for i in data.items) = 42.5.
+    total is 42, but rule R1 gives 42.50.
+    R1: Add the items. Worked out: sum(i.amount for i in data.items) = 42.50.
     data.items[0].amount
     """
     for name in state.unit.rules:
@@ -84,7 +84,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
         right = read_value(found.value, unit, f"what {rule.value[:60]!r} comes to")
         if proposal is not None and same_value(right, proposal.value):
             return None
-        shown = value_text(right)
+        shown = value_text(right, unit.type)
         claim = f"{_subject(state, proposal)}, but rule {rule.id} gives {shown}."
         worked = f"Worked out: {rule.value} = {shown}."
         evidence = (*_quoted(found.reads), Evidence("computed", rule.value, value_json(right)))
@@ -108,8 +108,9 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
 
 
 def _subject(state: UnitState, proposal: Proposal | None) -> str:
-    unit = state.unit.id
-    return f"{unit} has no value that can be read" if proposal is None else f"{unit} is {value_text(proposal.value)}"
+    if proposal is None:
+        return f"{state.unit.id} has no value that can be read"
+    return f"{state.unit.id} is {value_text(proposal.value, state.unit.type)}"
 
 
 def _quoted(reads: Mapping[str, Value]) -> tuple[Evidence, ...]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from vouching.errors import InputError
-from vouching.types import TaskUnit, Value
+from vouching.types import TaskUnit, Value, ValueType
 
 _AMOUNT = re.compile(
     r"(?P<open>\()?\s*(?P<sign>[-+−]?)\s*(?:[$€£¥]|[A-Z]{3}\b)?\s*(?P<inner>[-−]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d+)"
@@ -101,17 +101,18 @@ def as_decimal(raw: Any) -> Decimal | None:
     return raw if raw.is_finite() else None
 
 
-def value_text(value: Value | None) -> str:
-    """A value as text: numbers without exponent and idle noughts, "" for None.
+def value_text(value: Value | None, kind: ValueType = "number") -> str:
+    """A value as text: numbers without exponent and idle noughts, amounts with both digits of their cents, "" for None.
 
-    >>> value_text(Decimal("1234.50")), value_text(Decimal("1E+3")), value_text(True), value_text(None)
-    ('1234.5', '1000', 'true', '')
+    >>> value_text(Decimal("1E+3")), value_text(Decimal("0.50")), value_text(Decimal("0.5"), "amount"), value_text(True)
+    ('1000', '0.5', '0.50', 'true')
     """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):
         text = f"{value:f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
+        text += "0" if kind == "amount" and text[-2:-1] == "." else ""
         return "0" if text == "-0" else text
     return value or ""
 
