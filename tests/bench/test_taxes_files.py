@@ -126,7 +126,7 @@ def test_pass_power_falls_with_k_and_refuses_more_draws_than_attempts() -> None:
     assert [pass_power(3, 4, k) for k in (1, 2, 3, 4)] == [0.75, 0.5, 0.25, 0.0]
     with pytest.raises(InputError, match="k = 5"):
         pass_power(4, 4, 5)
-    with pytest.raises(InputError, match="the same number|as many"):
+    with pytest.raises(InputError, match="same number"):
         score_attempts({"a": [attempt(0)], "b": []})
 
 
@@ -165,7 +165,7 @@ def test_a_mistake_makes_its_lines_wrong_and_equal_seeds_make_it_again(mistake: 
             continue
         made += 1
         assert found.roots == roots_of(facts_of(record), found.lines)
-        assert {*found.roots} <= {*found.wrong}
+        assert found.wrong[0] in found.roots, "the first wrong line cannot follow from a wrong one"
         assert {line for line in lines if lines[line] != found.lines[line]} == {*found.wrong}
     assert made
 
@@ -247,7 +247,7 @@ def test_bench_validate_names_a_line_that_computes_otherwise(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([], "no row"), ([{"id": "x", "response": "y"}], "is no case"), ([{"response": "y"}], 'wanted "id"'),
+        ([], "no row"), ([{"id": "x", "response": "y"}], "none of the 2 cases"), ([{"response": "y"}], 'wanted "id"'),
         ([{"id": "0000-worker", "response": ""}] * 2 + [{"id": "0001-family", "response": ""}], "answered least"),
     ],
 )  # fmt: skip

@@ -39,9 +39,9 @@ class WrongProposal:
     lines: Mapping[str, int] = field(hash=False)
     """What is proposed."""
     roots: tuple[str, ...]
-    """Lines that do not follow from the forms and the proposed lines before them."""
+    """Lines that do not follow from the forms and the proposed lines before them; some may be right all the same."""
     wrong: tuple[str, ...]
-    """Lines that are not as they should be: the roots, and what follows from them."""
+    """Lines that are not as they should be; some may follow well from a wrong line before them."""
 
 
 def make_mistake(record: Mapping[str, Any], mistake: Mistake, random: Random) -> WrongProposal | None:
@@ -69,7 +69,7 @@ def make_mistake(record: Mapping[str, Any], mistake: Mistake, random: Random) ->
         except OutOfScopeError:
             continue  # the wrong amounts would be looked up in a row that is not covered
         wrong = tuple(line.id for line in LINES if lines[line.id] != right[line.id])
-        if wrong and all(lines[root] != right[root] for root in roots):
+        if wrong:
             return WrongProposal(mistake, lines, roots, wrong)
     return None
 

@@ -79,8 +79,7 @@ def answers(path: str, wanted: Sequence[str]) -> dict[str, list[str]]:
             if not isinstance(name, str) or not isinstance(response, str):
                 raise InputError(f'{place}: {row.problem or "it is no answer"}, wanted "id" and "response", both texts')
             if name not in wanted:
-                raise InputError(
-                    f"{place}: {name[:80]!r} is none of the {len(wanted):,} cases: name one as its folder is"
+                raise InputError(f"{place}: {name[:80]!r} is none of the {len(wanted):,} cases: name a folder"):,} cases: name one as its folder is"
                 )
             found.setdefault(name, []).append(response)
     counts = {name: len(each) for name, each in found.items()}
@@ -109,9 +108,7 @@ def run_taxes(folder: Path, path: str, out: Path) -> dict[str, Any]:
     read = [*cases(folder / NAME)]
     known = {one.name: one for one in read if isinstance(one, TaxCase)}
     if not known:
-        raise InputError(
-            f"none of the {len(read)} cases in {folder / NAME} can be read: see vouch bench validate {NAME}"
-        )
+        raise InputError(f"none of the {len(read)} cases can be read: vouch bench validate {NAME} says why")
     given = answers(path, [*known])
     attempts = {name: [score_answer(known[name].expected, parse_return(text)) for text in each]
                 for name, each in given.items()}  # fmt: skip
