@@ -79,8 +79,7 @@ def answers(path: str, wanted: Sequence[str]) -> dict[str, list[str]]:
             if not isinstance(name, str) or not isinstance(response, str):
                 raise InputError(f'{place}: {row.problem or "it is no answer"}, wanted "id" and "response", both texts')
             if name not in wanted:
-                raise InputError(f"{place}: {name[:80]!r} is none of the {len(wanted):,} cases: name a folder"):,} cases: name one as its folder is"
-                )
+                raise InputError(f"{place}: {name[:80]!r} is none of the {len(wanted):,} cases: name a case's folder")
             found.setdefault(name, []).append(response)
     counts = {name: len(each) for name, each in found.items()}
     if len({*counts.values()}) != 1:
