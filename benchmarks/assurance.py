@@ -196,8 +196,6 @@ def main() -> None:
     output: Path = parser.parse_args().output
     made = [make_return(SEED, index) for index in range(RETURNS)]
     apart = apart_from_second(made)
-        lines[line] != sheet[line] for _, record, lines in made for sheet in [form_1040(record)] for line in IDS
-    )
     returns = [(as_task(task_of(name, record)), record, lines) for name, record, lines in made]
     seconds: list[float] = []
     false_cases = 0

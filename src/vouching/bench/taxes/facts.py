@@ -138,12 +138,8 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
     """
     data = return_data(record)
     form, schedule = data.at("irs1040"), data.at("irs1040_schedule1")
-    word = form.text("filing_status")
-    if word not in _STATUSES:
-        if word in _REFUSED:
-            raise OutOfScopeError(f"return_data.irs1040.filing_status is {word!r}: it is not covered")
-        raise InputError(f"return_data.irs1040.filing_status: got {word!r}, wanted one of {', '.join(_STATUSES)}")
-    people = ("tp", "sp") if _STATUSES[word] == "joint" else ("tp",)
+    status = _status(form)
+    people = ("tp", "sp") if status == "joint" else ("tp",)
     interest, dividends = (
         data.at("irs1040_scheduleb").all("irs1099_int"),
         data.at("irs1040_scheduleb").all("irs1099_div"),
@@ -156,7 +152,7 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
         (pensions, "federal_income_tax_withheld_amt_input"), (benefits, "ssa_federal_withholding"),
     )  # fmt: skip
     facts = TaxFacts(
-        status=_STATUSES[word],
+        status=status,
         born=tuple(form.date(f"{who}_date_of_birth") for who in people),
         blind=sum(form.true(f"{who}_blind") for who in people),
         dependents=tuple(_dependent(one) for one in form.all("dependent_detail")),
@@ -175,7 +171,7 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
         benefits=_total(benefits, "ssa_net_benefits"),
         educator=tuple(schedule.amount(f"{who}_educator_exp_amount") for who in people),
         student_interest=schedule.amount("student_interest"),
-        withheld=sum((_total(forms, key) for forms, key in withheld), Decimal(0)),
+        withheld=sum((_total(place, key) for place, key in withheld), Decimal(0)),
         estimated=sum((form.amount(f"estimated_tax_payment_{i}") for i in range(1, 5)), Decimal(0))
         + form.amount("applied_from_prior_year"),
         no_earned_income_credit=form.true("eic_not_allowed") or form.true("qualifying_child_of_another"),
@@ -188,6 +184,15 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
     if any(one.leaf("taxable_amt_input") is None and one.amount("gross_distribution_amt_input") for one in pensions):
         raise OutOfScopeError("a Form 1099-R without its taxable amount (box 2a) is not covered")
     return facts
+
+
+def _status(form: Field) -> Status:
+    word = form.text("filing_status")
+    if word not in _STATUSES:
+        if word in _REFUSED:
+            raise OutOfScopeError(f"return_data.irs1040.filing_status is {word!r}: it is not covered")
+        raise InputError(f"return_data.irs1040.filing_status: got {word!r}, wanted one of {', '.join(_STATUSES)}")
+    return _STATUSES[word]
 
 
 def _total(forms: Sequence[Field], key: str) -> Decimal:

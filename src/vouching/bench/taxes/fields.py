@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -30,10 +30,11 @@ class Field:
         """The objects of a list; a single object counts as a list of one."""
         node = self.at(key)
         if isinstance(node.value, Mapping):
-            return [Field(f"{node.path}[0]", node.value)] if node.value else []
-        if not isinstance(node.value, Sequence) or isinstance(node.value, str):
+            only = cast("Mapping[str, Any]", node.value)
+            return [Field(f"{node.path}[0]", only)] if only else []
+        if not isinstance(node.value, list):
             raise InputError(f"return_data.{node.path}: got {node.value!r:.60}, wanted a list of objects")
-        return [Field(f"{node.path}[{i}]", one) for i, one in enumerate(cast("Sequence[Any]", node.value))]
+        return [Field(f"{node.path}[{i}]", one) for i, one in enumerate(cast("list[Any]", node.value))]
 
     def leaf(self, key: str) -> Any:
         """The value of a leaf, None if there is none."""
