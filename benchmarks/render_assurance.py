@@ -9,15 +9,16 @@ from render_tables import Figures, number, origin, table
 NOTE = """
 Right returns: {returns:,}, with {lines:,} lines; the engine and a second implementation differ on {apart} of them, the
 rules challenge {challenged}. A return takes {median} ms (median; slowest {slowest} ms). Named mistakes are those of
-[taxes.md](taxes.md); the random corruptions were made after the rules, which were not changed for them. The first wrong
-line is the one where the mistake was made. A line that follows well from a wrong one is no case of its own, so most wrong
-lines are let pass; and a line that is right but does not follow from a wrong one before it is challenged, which is the
-last column."""
+[taxes.md](taxes.md); the random corruptions were made after the rules, which were not changed for them. The first
+wrong line is the one where the mistake was made. A line that follows well from a wrong one is no case of its own, so
+most wrong lines are let pass; and a line that is right but does not follow from a wrong one before it is challenged,
+which is the last column."""
 GAME = """
-Played with a generator that offers its draft, another line's amount and the case's correction, of which one is chosen by
-the rules, never by gold: of {lines:,} lines {before:,} were right before and {after:,} after, of {count:,} returns all
-nineteen lines of {returns:,}. Cases of the paper's taxonomy: {cases}. Mean Q_SAC of all cases: {named} on named mistakes,
-{random} on random ones. These figures say that rules, engine and game fit together; they say nothing of a language model."""
+Played with a generator that offers its draft, another line's amount and the case's correction, of which one is chosen
+by the rules, never by gold: of {lines:,} lines {before:,} were right before and {after:,} after, of {count:,} returns
+all nineteen lines of {returns:,}. Cases of the paper's taxonomy: {cases}. Mean Q_SAC of all cases: {named} on named
+mistakes, {random} on random ones. These figures say that rules, engine and game fit together; they say nothing of a
+language model."""
 
 
 def assurance_lines(record: Figures) -> Iterator[str]:

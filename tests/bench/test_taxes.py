@@ -56,8 +56,9 @@ def test_equal_seeds_give_equal_returns_and_others_give_others() -> None:
     ("status", "income", "tax"),
     [
         ("head", 26_000, 2_792), ("single", 130_400, 24_339), ("joint", 105_800, 13_382),  # TaxCalcBench's own returns
-        ("single", 25_300, 2_807), ("joint", 25_300, 2_575), ("head", 25_300, 2_708),  # sample of the Tax Table
-        ("single", 0, 0), ("single", 5, 1), ("single", 25, 4), ("single", 2_999, 299),
+        # 10 % of the middle of a row, as the Tax Tables of every year print it for the first rows.
+        ("single", 0, 0), ("single", 5, 1), ("head", 15, 2), ("joint", 25, 4), ("single", 50, 6), ("single", 75, 9),
+        ("joint", 125, 14), ("head", 1_000, 101), ("single", 1_025, 104), ("joint", 2_150, 216), ("head", 2_200, 221),
         ("single", 100_525, 17_169), ("joint", 383_900, 78_221), ("head", 243_700, 53_977),  # bases of the schedules
     ],
 )  # fmt: skip
