@@ -20,6 +20,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from vouching.errors import InputError
 
@@ -137,7 +138,7 @@ class _Checker:
             case ast.Attribute(attr=name):
                 _public(name)
             case ast.Constant(value=value):
-                if not isinstance(value, str | int | float):
+                if not isinstance(value, str | int | float) or value in (inf, -inf):
                     raise ExpressionError(f"{value!r} is neither a number nor a text nor True or False")
             case ast.Subscript():
                 pass
