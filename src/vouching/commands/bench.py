@@ -220,14 +220,8 @@ def run_command(
     Beside the verifier: the overlap of words, the length of the claim, always the same label. Sets of answers to be
     ranked (fgveribench, fgveribench_long, best_of_n) are run apart from those of claims.
     """
-    if "taxcalcbench" in names:
-        from vouching.commands.bench_taxes import run_taxes_command
-
-        raise typer.Exit(run_taxes_command(names, responses, out))
-    if "ifeval" in names or responses is not None:
-        from vouching.commands.bench_ifeval import run_ifeval_command
-
-        raise typer.Exit(run_ifeval_command(names, responses, out))
+    if responses is not None or not {"ifeval", "taxcalcbench"}.isdisjoint(names):
+        raise typer.Exit(_run_answered(names, responses, out))
     from vouching.batch.pool import cores
     from vouching.bench.catalog import chosen, chosen_rankings, data_folder
     from vouching.bench.ranking_task import RankOptions
@@ -259,6 +253,17 @@ def run_command(
         told = "a ranking: {}; they count as wrong" if ranked else "a verdict: {}; the figures leave them out"
         write_error(f"rows without {told.format(f'{outcome.unverified:,}')}, {out / 'rows'} says why")
         raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _run_answered(names: list[str], responses: str | None, out: Path) -> Exit:
+    """Run one of the sets whose answers come from a file."""
+    if "taxcalcbench" in names:
+        from vouching.commands.bench_taxes import run_taxes_command
+
+        return run_taxes_command(names, responses, out)
+    from vouching.commands.bench_ifeval import run_ifeval_command
+
+    return run_ifeval_command(names, responses, out)
 
 
 def _draw_claims(results: dict[str, Any], out: Path) -> None:

@@ -140,10 +140,8 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
     form, schedule = data.at("irs1040"), data.at("irs1040_schedule1")
     status = _status(form)
     people = ("tp", "sp") if status == "joint" else ("tp",)
-    interest, dividends = (
-        data.at("irs1040_scheduleb").all("irs1099_int"),
-        data.at("irs1040_scheduleb").all("irs1099_div"),
-    )
+    schedule_b = data.at("irs1040_scheduleb")
+    interest, dividends = schedule_b.all("irs1099_int"), schedule_b.all("irs1099_div")
     wages, pensions = data.all("w2"), data.all("irs1099_r")
     unemployment, benefits = schedule.all("irs1099_g"), data.at("ssa_1099").all("ssa_1099_grp")
     withheld = (
@@ -176,14 +174,17 @@ def facts_of(record: Mapping[str, Any]) -> TaxFacts:
         + form.amount("applied_from_prior_year"),
         no_earned_income_credit=form.true("eic_not_allowed") or form.true("qualifying_child_of_another"),
     )
+    _check(facts, pensions, data)
+    return facts
+
+
+def _check(facts: TaxFacts, pensions: Sequence[Field], data: Field) -> None:
+    """Refuse what is not covered, and what cannot be."""
     check_scope(facts, [(leaf.path, leaf.value) for leaf in data.leaves()])
     if facts.qualified_dividends > facts.dividends:
-        raise InputError(
-            f"got qualified dividends of {facts.qualified_dividends:,}, but {facts.dividends:,} of dividends"
-        )
+        raise InputError(f"got {facts.qualified_dividends:,} of qualified dividends, but {facts.dividends:,} in all")
     if any(one.leaf("taxable_amt_input") is None and one.amount("gross_distribution_amt_input") for one in pensions):
         raise OutOfScopeError("a Form 1099-R without its taxable amount (box 2a) is not covered")
-    return facts
 
 
 def _status(form: Field) -> Status:
