@@ -48,7 +48,7 @@ def test_the_nineteen_elements_are_read_from_their_own_place_only() -> None:
 
 BOMB = b'<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><Return>&b;&b;&b;</Return>'
 OUTSIDE = (
-    b'<!DOCTYPE r [<!ENTITY x SYSTEM "secret.txt">]><Return><ReturnData><IRS1040>&x;</IRS1040></ReturnData></Return>'
+    b'<!DOCTYPE r [<!ENTITY x SYSTEM "secret.txt">]><Return><ReturnData>&x;</ReturnData></Return>'
 )
 
 

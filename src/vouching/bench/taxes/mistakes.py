@@ -58,8 +58,8 @@ def make_mistake(record: Mapping[str, Any], mistake: Mistake, random: Random) ->
     >>> from vouching.bench.taxes.synthetic import make_return
     >>> _, record, lines = make_return(0, 1)
     >>> found = make_mistake(record, "transposed_digits", Random(1))
-    >>> found.roots, all(found.lines[line] != lines[line] for line in found.roots)
-    (('35a',), True)
+    >>> found.roots, found.wrong[0], found.lines["9"] == lines["9"]
+    (('9', '11'), '9', False)
     """
     facts = facts_of(record)
     right = compute_lines(facts)
