@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vouching.commands.streams import Exit, draw, progress, usage_errors, write_result
+from vouching.commands.streams import Exit, draw, interruptible, progress, usage_errors, write_result
 from vouching.errors import InputError
 from vouching.types import Assurance, Task, TaskUnit
 
@@ -195,7 +195,7 @@ def challenged(options: ChallengeOptions) -> tuple[Task, Assurance]:
     steps: dict[str, Step] = {}
     with ExitStack() as open_files:
         keep = _keeper(options, task, steps, open_files)
-        with progress("Challenging"):
+        with progress("Challenging"), interruptible("finish with --resume" if options.output else ""):
             try:
                 if options.fill:
                     assert generating is not None

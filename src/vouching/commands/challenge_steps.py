@@ -48,8 +48,9 @@ def open_steps(path: Path, first: str, task: Task, resume: bool) -> tuple[IO[str
     if path.suffix != ".jsonl":
         raise InputError(f"--output {path}: wanted a file that ends in .jsonl")
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-    except (OSError, UnicodeError) as error:
+        # A character that was cut in two stands in a line that was.
+        text = path.read_bytes().decode(errors="replace") if path.exists() else ""
+    except OSError as error:
         raise InputError(f"--output {path} cannot be read: {error}") from None
     if text and not resume:
         raise InputError(f"--output {path} is there already: finish it with --resume, or name another file")
@@ -60,8 +61,9 @@ def open_steps(path: Path, first: str, task: Task, resume: bool) -> tuple[IO[str
         raise InputError(f"--output {path} belongs to another task or to other settings: name another file")
     steps = [_step(line, number, path, task) for number, line in enumerate(lines[1:], 2)]
     try:
-        file = path.open("w", encoding="utf-8", newline="\n")
-        file.write(whole or f"{first}\n")
+        file = path.open("a", encoding="utf-8", newline="\n")
+        file.truncate(len(whole.encode()))
+        file.write("" if whole else f"{first}\n")
         file.flush()
     except OSError as error:
         raise InputError(f"--output {path} cannot be written: {error.strerror or error}") from None
