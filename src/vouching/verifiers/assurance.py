@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 from vouching.errors import InputError
 from vouching.types import Assurance, Proposal, SafetyCase, Task, TaskUnit, UnitResult, Unverified, Value
-from vouching.verifiers.assurance_evidence import UnitState, case_quality, evidence_fault
+from vouching.verifiers.assurance_evidence import UnitState, case_quality, evidence_faults
 from vouching.verifiers.assurance_model import UnitGenerator, UnitVerifier
 from vouching.verifiers.assurance_rules import Review
 from vouching.verifiers.assurance_values import as_decimal, same_value, value_json, value_text
@@ -208,14 +208,14 @@ def _result(state: UnitState, proposal: Proposal | None, found: Review) -> UnitR
     case = found.case
     if case is None:
         return UnitResult(state.unit.id, shown, False, None, shown, judged_by=found.by)
-    faults = [evidence_fault(one, state) for one in case.evidence]
+    faults = evidence_faults(case.evidence, state)
     return UnitResult(
         state.unit.id, shown, True, None, shown, case.claim, case.argument,
         evidence=tuple((one.location, "" if one.value is None else _text(one.value)) for one in case.evidence),
         rules=case.rules,
         correction=None if case.correction is None else value_text(case.correction, state.unit.type),
         flagged=tuple(fault for fault in faults if fault),
-        quality=case_quality(case, state).total,
+        quality=case_quality(case, state, faults).total,
         judged_by=found.by,
     )  # fmt: skip
 
