@@ -132,7 +132,6 @@ def write_assurance(path: str | Path, record: Assurance, task: Task) -> None:
             UnitCard(n, unit, found) for n, (unit, found) in enumerate(zip(task.units, record.units, strict=True), 1)
         ],
         rules=task.rules,
-        fault_of=fault_of,
     )
 
 

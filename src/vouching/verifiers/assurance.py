@@ -146,7 +146,7 @@ async def play_unit(
     if step.case is None:
         return step
     candidates = await generator.revisions(state, draft, step.case)
-    revision = await best_revision(state, candidates, verifier, select, oracle)
+    revision = await best_revision(state, candidates, verifier, select, oracle, draft)
     if revision is None:
         return _decided(step, state.unit, None, False, "no revision that can be read")
     if draft is not None and same_value(draft.value, revision.value):
@@ -161,6 +161,7 @@ async def best_revision(
     verifier: UnitVerifier,
     select: Select = "verified",
     oracle: Oracle | None = None,
+    challenged: Proposal | None = None,
 ) -> Proposal | None:
     """z: the best of the candidates; None if there are none.
 
@@ -170,6 +171,7 @@ async def best_revision(
         verifier: checks the values, most frequent first, until one passes; not asked for ``select="agreement"``.
         select: how to choose.
         oracle: takes a right value if there is one; for training only.
+        challenged: the draft; its value did not pass, and is not put to the verifier again.
 
     >>> import asyncio
     >>> from decimal import Decimal
@@ -188,6 +190,8 @@ async def best_revision(
         return next(right, ranked[0] if ranked else None)
     if select == "verified":
         for one in ranked:
+            if challenged is not None and same_value(one.value, challenged.value):
+                continue
             found = await verifier.review(state, one)
             if isinstance(found, Review) and found.case is None:
                 return one
