@@ -149,6 +149,32 @@ def test_of_the_candidates_the_first_that_the_verifier_lets_pass_is_taken() -> N
         assert step.revision == expected
 
 
+def test_a_value_that_was_challenged_is_not_put_to_the_verifier_again() -> None:
+    # Two of three candidates insist on 5. The verifier turns 4 down, so agreement decides, for what was proposed.
+    roles = Roles([5], [False, False], [5, 5, 4], [])
+    record, [step] = played(WORDS, roles)
+    [found] = record.units
+    assert isinstance(found, UnitResult)
+    assert (found.decision, found.reason) == ("keep", "the best revision has the same value")
+    assert ['"amount": 4' in shown for shown in roles.shown["verdict"]] == [False, True]
+    assert step.submitted == 5
+
+
+def test_a_unit_that_names_no_rules_is_judged_by_all_of_them() -> None:
+    task = as_task(
+        {
+            "task": "t",
+            "data": {},
+            "rules": [{"id": "A", "text": "One."}, {"id": "B", "text": "Two."}],
+            "units": [{"id": "n", "type": "integer"}, {"id": "m", "type": "integer", "rules": ["B"]}],
+        }
+    )
+    roles = Roles([3, 3], [True, True], [], [])
+    played(task, roles)
+    assert ["A: One." in shown for shown in roles.shown["verdict"]] == [True, False]
+    assert all("B: Two." in shown for shown in roles.shown["verdict"])
+
+
 def test_where_the_verifier_lets_nothing_pass_agreement_decides() -> None:
     roles = Roles([5], [False, False, False], [7, 8, 8], [True])
     _, [step] = played(WORDS, roles)

@@ -102,7 +102,7 @@ def test_dates_have_days_between_them_and_an_order() -> None:
 
 def test_what_is_missing_is_an_error_unless_a_default_is_given() -> None:
     data = {"w2": [{"wages": None}]}
-    for text in ("data.w2[0].wages", "data.w2[1].wages", "data.other.thing", "min(data.w2[0].list)"):
+    for text in ("data.w2[0].wages", "data.w2[1].wages", "data.other.thing", "min(data.w2[0].list)", "1 in data.none"):
         with pytest.raises(MissingValueError):
             worked(text, data=data)
         assert worked(f"default({text}, 5)", data=data) == 5

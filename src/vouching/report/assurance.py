@@ -59,6 +59,8 @@ class UnitCard:
     """What it is."""
     finding: UnitResult | Unverified
     """What came out."""
+    stands: object = None
+    """The value that stands, as JSON; None if there is none."""
 
     @property
     def outcome(self) -> str:
@@ -74,6 +76,13 @@ class UnitCard:
     def result(self) -> UnitResult | None:
         """The result; None where nobody could judge."""
         return self.finding if isinstance(self.finding, UnitResult) else None
+
+    @property
+    def submitted(self) -> str:
+        """The value that stands, as text; empty if there is none."""
+        if self.result is not None:
+            return self.result.submitted
+        return self.stands if isinstance(self.stands, str) else "" if self.stands is None else json.dumps(self.stands)
 
     @property
     def drawing(self) -> str:
@@ -129,10 +138,10 @@ def write_assurance(path: str | Path, record: Assurance, task: Task) -> None:
         chart=charts.share_bar(counts, title="What became of the units", tones=OUTCOMES),
         cases=charts.bar_chart(cases, title="Units by case", tones=tones) if cases else "",
         cards=[
-            UnitCard(n, unit, found) for n, (unit, found) in enumerate(zip(task.units, record.units, strict=True), 1)
+            UnitCard(n, unit, found, record.submitted.get(unit.id))
+            for n, (unit, found) in enumerate(zip(task.units, record.units, strict=True), 1)
         ],
         rules=task.rules,
-        fault_of=fault_of,
     )
 
 

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 from vouching.errors import InputError
 from vouching.types import Assurance, Proposal, SafetyCase, Task, TaskUnit, UnitResult, Unverified, Value
-from vouching.verifiers.assurance_evidence import UnitState, case_quality, evidence_fault
+from vouching.verifiers.assurance_evidence import UnitState, case_quality, evidence_faults
 from vouching.verifiers.assurance_model import UnitGenerator, UnitVerifier
 from vouching.verifiers.assurance_rules import Review
 from vouching.verifiers.assurance_values import as_decimal, same_value, value_json, value_text
@@ -146,7 +146,7 @@ async def play_unit(
     if step.case is None:
         return step
     candidates = await generator.revisions(state, draft, step.case)
-    revision = await best_revision(state, candidates, verifier, select, oracle)
+    revision = await best_revision(state, candidates, verifier, select, oracle, draft)
     if revision is None:
         return _decided(step, state.unit, None, False, "no revision that can be read")
     if draft is not None and same_value(draft.value, revision.value):
@@ -161,6 +161,7 @@ async def best_revision(
     verifier: UnitVerifier,
     select: Select = "verified",
     oracle: Oracle | None = None,
+    challenged: Proposal | None = None,
 ) -> Proposal | None:
     """z: the best of the candidates; None if there are none.
 
@@ -170,6 +171,7 @@ async def best_revision(
         verifier: checks the values, most frequent first, until one passes; not asked for ``select="agreement"``.
         select: how to choose.
         oracle: takes a right value if there is one; for training only.
+        challenged: the draft; its value did not pass, and is not put to the verifier again.
 
     >>> import asyncio
     >>> from decimal import Decimal
@@ -188,6 +190,8 @@ async def best_revision(
         return next(right, ranked[0] if ranked else None)
     if select == "verified":
         for one in ranked:
+            if challenged is not None and same_value(one.value, challenged.value):
+                continue
             found = await verifier.review(state, one)
             if isinstance(found, Review) and found.case is None:
                 return one
@@ -208,14 +212,14 @@ def _result(state: UnitState, proposal: Proposal | None, found: Review) -> UnitR
     case = found.case
     if case is None:
         return UnitResult(state.unit.id, shown, False, None, shown, judged_by=found.by)
-    faults = [evidence_fault(one, state) for one in case.evidence]
+    faults = evidence_faults(case.evidence, state)
     return UnitResult(
         state.unit.id, shown, True, None, shown, case.claim, case.argument,
         evidence=tuple((one.location, "" if one.value is None else _text(one.value)) for one in case.evidence),
         rules=case.rules,
         correction=None if case.correction is None else value_text(case.correction, state.unit.type),
         flagged=tuple(fault for fault in faults if fault),
-        quality=case_quality(case, state).total,
+        quality=case_quality(case, state, faults).total,
         judged_by=found.by,
     )  # fmt: skip
 

@@ -163,7 +163,7 @@ class _Walker:
 
     def _unit(self, name: str) -> _At:
         # Dots and brackets in an id would make its path ambiguous; quotes do not.
-        return _At(self._inputs.unit.get(name), f"unit.{name}" if name.isidentifier() else f'unit["{name}"]')
+        return _At(self._inputs.unit.get(name), f"unit.{name}" if name.isidentifier() else f"unit[{_quoted(name)}]")
 
     def _made(self, node: ast.AST, names: _Names) -> Any:
         """The value of a node that reckons."""
@@ -191,7 +191,10 @@ class _Walker:
         one: Any = self.value(left, names)
         for kind, node in zip(kinds, others, strict=True):
             if isinstance(kind, ast.In | ast.NotIn):
-                other: Any = self._at(node, names).value
+                held_in = self._at(node, names)
+                other: Any = held_in.value
+                if other is None:
+                    raise MissingValueError(f"{held_in.path or 'a list'} is not there")
                 if not isinstance(other, list | dict):
                     raise ExpressionError(f"in looks into a list or an object, got {_kind(other)}")
                 members = [_plain(member) for member in cast("list[Any] | dict[str, Any]", other)]
@@ -303,7 +306,13 @@ def _look(found: _At, key: Any) -> _At:
     """One step into JSON; what is not there is None."""
     inside = found.value
     if isinstance(key, str):
-        path = None if found.path is None else f"{found.path}.{key}" if key.isidentifier() else f'{found.path}["{key}"]'
+        path = (
+            None
+            if found.path is None
+            else f"{found.path}.{key}"
+            if key.isidentifier()
+            else f"{found.path}[{_quoted(key)}]"
+        )
         if inside is None:
             return _At(None, path)
         if not isinstance(inside, Mapping):
@@ -318,6 +327,10 @@ def _look(found: _At, key: Any) -> _At:
         raise ExpressionError(f"{found.path or 'a part of it'} is {_kind(inside)} and has no place {int(key)}")
     members = cast("list[Any]", inside)
     return _At(members[int(key)] if key < len(members) else None, path)
+
+
+def _quoted(key: str) -> str:
+    return f"'{key}'" if '"' in key else f'"{key}"'
 
 
 def _reckoned(kind: ast.operator, left: Decimal, right: Decimal) -> Decimal:

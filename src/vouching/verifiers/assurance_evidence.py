@@ -105,6 +105,12 @@ def _steps(location: str) -> list[str]:
     return steps
 
 
+def evidence_faults(evidence: Sequence[Evidence], state: UnitState) -> list[str | None]:
+    """What is wrong with each piece of evidence; see :func:`evidence_fault`."""
+    document = state.document if evidence else {}
+    return [_fault(one, state, document) for one in evidence]
+
+
 def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
     """What is wrong with a piece of evidence, as a sentence; None if it stands where it says.
 
@@ -116,6 +122,10 @@ def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
     >>> evidence_fault(Evidence("input_field", "a.value", 8), state), evidence_fault(Evidence("unit", "9"), state)
     ('a.value is 7, the case says 8.', '9: there is no 9 at the top.')
     """
+    return _fault(evidence, state, state.document)
+
+
+def _fault(evidence: Evidence, state: UnitState, document: Mapping[str, Any]) -> str | None:
     shown = evidence.location[:120] or "(no location)"
     if evidence.type == "computed":
         try:
@@ -124,7 +134,6 @@ def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
             return f"{shown}: {error}."
     else:
         root = {"unit": "unit", "line": "unit", "rule": "rule"}.get(evidence.type, "")
-        document = state.document
         if root and evidence.location in document[root]:
             found = document[root][evidence.location]
         else:
@@ -177,11 +186,16 @@ class CaseQuality:
         return (self.target + self.cites + self.evidence) / 3
 
 
-def case_quality(case: SafetyCase, state: UnitState) -> CaseQuality:
+def case_quality(case: SafetyCase, state: UnitState, faults: Sequence[str | None] | None = None) -> CaseQuality:
     """Q_SAC of a case (section 2.1). A pure function; whether the proposal is wrong plays no part.
 
     A rule or a dependency is cited by name in ``rules``, in the argument, or as evidence. Of a unit that has neither,
     an argument at all will do.
+
+    Args:
+        case: the case.
+        state: what was known when it was made.
+        faults: of its evidence, where :func:`evidence_faults` was asked already.
 
     >>> task = Task("t", {"a": 7}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number", depends_on=("1",))))
     >>> case = SafetyCase("2", "Line 2 is wrong.", "It should equal line 1.", (Evidence("input_field", "a", 8),))
@@ -189,8 +203,8 @@ def case_quality(case: SafetyCase, state: UnitState) -> CaseQuality:
     >>> quality, round(quality.total, 3)
     (CaseQuality(target=1.0, cites=1.0, evidence=0.0), 0.667)
     """
-    faults = [evidence_fault(one, state) for one in case.evidence]
-    sound = faults.count(None) / len(faults) if faults else 0.0
+    found = evidence_faults(case.evidence, state) if faults is None else faults
+    sound = found.count(None) / len(found) if found else 0.0
     return CaseQuality(float(case.unit_id == state.unit.id), float(_cites(case, state)), sound)
 
 

@@ -1,8 +1,9 @@
 """What language models are asked at a unit: for a draft, for a review, for revisions, and to keep or to revise.
 
 Own words; the roles and the JSON are those of DPA-GRPO's App. F. Everything foreign stands between fence lines, the
-constant part first, so that a server that keeps prefixes reads the records once. Of the rules only the unit's own are
-shown, of what was submitted everything. Left out: records cut to fit a prompt; a model that cannot read them refuses.
+constant part first, so that a server that keeps prefixes reads the records once. Of the rules the unit's own are shown,
+or all where it names none; of what was submitted everything. Left out: records cut to fit a prompt; a model that cannot
+read them refuses.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def unit_messages(
     if task.tables:
         blocks["tables"] = _json(task.tables)
     blocks["submitted so far (context_so_far)"] = _json(state.document["context_so_far"])
-    if unit.rules:
-        blocks["rules"] = "\n".join(f"{name}: {task.rules[name].text}" for name in unit.rules)
+    if task.rules:
+        blocks["rules"] = "\n".join(f"{name}: {task.rules[name].text}" for name in unit.rules or task.rules)
     entry: dict[str, Any] = {"form": unit.form, "line": unit.id, "type": unit.type, "description": unit.description}
     blocks["entry"] = _json(entry | ({"choices": [*unit.choices]} if unit.choices else {}))
     if role != "draft":
