@@ -23,17 +23,20 @@ from vouching.commands import (
     bench_judge,
     build_ranking,
     calibrate,
+    challenge,
     check,
     data,
     data_checklist,
     data_gold,
     data_judged,
+    data_taxes,
     diagnose,
     diagnose_verifier,
     index,
     pairs,
     rank,
     reward,
+    reward_assurance,
     reward_blinded,
     reward_checklist,
     runs,
@@ -52,6 +55,7 @@ app = typer.Typer(
 app.add_typer(check.app)
 app.add_typer(answer.app)
 app.add_typer(rank.app)
+app.add_typer(challenge.app)
 app.add_typer(schema.app)
 app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")
@@ -66,6 +70,8 @@ data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
 data.app.add_typer(data_judged.app)
+data.app.add_typer(data_taxes.app)
+reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)

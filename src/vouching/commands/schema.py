@@ -1,4 +1,4 @@
-"""``vouch schema``: the JSON Schema of what ``vouch check --json`` and ``vouch rank --json`` print.
+"""``vouch schema``: the JSON Schema of what ``vouch check``, ``rank`` and ``challenge`` print with ``--json``.
 
 Left out: the schemas of training records, which stay inside the library.
 """
@@ -26,10 +26,10 @@ vouch schema report > report.schema.json
 @app.command("schema", epilog=_EPILOG)
 def schema_command(
     record: Annotated[
-        Literal["verdict", "unverified", "report", "ranking"], typer.Argument(help="Which record.")
+        Literal["verdict", "unverified", "report", "ranking", "assurance"], typer.Argument(help="Which record.")
     ] = "verdict",
 ) -> None:
-    """Print the JSON Schema of a verdict (one claim), unverified (the judge failed), report (an answer) or ranking."""
+    """Print the JSON Schema of a verdict (one claim), unverified (the judge failed), report, ranking or assurance."""
     from vouching.types.serial import json_schema
 
     with usage_errors():

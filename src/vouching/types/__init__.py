@@ -1,6 +1,17 @@
 """The nouns: frozen records that cross module boundaries. Nothing here reads, computes or prints more than itself."""
 
-from vouching.types.assurance import UnitResult
+from vouching.types.assurance import (
+    Assurance,
+    Evidence,
+    Proposal,
+    Rule,
+    SafetyCase,
+    Task,
+    TaskUnit,
+    UnitResult,
+    Value,
+    ValueType,
+)
 from vouching.types.blinded import BlindOutcome, Checked, Pair, PairResult, Question
 from vouching.types.checklist import Checklist, ChecklistItem, ItemResult
 from vouching.types.labels import ERROR_TYPES, ErrorType, Judgment, Label, Relation, Status
@@ -23,10 +34,11 @@ from vouching.types.verdict import (
 )
 
 __all__ = [
-    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "BlindOutcome", "Checked", "Checklist", "ChecklistItem",
-    "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "Example", "Finding", "Group", "ItemResult",
-    "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage", "Provenance", "Question", "RankMode",
-    "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout", "Scale", "SearchEnd",
-    "SearchResult", "SearchTurn", "Source", "Span", "Status", "Totals", "Trajectory", "UnitResult", "Unverified",
-    "Usage", "Verdict", "VerdictWarning", "total_usage",
+    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome", "Checked", "Checklist",
+    "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "Evidence", "Example", "Finding",
+    "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage", "Proposal",
+    "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report",
+    "Reward", "Rollout", "Rule", "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span",
+    "Status", "Task", "TaskUnit", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage", "Value", "ValueType",
+    "Verdict", "VerdictWarning", "total_usage",
 ]  # fmt: skip

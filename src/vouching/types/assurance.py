@@ -1,11 +1,135 @@
-"""One decision unit of a structured task, challenged or let pass (DPA-GRPO, section 3)."""
+"""Structured work, unit by unit: the task, what is proposed, the case against it, what is submitted (DPA-GRPO, 2).
+
+Left out: whether a value is right, which only an oracle can say (``vouching.rewards.assurance``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
 
-from vouching.types.verdict import VERDICT_VERSION
+from vouching.types.verdict import VERDICT_VERSION, Unverified, Usage
+
+ValueType: TypeAlias = Literal["amount", "number", "integer", "boolean", "choice", "text"]
+"""What a unit may hold. An amount is money: "$1,234.50" is read as 1234.50."""
+Value: TypeAlias = Decimal | bool | str
+"""A value as it was read: amounts and numbers are exact decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that units are decided by: in words, and as an expression where one fits.
+
+    >>> Rule("R1", "The total is the sum of the items.", value="sum(i.amount for i in data.items)").executable
+    True
+    """
+
+    id: str
+    """What a unit and an argument cite it by."""
+    text: str
+    """The rule in words."""
+    value: str | None = None
+    """Expression for the one right value of a unit that cites it."""
+    check: str | None = None
+    """Expression over ``value``, the proposal, that must hold; for units of which several values are right."""
+
+    @property
+    def executable(self) -> bool:
+        """Whether it can be applied without anybody's judgment."""
+        return self.value is not None or self.check is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUnit:
+    """One decision: a line of a form, a finding of a compliance check."""
+
+    id: str
+    """Its name in the task, e.g. "25d"."""
+    type: ValueType
+    """What its value is."""
+    description: str = ""
+    """What it is, in words."""
+    rules: tuple[str, ...] = ()
+    """Ids of the rules that decide it."""
+    depends_on: tuple[str, ...] = ()
+    """Ids of the units whose submitted values it is made from; each stands before it."""
+    choices: tuple[str, ...] = ()
+    """The values allowed; of a choice only."""
+    form: str = ""
+    """The form it belongs to, as App. F's JSON names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One piece of structured work, checked when it was read (``vouching.verifiers.assurance_task``)."""
+
+    id: str
+    """Names it."""
+    data: Mapping[str, Any] = field(hash=False)
+    """The input records, as JSON has them."""
+    rules: Mapping[str, Rule] = field(hash=False)
+    """Rules by id."""
+    units: tuple[TaskUnit, ...]
+    """What is to be decided, in this order."""
+    description: str = ""
+    """What the work is, in words."""
+    tables: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    """Tables that expressions look values up in."""
+
+    def unit(self, name: str) -> TaskUnit:
+        """The unit of that id. Raises KeyError if there is none."""
+        for unit in self.units:
+            if unit.id == name:
+                return unit
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What the generator says about a unit: x, or as a revision z."""
+
+    unit_id: str
+    """Which unit."""
+    value: Value
+    """Its value."""
+    rationale: str = ""
+    """Why, in the generator's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Something that a case points to: an input, a submitted unit, a table, a rule."""
+
+    type: str
+    """What sort of thing, e.g. "input_field", "unit", "rule"; App. F writes "input_field" throughout."""
+    location: str
+    """A dotted path ("return_data.w2[0].wages.value"), a JSON pointer ("/return_data/w2/0"), or the id."""
+    value: Any = field(default=None, hash=False)
+    """What the case says stands there, as JSON; None claims only that something does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyCase:
+    """A safety assurance case (SAC) against a proposal: claim, argument, evidence (section 2.1)."""
+
+    unit_id: str
+    """The unit it is about, as the verifier names it."""
+    claim: str
+    """c: that the proposal is wrong or needs a look."""
+    argument: str
+    """g: why that follows."""
+    evidence: tuple[Evidence, ...] = ()
+    """e: what it rests on."""
+    rules: tuple[str, ...] = ()
+    """Ids of the rules that the argument cites."""
+    correction: Value | None = None
+    """The value it suggests; None if it suggests none."""
+    confidence: float | None = None
+    """How sure the verifier says it is, in [0, 1]; None if it does not say. Not calibrated."""
+    verdict: str = "wrong"
+    """The verifier's word for the proposal; anything but "correct" is a case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +139,7 @@ class UnitResult:
     unit_id: str
     """Name of the unit in its task."""
     proposal: str
-    """The proposed value, as text."""
+    """The proposed value, as text; empty if the generator gave none that can be read."""
     challenged: bool
     """True if the verifier raised a safety assurance case (SAC), False if it stayed silent (NS)."""
     decision: Literal["keep", "revise"] | None
@@ -28,7 +152,64 @@ class UnitResult:
     """The rule or dependency it rests on."""
     evidence: tuple[tuple[str, str], ...] = ()
     """Pointers into the task's data with the values quoted from there."""
+    rules: tuple[str, ...] = ()
+    """Ids of the rules that the argument cites."""
+    correction: str | None = None
+    """The value that the case suggests; None if it suggests none."""
+    revision: str | None = None
+    """The generator's best revision, taken or not; None if there is none."""
+    flagged: tuple[str, ...] = ()
+    """What is wrong with the evidence, a sentence each: nothing there, or another value."""
+    quality: float | None = None
+    """Q_SAC of the case, in [0, 1]; None without a case."""
+    reason: str = ""
+    """Why the generator kept or revised, where it says so."""
+    rests_on: tuple[str, ...] = ()
+    """Units that it depends on, directly or not, against whose values there is a case, or that nobody could judge."""
+    judged_by: str = ""
+    """What judged the unit: "rules", or the name of a model."""
     kind: Literal["unit"] = "unit"
     """Tells the findings of a report apart in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assurance:
+    """A task verified, or done, unit by unit.
+
+    >>> Assurance("t", (UnitResult("a", "1", False, None, "1"),), {"a": 1}).challenged
+    0
+    """
+
+    task: str
+    """Id of the task."""
+    units: tuple[UnitResult | Unverified, ...]
+    """One per unit, in order; Unverified where nobody could judge the proposal, which then stands."""
+    submitted: Mapping[str, bool | int | float | str] = field(hash=False)
+    """The values that stand, by unit id; a unit without one is not there."""
+    cases: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """How many units are of which case of the paper's table; empty where the right values are not known."""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost."""
+    kind: Literal["assurance"] = "assurance"
+    """Tells records apart in JSON."""
+    version: str = VERDICT_VERSION
+    """Version of this record."""
+
+    @property
+    def challenged(self) -> int:
+        """Units against which there is a case."""
+        return sum(isinstance(unit, UnitResult) and unit.challenged for unit in self.units)
+
+    @property
+    def open(self) -> int:
+        """Units against which there is a case, and whose proposal stands all the same."""
+        return sum(
+            isinstance(unit, UnitResult) and unit.challenged and unit.decision != "revise" for unit in self.units
+        )
+
+    @property
+    def unverified(self) -> int:
+        """Units that nobody could judge."""
+        return sum(isinstance(unit, Unverified) for unit in self.units)

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vouching import types
 from vouching.errors import InputError
+from vouching.types.assurance import Assurance, UnitResult
 from vouching.types.ranking import Ranking
-from vouching.types.report import Report
+from vouching.types.report import Finding, Report
 from vouching.types.verdict import Unverified, Verdict
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-Record = TypeVar("Record", Verdict, Unverified, Report, Ranking)
+Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance)
 SCHEMAS: dict[str, type[Any]] = {
-    "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking,
+    "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking, "assurance": Assurance,
 }  # fmt: skip
 """Records that have a published schema, by name."""
 
@@ -32,7 +33,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def to_json(record: Verdict | Unverified | Report | Ranking, indent: int | None = None) -> str:
+def to_json(record: Verdict | Unverified | Report | Ranking | Assurance, indent: int | None = None) -> str:
     """A record as JSON text, one line unless ``indent`` is given. Raises InputError for a text with a lone surrogate.
 
     >>> from vouching.types import Claim, Verdict
@@ -50,9 +51,29 @@ def to_json(record: Verdict | Unverified | Report | Ranking, indent: int | None 
         ) from None
 
 
-def to_python(record: Verdict | Unverified | Report | Ranking) -> dict[str, Any]:
+def to_python(record: Verdict | Unverified | Report | Ranking | Assurance) -> dict[str, Any]:
     """A record as plain dicts, lists, strings and numbers."""
     return cast("dict[str, Any]", _adapter(type(record)).dump_python(record, mode="json"))
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding of a report as plain dicts, lists, strings and numbers."""
+    return cast("dict[str, Any]", _adapter(type(finding)).dump_python(finding, mode="json"))
+
+
+def finding_from(fields: dict[str, Any]) -> UnitResult | Unverified:
+    """What was found out about a unit, from plain data. Raises InputError if it is no such record.
+
+    >>> finding_from(finding_json(UnitResult("a", "1", False, None, "1"))).submitted
+    '1'
+    """
+    from pydantic import ValidationError
+
+    try:
+        kind = UnitResult if fields.get("kind") == "unit" else Unverified
+        return cast("UnitResult | Unverified", _adapter(kind).validate_python(fields))
+    except ValidationError as error:
+        raise InputError(f"not what was found out about a unit: {error.errors()[0]['msg']}") from None
 
 
 def from_json(kind: type[Record], text: str | bytes) -> Record:
@@ -93,7 +114,7 @@ def _describe(schema: dict[str, Any], record: type[Any]) -> None:
 
 
 def json_schema(name: str = "verdict") -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified", "report" or "ranking".
+    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified", "report", "ranking" or "assurance".
 
     >>> json_schema("verdict")["title"]
     'Verdict'

@@ -1,0 +1,211 @@
+"""Structured work as a page and on the terminal: each unit with its proposal, the case, the decision, what stands.
+
+Left out: editing; a reviewer who overrules a case does so where the work is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vouching.report import charts
+from vouching.report.assurance_tree import case_tree, fault_of, tree_drawing
+from vouching.report.findings import SIGNS, FindingStatus
+from vouching.report.skeleton import write_page
+from vouching.report.svg import Tone
+from vouching.types import Assurance, Task, TaskUnit, UnitResult, Unverified
+from vouching.types.visible import visible_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+OUTCOMES: Mapping[str, Tone] = {
+    "let pass": "match", "revised": "accent", "kept": "not-found", "challenged": "mismatch", "unverified": "unverified",
+}  # fmt: skip
+"""What became of a unit, with its colour."""
+_CASE_TONES: Mapping[str, Tone] = {
+    "1": "match", "2": "mismatch", "3": "not-found", "4": "mismatch", "5a": "match", "5b": "mismatch",
+    "6a": "not-found", "6b": "mismatch", "2 or 3": "not-found", "5 or 6": "match",
+}  # fmt: skip
+
+
+def outcome_of(unit: UnitResult | Unverified) -> str:
+    """What became of a unit, one of ``OUTCOMES``.
+
+    >>> outcome_of(UnitResult("a", "1", True, "keep", "1"))
+    'kept'
+    """
+    if isinstance(unit, Unverified):
+        return "unverified"
+    return {None: "challenged", "keep": "kept", "revise": "revised"}[unit.decision] if unit.challenged else "let pass"
+
+
+def status_of(unit: UnitResult | Unverified) -> FindingStatus:
+    """The sign that a unit gets: a revised one is settled."""
+    shown: dict[str, FindingStatus] = {"let pass": "match", "revised": "match", "unverified": "unverified"}
+    return shown.get(outcome_of(unit), "mismatch")
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCard:
+    """All that the page says about one unit."""
+
+    number: int
+    """Its place in the task, from 1."""
+    unit: TaskUnit
+    """What it is."""
+    finding: UnitResult | Unverified
+    """What came out."""
+    stands: object = None
+    """The value that stands, as JSON; None if there is none."""
+
+    @property
+    def outcome(self) -> str:
+        """What became of it."""
+        return outcome_of(self.finding)
+
+    @property
+    def sign(self) -> str:
+        """Its sign."""
+        return SIGNS[status_of(self.finding)]
+
+    @property
+    def result(self) -> UnitResult | None:
+        """The result; None where nobody could judge."""
+        return self.finding if isinstance(self.finding, UnitResult) else None
+
+    @property
+    def submitted(self) -> str:
+        """The value that stands, as text; empty if there is none."""
+        if self.result is not None:
+            return self.result.submitted
+        return self.stands if isinstance(self.stands, str) else "" if self.stands is None else json.dumps(self.stands)
+
+    @property
+    def drawing(self) -> str:
+        """The case as SVG; empty without one."""
+        return tree_drawing(self.finding) if isinstance(self.finding, UnitResult) and self.finding.challenged else ""
+
+    @property
+    def tree(self) -> str:
+        """The case as JSON; empty without one."""
+        if not (isinstance(self.finding, UnitResult) and self.finding.challenged):
+            return ""
+        return json.dumps(case_tree(self.finding), indent=1, ensure_ascii=False)
+
+
+def outcome_counts(record: Assurance) -> dict[str, int]:
+    """How many units came out how, all of ``OUTCOMES``.
+
+    >>> outcome_counts(Assurance("t", (UnitResult("a", "1", False, None, "1"),), {}))["let pass"]
+    1
+    """
+    outcomes = [outcome_of(unit) for unit in record.units]
+    return {name: outcomes.count(name) for name in OUTCOMES}
+
+
+def write_assurance(path: str | Path, record: Assurance, task: Task) -> None:
+    """Write the page.
+
+    Args:
+        path: the file; replaced as a whole.
+        record: what came out.
+        task: what it was about.
+
+    Raises:
+        InputError: the file cannot be written.
+
+    >>> import tempfile
+    >>> task = Task("t", {}, {}, (TaskUnit("a", "number"),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = Assurance("t", (UnitResult("a", "1", True, None, "1", "It is 2."),), {"a": 1})
+    ...     write_assurance(f"{folder}/page.html", record, task)
+    ...     "It is 2." in Path(folder, "page.html").read_text(encoding="utf-8")
+    True
+    """
+    counts = {name: count for name, count in outcome_counts(record).items() if count}
+    cases = {f"case {name}": count for name, count in record.cases.items() if count}
+    tones: dict[str, Tone] = {f"case {name}": tone for name, tone in _CASE_TONES.items()}
+    write_page(
+        path,
+        "assurance.html.jinja",
+        title=task.id,
+        lead=summary_words(record),
+        description=task.description,
+        chart=charts.share_bar(counts, title="What became of the units", tones=OUTCOMES),
+        cases=charts.bar_chart(cases, title="Units by case", tones=tones) if cases else "",
+        cards=[
+            UnitCard(n, unit, found, record.submitted.get(unit.id))
+            for n, (unit, found) in enumerate(zip(task.units, record.units, strict=True), 1)
+        ],
+        rules=task.rules,
+    )
+
+
+def summary_words(record: Assurance) -> str:
+    """The outcome in a line.
+
+    >>> summary_words(Assurance("t", (UnitResult("a", "1", True, None, "1"),), {}))
+    '1 unit: 1 challenged'
+    """
+    counts = outcome_counts(record)
+    parts = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    return f"{len(record.units):,} unit{'s' * (len(record.units) != 1)}: {parts}"
+
+
+def print_assurance(console: Console, record: Assurance) -> None:
+    """Draw the units on a terminal, each on a line, the case below it."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    styles = {"match": "green", "mismatch": "red", "not_found": "yellow", "unverified": "magenta"}
+    width = max((len(_name(unit)) for unit in record.units), default=0)
+    for unit in record.units:
+        status = status_of(unit)
+        head = Text(f"{SIGNS[status]} ", style=styles[status])
+        head.append(f"{_name(unit):<{width}}  ", style="bold")
+        if isinstance(unit, Unverified):
+            head.append(f"unverified ({unit.reason}): {visible_line(unit.message)}")
+            console.print(head)
+            continue
+        head.append(visible_line(unit.submitted) or "(no value)")
+        if unit.challenged:
+            head.append(f"  {_answer_words(unit)}", style="dim")
+        if unit.rests_on:
+            head.append(f"  rests on {visible_line(', '.join(unit.rests_on))}", style="yellow")
+        console.print(head)
+        if unit.challenged:
+            lines = [unit.claim, unit.argument, *_evidence_lines(unit)]
+            for words in filter(None, lines):
+                console.print(Padding(Text(visible_line(words)), (0, 0, 0, 4)))
+    console.print()
+    console.print(Text(f"{visible_line(record.task)}: {summary_words(record)}"))
+    if record.cases:
+        console.print(
+            Text("cases: " + ", ".join(f"{name}: {count:,}" for name, count in record.cases.items() if count))
+        )
+
+
+def _name(unit: UnitResult | Unverified) -> str:
+    return visible_line(unit.unit_id if isinstance(unit, UnitResult) else unit.claim.id)
+
+
+def _answer_words(unit: UnitResult) -> str:
+    match outcome_of(unit):
+        case "revised":
+            return f"revised, was {visible_line(unit.proposal) or '(no value)'}"
+        case "kept":
+            return f"kept{f', not {visible_line(unit.revision)}' if unit.revision else ''}: {visible_line(unit.reason)}"
+        case _:
+            return f"challenged{f', rather {visible_line(unit.correction)}' if unit.correction else ''}"
+
+
+def _evidence_lines(unit: UnitResult) -> list[str]:
+    """Where to look, a few places a unit; evidence that is not as the case says, in full."""
+    sound = [f"{location} = {value}" for location, value in unit.evidence if not fault_of(unit, location)]
+    more = [f"... and {len(sound) - 4} more"] if len(sound) > 4 else []
+    looked = ["; ".join([*sound[:4], *more])] if sound else []
+    return [*looked, *(f"flagged: {fault}" for fault in unit.flagged)]
