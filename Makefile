@@ -39,6 +39,7 @@ bench: $(VENV)/.dev ## measure speed and the public test sets (these need VOUCH_
 	$(BIN)/python benchmarks/perturb.py
 	$(BIN)/python benchmarks/rewards.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/assurance.py
 	rm -rf bench-out
 	$(BIN)/vouch bench run all --model embedded:rules --out bench-out/embedded-rules --jobs 0
 	$(BIN)/vouch bench run all --model embedded --out bench-out/embedded --jobs 0

@@ -29,6 +29,7 @@ from vouching.commands import (
     data_checklist,
     data_gold,
     data_judged,
+    data_taxes,
     diagnose,
     diagnose_verifier,
     index,
@@ -69,6 +70,7 @@ data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
 data.app.add_typer(data_judged.app)
+data.app.add_typer(data_taxes.app)
 reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)

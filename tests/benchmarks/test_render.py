@@ -143,6 +143,27 @@ def test_speed_has_a_column_for_each_model(root: Path) -> None:
     assert "- `embedded`: 90 short claims a second on one core; a whole `vouch check` takes 0.70 s,\n" in readme
 
 
+def test_challenged_returns_have_a_row_for_each_mistake(root: Path) -> None:
+    counts = {
+        "proposals": 2, "first_wrong_line_detected": 2, "wrong_lines": 5, "wrong_lines_challenged": 3,
+        "consistent_lines_challenged": 0, "right_lines": 33, "right_lines_challenged": 1,
+    }  # fmt: skip
+    game = {"lines": 38, "right_before": 33, "right_after": 37, "returns_right_after": 1, "case 1": 33, "case 5a": 5}
+    record = {
+        **MEASURED, "command": "python benchmarks/assurance.py", "model": "rules",
+        "wrong_returns": {"stale_line": counts},
+        "right_returns": {
+            "returns": 4, "lines": 76, "lines_apart_from_second_implementation": 0, "lines_challenged": 0,
+        },
+        "milliseconds_per_return": {"median": 6.1, "slowest": 9.0}, "games": {"named": game, "random": {}},
+        "quality_of_cases": {"named": 1.0, "random": 0.5},
+    }  # fmt: skip
+    _, figures = pages(root, {"benchmarks/results/assurance.json": record})
+    assert "| stale line | 2 | 2 | 3 of 5 | 0 | 1 of 33 |\n" in figures
+    assert "Cases of the paper's taxonomy: 1: 33, 5a: 5." in figures
+    assert "of 38 lines 33 were right before and 37 after" in figures
+
+
 def test_the_encoder_has_its_tables(root: Path) -> None:
     ablation = {
         **MEASURED, "encoders": ["plain", "abc"], "mean": {"overlap": 0.6, "rules": 0.65, "+ heads": 0.75},

@@ -11,7 +11,7 @@ from vouching.encoder.weights import find_weights
 from vouching.types import Verdict
 
 WEIGHTS = PACKAGE / "verifiers/embedded/weights"
-SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja", ".css", ".js", ".onnx", ".md", ".jsonl"}
+SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja", ".css", ".js", ".onnx", ".md", ".jsonl", ".toml"}
 
 
 def recorded_sums() -> dict[str, str]:

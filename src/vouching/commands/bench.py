@@ -65,7 +65,10 @@ _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in p
 
 _Responses = Annotated[
     str | None,
-    typer.Option(metavar="PATH", help="For ifeval: rows of prompt and response, which take the place of a model."),
+    typer.Option(
+        metavar="PATH",
+        help="For ifeval and taxcalcbench: rows of responses, which take the place of a model.",
+    ),
 ]
 
 _LIST_EPILOG = """
@@ -98,6 +101,8 @@ vouch bench run all --limit 200 --out runs/quick --jobs 0
 
 vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
 
+vouch bench run taxcalcbench --responses answers.jsonl --out runs/taxes
+
 vouch bench run fgveribench --score-model discriminative:runs/rank/model --index wiki --out runs/ranked
 
 **Exit status**: 0 done; 2 the command line, a data set or the folder cannot be used; 3 rows without a verdict or a
@@ -122,6 +127,7 @@ def list_command(split: _AnySplit = None) -> None:
     from vouching.bench.ifeval import about as about_ifeval
     from vouching.bench.rows import Fault
     from vouching.bench.tables import here_words, missing_words
+    from vouching.bench.taxes.run import about as about_taxes
 
     try:
         folder = data_folder()
@@ -147,7 +153,7 @@ def list_command(split: _AnySplit = None) -> None:
             console.print(here_words(known[name], parts))
         if missing:
             console.print("\nNot here:\n", *map(missing_words, missing), sep="\n", soft_wrap=True)
-        console.print("", about_ifeval(folder), sep="\n", soft_wrap=True)
+        console.print("", about_ifeval(folder), about_taxes(folder), sep="\n", soft_wrap=True)
 
     draw(paint)
 
@@ -161,8 +167,8 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
     faulty = False
     with usage_errors():
         folder = data_folder()
-        if names == ["ifeval"]:
-            raise typer.Exit(_validate_ifeval(folder))
+        if names in (["ifeval"], ["taxcalcbench"]):
+            raise typer.Exit(_validate_answered(names[0], folder))
         for data_set, part in _wanted(names, folder, split):
             with progress(f"Reading {data_set.name}"):
                 faults = [*validate(data_set, folder, part)]
@@ -171,11 +177,13 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
     raise typer.Exit(Exit.INCOMPLETE if faulty else Exit.OK)
 
 
-def _validate_ifeval(folder: Path) -> Exit:
-    from vouching.bench.ifeval import NAME, validate
+def _validate_answered(name: str, folder: Path) -> Exit:
+    """Check one of the sets whose answers come from a file."""
+    from vouching.bench import ifeval
+    from vouching.bench.taxes import run
 
-    faults = [*validate(folder)]
-    _write_faults(NAME, faults)
+    faults = [*(ifeval if name == ifeval.NAME else run).validate(folder)]
+    _write_faults(name, faults)
     return Exit.INCOMPLETE if faults else Exit.OK
 
 
@@ -212,10 +220,8 @@ def run_command(
     Beside the verifier: the overlap of words, the length of the claim, always the same label. Sets of answers to be
     ranked (fgveribench, fgveribench_long, best_of_n) are run apart from those of claims.
     """
-    if "ifeval" in names or responses is not None:
-        from vouching.commands.bench_ifeval import run_ifeval_command
-
-        raise typer.Exit(run_ifeval_command(names, responses, out))
+    if responses is not None or not {"ifeval", "taxcalcbench"}.isdisjoint(names):
+        raise typer.Exit(_run_answered(names, responses, out))
     from vouching.batch.pool import cores
     from vouching.bench.catalog import chosen, chosen_rankings, data_folder
     from vouching.bench.ranking_task import RankOptions
@@ -247,6 +253,17 @@ def run_command(
         told = "a ranking: {}; they count as wrong" if ranked else "a verdict: {}; the figures leave them out"
         write_error(f"rows without {told.format(f'{outcome.unverified:,}')}, {out / 'rows'} says why")
         raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _run_answered(names: list[str], responses: str | None, out: Path) -> Exit:
+    """Run one of the sets whose answers come from a file."""
+    if "taxcalcbench" in names:
+        from vouching.commands.bench_taxes import run_taxes_command
+
+        return run_taxes_command(names, responses, out)
+    from vouching.commands.bench_ifeval import run_ifeval_command
+
+    return run_ifeval_command(names, responses, out)
 
 
 def _draw_claims(results: dict[str, Any], out: Path) -> None:

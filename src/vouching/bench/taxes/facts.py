@@ -1,0 +1,215 @@
+"""What a return rests on, read from TaxCalcBench's input, and the refusal of what the engine does not cover.
+
+``input.json`` is ``{"input": {"return_header", "return_data"}}`` with leaves ``{"label", "value"}``. Of the leaves that
+hold an amount or ``true`` each must be one that is read here or is known not to matter; any other refuses the return.
+Everybody is taken to have a valid social security number, and every dependent to have lived with the filer all year.
+Left out: checking that a filing status or a dependent is rightly claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from vouching.bench.taxes.fields import Field, return_data
+from vouching.bench.taxes.scope import OutOfScopeError, check_scope
+from vouching.bench.taxes.values import (
+    BORN_BEFORE_65,
+    CHILD_BORN_AFTER,
+    EIC_BORN,
+    EIC_CHILD_BORN_AFTER,
+    EIC_STUDENT_BORN_AFTER,
+    Status,
+)
+from vouching.errors import InputError
+
+__all__ = ["Dependent", "OutOfScopeError", "TaxFacts", "facts_of"]
+
+_STATUSES: Mapping[str, Status] = {
+    "single": "single", "married_jointly": "joint", "married_filing_jointly": "joint", "head_of_household": "head",
+}  # fmt: skip
+_REFUSED = ("married_separately", "married_filing_separately", "qualifying_widow", "qualifying_surviving_spouse")
+CHILDREN = frozenset({"son", "daughter", "child", "stepchild", "stepson", "stepdaughter", "foster_child",
+                      "grandchild", "brother", "sister", "niece", "nephew"})  # fmt: skip
+"""Relationships that can make a qualifying child."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """Someone claimed as a dependent."""
+
+    born: date
+    """Date of birth."""
+    relationship: str
+    """To the filer, in lower case with underscores."""
+    student: bool = False
+    """Whether a full-time student in 2024."""
+
+    @property
+    def for_child_credit(self) -> bool:
+        """Whether a qualifying child for the child tax credit."""
+        return self.relationship in CHILDREN and self.born > CHILD_BORN_AFTER
+
+    @property
+    def for_earned_income_credit(self) -> bool:
+        """Whether a qualifying child for the earned income credit."""
+        limit = EIC_STUDENT_BORN_AFTER if self.student else EIC_CHILD_BORN_AFTER
+        return self.relationship in CHILDREN and self.born > limit
+
+
+@dataclass(frozen=True, slots=True)
+class TaxFacts:
+    """All that the nineteen lines are made from. Amounts are dollars with cents, sums over the forms of a kind."""
+
+    status: Status
+    """Filing status."""
+    born: tuple[date, ...]
+    """Date of birth of the filer, and of the spouse on a joint return."""
+    blind: int = 0
+    """How many of them are blind."""
+    dependents: tuple[Dependent, ...] = ()
+    """Those claimed."""
+    wages: Decimal = Decimal(0)
+    """W-2 box 1."""
+    medicare_wages: Decimal = Decimal(0)
+    """W-2 box 5."""
+    payroll_tax: Decimal = Decimal(0)
+    """W-2 boxes 4 and 6."""
+    several_employers: Decimal = Decimal(0)
+    """Most social security tax withheld from one person by more than one employer; 0 if nobody has several."""
+    interest: Decimal = Decimal(0)
+    """1099-INT boxes 1 and 3."""
+    exempt_interest: Decimal = Decimal(0)
+    """1099-INT box 8 and 1099-DIV box 12."""
+    dividends: Decimal = Decimal(0)
+    """1099-DIV box 1a."""
+    qualified_dividends: Decimal = Decimal(0)
+    """1099-DIV box 1b."""
+    unemployment: Decimal = Decimal(0)
+    """1099-G box 1."""
+    pensions: Decimal = Decimal(0)
+    """1099-R box 2a."""
+    benefits: Decimal = Decimal(0)
+    """SSA-1099 box 5."""
+    educator: tuple[Decimal, ...] = ()
+    """Expenses of each educator."""
+    student_interest: Decimal = Decimal(0)
+    """Interest paid on student loans."""
+    withheld: Decimal = Decimal(0)
+    """Federal income tax withheld, on all forms."""
+    estimated: Decimal = Decimal(0)
+    """Estimated payments, and what was applied from the year before."""
+    no_earned_income_credit: bool = False
+    """Whether the credit is not allowed to this filer at all."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether the return is joint."""
+        return self.status == "joint"
+
+    @property
+    def extras(self) -> int:
+        """How often someone is 65 or blind."""
+        return self.blind + sum(day < BORN_BEFORE_65 for day in self.born)
+
+    @property
+    def of_age_for_credit(self) -> bool:
+        """Whether somebody is of the age that the earned income credit without a child asks for."""
+        return any(EIC_BORN[0] < day < EIC_BORN[1] for day in self.born)
+
+
+def facts_of(record: Mapping[str, Any]) -> TaxFacts:
+    """The facts of a return.
+
+    Args:
+        record: what input.json holds, or its ``input`` alone.
+
+    Raises:
+        InputError: it is not in the layout; the message has the path to the field.
+        OutOfScopeError: it has something that the engine does not cover.
+
+    >>> form = {"filing_status": {"value": "single"}, "tp_date_of_birth": {"value": "1990-05-01"}}
+    >>> data = {"irs1040": form, "w2": [{"wages": {"label": "Box 1", "value": "$50,000.00"}}]}
+    >>> facts_of({"input": {"return_data": data}}).wages
+    Decimal('50000.00')
+    """
+    data = return_data(record)
+    form, schedule = data.at("irs1040"), data.at("irs1040_schedule1")
+    status = _status(form)
+    people = ("tp", "sp") if status == "joint" else ("tp",)
+    schedule_b = data.at("irs1040_scheduleb")
+    interest, dividends = schedule_b.all("irs1099_int"), schedule_b.all("irs1099_div")
+    wages, pensions = data.all("w2"), data.all("irs1099_r")
+    unemployment, benefits = schedule.all("irs1099_g"), data.at("ssa_1099").all("ssa_1099_grp")
+    withheld = (
+        (wages, "withholding"), (interest, "interest_1099int_fed_inc_tax_withheld"),
+        (dividends, "dividend_1099div_federal_inc_tax_withheld"), (unemployment, "g_fed_wh"),
+        (pensions, "federal_income_tax_withheld_amt_input"), (benefits, "ssa_federal_withholding"),
+    )  # fmt: skip
+    facts = TaxFacts(
+        status=status,
+        born=tuple(form.date(f"{who}_date_of_birth") for who in people),
+        blind=sum(form.true(f"{who}_blind") for who in people),
+        dependents=tuple(_dependent(one) for one in form.all("dependent_detail")),
+        wages=_total(wages, "wages"),
+        medicare_wages=_total(wages, "medicare_wages_and_tips"),
+        payroll_tax=_total(wages, "social_security_tax") + _total(wages, "medicare_tax_withheld"),
+        several_employers=_several_employers(wages),
+        interest=_total(interest, "interest_1099int_interest")
+        + _total(interest, "interest_1099int_us_saving_bond_treasury_obligations"),
+        exempt_interest=_total(interest, "interest_1099int_tax_exempt")
+        + _total(dividends, "dividend_1099div_exempt_interest_div"),
+        dividends=_total(dividends, "dividend_1099div_ordinary_div"),
+        qualified_dividends=_total(dividends, "dividend_1099div_qualified_div"),
+        unemployment=_total(unemployment, "g_unemployment_comp"),
+        pensions=_total(pensions, "taxable_amt_input"),
+        benefits=_total(benefits, "ssa_net_benefits"),
+        educator=tuple(schedule.amount(f"{who}_educator_exp_amount") for who in people),
+        student_interest=schedule.amount("student_interest"),
+        withheld=sum((_total(place, key) for place, key in withheld), Decimal(0)),
+        estimated=sum((form.amount(f"estimated_tax_payment_{i}") for i in range(1, 5)), Decimal(0))
+        + form.amount("applied_from_prior_year"),
+        no_earned_income_credit=form.true("eic_not_allowed") or form.true("qualifying_child_of_another"),
+    )
+    _check(facts, pensions, data)
+    return facts
+
+
+def _check(facts: TaxFacts, pensions: Sequence[Field], data: Field) -> None:
+    """Refuse what is not covered, and what cannot be."""
+    check_scope(facts, [(leaf.path, leaf.value) for leaf in data.leaves()])
+    if facts.qualified_dividends > facts.dividends:
+        raise InputError(f"got {facts.qualified_dividends:,} of qualified dividends, but {facts.dividends:,} in all")
+    if any(one.leaf("taxable_amt_input") is None and one.amount("gross_distribution_amt_input") for one in pensions):
+        raise OutOfScopeError("a Form 1099-R without its taxable amount (box 2a) is not covered")
+
+
+def _status(form: Field) -> Status:
+    word = form.text("filing_status")
+    if word not in _STATUSES:
+        if word in _REFUSED:
+            raise OutOfScopeError(f"return_data.irs1040.filing_status is {word!r}: it is not covered")
+        raise InputError(f"return_data.irs1040.filing_status: got {word!r}, wanted one of {', '.join(_STATUSES)}")
+    return _STATUSES[word]
+
+
+def _total(forms: Sequence[Field], key: str) -> Decimal:
+    return sum((form.amount(key) for form in forms), Decimal(0))
+
+
+def _several_employers(forms: Sequence[Field]) -> Decimal:
+    by_person: dict[str, list[Field]] = {}
+    for form in forms:
+        by_person.setdefault(form.text("who_applies_to") or "taxpayer", []).append(form)
+    several = (own for own in by_person.values() if len({str(form.leaf("ein")) for form in own}) > 1)
+    return max((_total(own, "social_security_tax") for own in several), default=Decimal(0))
+
+
+def _dependent(node: Field) -> Dependent:
+    relationship = node.text("dependent_relationship")
+    if not relationship:
+        raise InputError(f"return_data.{node.path}.dependent_relationship: it is missing, wanted e.g. son or parent")
+    return Dependent(node.date("dependent_date_of_birth"), relationship, node.true("dependent_student"))

@@ -1,0 +1,182 @@
+"""TaxCalcBench's folder: ``<case>/input.json`` and ``<case>/output.xml``, read safely; and the split of its cases.
+
+The XML is read for the nineteen elements and nothing else: no document type, no entities, bounded in size and depth.
+Left out: downloading; the set is its publisher's (github.com/column-tax/tax-calc-bench).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn, cast
+from xml.parsers import expat
+
+from vouching.bench.rows import Fault
+from vouching.bench.taxes.lines import LINES
+from vouching.errors import InputError
+from vouching.text.encoding import decode_text
+from vouching.verifiers.assurance_file import read_data
+from vouching.verifiers.assurance_values import read_amount
+
+NAME = "taxcalcbench"
+"""What the set is called on the command line, and its folder below the data folder."""
+GET = "put ty24/test_data of github.com/column-tax/tax-calc-bench there, or make returns with vouch data taxes"
+"""How to obtain it."""
+_LARGEST = 5_000_000
+_DEEPEST = 100
+_PLACE = ("Return", "ReturnData", "IRS1040")
+_LINE_OF = {line.element: line.id for line in LINES}
+
+
+@dataclass(frozen=True, slots=True)
+class TaxCase:
+    """A return: what it rests on, and the nineteen lines as its authors have them."""
+
+    name: str
+    """Name of its folder."""
+    record: Mapping[str, Any] = field(hash=False)
+    """What input.json holds."""
+    expected: Mapping[str, Decimal] = field(hash=False)
+    """All nineteen lines; those that output.xml does not have are 0."""
+
+
+def read_output(content: bytes) -> dict[str, Decimal]:
+    """The nineteen lines of a return in the IRS's XML, whatever namespace it is in.
+
+    Raises:
+        InputError: it is no XML, declares a document type or entities, is too large or too deep, has no IRS1040, or an
+            amount is none.
+
+    >>> read_output(b"<Return><ReturnData><IRS1040><WagesAmt>12</WagesAmt></IRS1040></ReturnData></Return>")["1a"]
+    Decimal('12')
+    """
+    if len(content) > _LARGEST:
+        raise InputError(f"the XML has {len(content):,} bytes, at most {_LARGEST:,} are read")
+    reader = _Reader()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.EntityDeclHandler = _refuse
+    parser.ExternalEntityRefHandler = _refuse
+    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+    parser.CharacterDataHandler = reader.text
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise InputError(f"it is no XML: {error}") from None
+    if not reader.seen:
+        raise InputError(f"it has no element /{'/'.join(_PLACE)}")
+    return {line.id: reader.found.get(line.id, Decimal(0)) for line in LINES}
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise InputError("the XML declares a document type or entities: these are not read, for safety; remove them")
+
+
+class _Reader:
+    """Where in the document the parser is, and the amounts so far."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Decimal] = {}
+        self.seen = False
+        self._path: list[str] = []
+        self._text: list[str] = []
+
+    def start(self, name: str, _: Mapping[str, str]) -> None:
+        """An element begins."""
+        self._path.append(name.rpartition(":")[2])
+        self._text.clear()
+        self.seen |= tuple(self._path) == _PLACE
+        if len(self._path) > _DEEPEST:
+            raise InputError(f"its elements are more than {_DEEPEST} deep: no return is")
+
+    def text(self, data: str) -> None:
+        """Text of an element."""
+        self._text.append(data)
+
+    def end(self, _: str) -> None:
+        """An element ends."""
+        place = tuple(self._path)
+        line = _LINE_OF.get(place[-1]) if place[:-1] == _PLACE else None
+        if line is not None:
+            text = "".join(self._text).strip()
+            amount = read_amount(text) if text else Decimal(0)
+            if amount is None:
+                raise InputError(f"/{'/'.join(place)} is {text!r:.60}, wanted an amount")
+            if line in self.found:
+                raise InputError(f"/{'/'.join(place)} occurs twice, wanted one amount")
+            self.found[line] = amount
+        self._path.pop()
+        self._text.clear()
+
+
+def read_input(content: bytes, name: str = "the input") -> dict[str, Any]:
+    """What an input.json holds.
+
+    Raises:
+        InputError: it is too large, no JSON object, or holds NaN or an infinity.
+    """
+    if len(content) > _LARGEST:
+        raise InputError(f"{name} has {len(content):,} bytes, at most {_LARGEST:,} are read")
+    record = read_data(decode_text(content, name)[0], name, yaml=False)
+    if not isinstance(record, dict):
+        raise InputError(f"{name} holds {type(cast('object', record)).__name__}, wanted a JSON object")
+    return cast("dict[str, Any]", record)
+
+
+def case_folders(folder: Path) -> list[Path]:
+    """The folders of the cases below a folder, sorted by name: its own, or those of a ``test_data`` in it.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = [path.parent for pattern in ("*/input.json", "test_data/*/input.json", "*/test_data/*/input.json")
+             for path in folder.glob(pattern)]  # fmt: skip
+    if not found:
+        raise InputError(f"{NAME} is not here: wanted <case>/input.json and <case>/output.xml in {folder}; {GET}")
+    return sorted(found, key=lambda path: path.name)
+
+
+def read_case(folder: Path) -> TaxCase:
+    """One case.
+
+    Raises:
+        InputError: a file is missing or cannot be used; the message names it.
+    """
+    contents: list[bytes] = []
+    for name in ("input.json", "output.xml"):
+        path = folder / name
+        if not path.is_file():
+            raise InputError(f"{path} is missing")
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"{path} has {path.stat().st_size:,} bytes, at most {_LARGEST:,} are read")
+        contents.append(path.read_bytes())
+    try:
+        return TaxCase(folder.name, read_input(contents[0], "input.json"), read_output(contents[1]))
+    except InputError as error:
+        raise InputError(f"{folder.name}: {error}") from None
+
+
+def cases(folder: Path) -> Iterator[TaxCase | Fault]:
+    """The cases of a folder, and what is wrong with those that cannot be used. Raises InputError if there is none."""
+    for one in case_folders(folder):
+        try:
+            yield read_case(one)
+        except InputError as error:
+            yield Fault(one.name, str(error).removeprefix(f"{one.name}: "))
+
+
+def split_cases(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The paper's split: names sorted, shuffled by ``Random(42)``, the first 80 % for training, the others for testing.
+
+    >>> train, test = split_cases([f"case-{i:02}" for i in range(51)])
+    >>> len(train), len(test)
+    (41, 10)
+    """
+    order = sorted(names)
+    random.Random(42).shuffle(order)
+    cut = round(0.8 * len(order))
+    return order[:cut], order[cut:]
