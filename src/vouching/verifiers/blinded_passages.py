@@ -58,6 +58,8 @@ class Passage:
     """Stems of a field's innermost name; empty for a sentence."""
     path: tuple[str, ...] = ()
     """Names of a field from the outside in, in lower case; fields of one path stand in records of one list."""
+    title: str = ""
+    """Title of its document."""
 
 
 def read_passages(sources: Sequence[Source]) -> list[Passage]:
@@ -91,7 +93,9 @@ def _sentences(
         own = {word.stem for word in words}
         if own:
             stems = {**around, **dict.fromkeys(before - around.keys(), _BEFORE), **dict.fromkeys(own, 1.0)}
-            yield Passage(words, _values(source, text[first:last], base + first, words, first), stems)
+            yield Passage(
+                words, _values(source, text[first:last], base + first, words, first), stems, title=source.title or ""
+            )
             before = {word.stem for word in words if word.is_content}
 
 
