@@ -141,6 +141,20 @@ def test_two_documents_that_differ_in_the_same_sentence_contradict_each_other() 
     assert [place.source_id for place in finding.places] == ["source-1", "source-2"]
 
 
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("In 2019 sales were $5m, in 2020 $7m.", ["same"] * 4),
+        # The row of the other year fits the first gap nearly as well, so that its value is an alternative there.
+        ("In 2019 sales were $7m, in 2020 $5m.", ["same", "same", "same", "different"]),
+        ("In 2020 sales were $5m.", ["same", "different"]),
+    ],
+)
+def test_a_row_that_begins_with_a_year_is_found_by_it(response: str, expected: list[str]) -> None:
+    table = "| Year | Sales |\n|------|-------|\n| 2019 | $5m |\n| 2020 | $7m |"
+    assert outcomes(response, table) == expected
+
+
 def test_the_second_of_two_values_with_the_same_words_is_read_where_it_stands() -> None:
     source = "In 2013 the district had a population of 6,958 people, while the town had a population of 1,015 people."
     assert outcomes(source, source) == ["same"] * 3
@@ -152,9 +166,9 @@ def test_the_second_of_two_values_with_the_same_words_is_read_where_it_stands() 
     "others",
     [
         # Another person: the names differ.
-        [("Ann Lee", "Ann Lee was a senator for Ohio's 6th district."), ("Bo Roe", "Bo Roe was a senator for Ohio's 7th district.")],
+        [("Ann Lee", "Ann Lee sat for Ohio's 6th district."), ("Bo Roe", "Bo Roe sat for Ohio's 7th district.")],
         # Namesakes, which their titles tell apart.
-        [("Tide (1956 film)", "Tide is a 1956 film of the novel."), ("Tide (2010 film)", "Tide is a 2010 film of the novel.")],
+        [("Tide (1956 film)", "Tide is a 1956 drama."), ("Tide (2010 film)", "Tide is a 2010 drama.")],
     ],
 )  # fmt: skip
 def test_documents_about_different_things_do_not_contradict_each_other(others: list[tuple[str, str]]) -> None:

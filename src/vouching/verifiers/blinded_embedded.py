@@ -36,7 +36,7 @@ _FADE = 4.0
 """Words from the gap at which a word of the question counts half; none counts less than a quarter."""
 _COUNTED = 0.1
 """What it adds if the word after the gap follows the value too."""
-_CLAUSE = re.compile(r"[,;:()]\s|\s[–—-]\s")
+_CLAUSE = re.compile(r"(?<!\d),\s|[;:()]\s|\s[–—-]\s")
 _NEAR = 6
 """Words from the gap that are looked for near a value."""
 _COVER = 0.6
@@ -67,7 +67,9 @@ _BUSINESS, _REVIEW = stem("business"), stem("review")
 _GIVING = frozenset(map(stem, "gave give gives giving awarded awards".split()))
 _NEXT_ONE = frozenset(map(stem, ("another", "third", "others")))
 """Whoever gives the next rating, right before the gap."""
-_RANGE = re.compile(r"\b(?:rang(?:e|es|ed|ing)|var(?:y|ies|ied|ying)|between)\b[^.;]{0,40}\Z", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\b(?:rang(?:e|es|ed|ing)|var(?:y|ies|ied|ying)|between|(?:ratings|reviews) from)\b[^.;]{0,40}\Z", re.IGNORECASE
+)
 """What stands before the two ends of what several records say."""
 _IMPLIED = {stem("date"): ("date",), stem("year"): ("date",), stem("price"): ("currency",), stem("cost"): ("currency",)}
 """Names of fields that the kind of the value says as well."""
@@ -340,8 +342,10 @@ def _field_score(terms: Sequence[_Term], passage: Passage, found: Found, wanted:
     named = name / sum(weights.values())
     others = [word for word in passage.words[: found.first] + passage.words[found.last :] if word.is_content]
     beside = sum(near.get(word.stem, 0.0) for word in others) / len(others) if others else 0.0
+    own = {word.stem for word in passage.words[found.first : found.last]}  # said of another gap, if at all
     telling = [term for term in terms if term.stem not in _GENERIC]
-    around = sum(t.weight for t in telling if t.stem in passage.stems) / (sum(t.weight for t in telling) or 1.0)
+    known = passage.stems.keys() - own
+    around = sum(t.fading for t in telling if t.stem in known) / (sum(t.fading for t in telling) or 1.0)
     kind = 1.0 if found.wanted == wanted else 0.9
     return kind * _DEPTH ** (len(passage.path) - 1) * min(1.0, max(named, beside) * 0.85 + 0.15 * around)
 

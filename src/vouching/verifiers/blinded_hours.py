@@ -30,12 +30,15 @@ _CUE = re.compile(
     r"\b(?:open|clos(?:e|es|ed|ing)\b|(?<!happy )hours|operat|serv|until|till|business day)\w*", re.IGNORECASE
 )
 _CLOSING = re.compile(r"\b(?:clos\w*|until|till|to|ends?)\W*(?:(?:at|by|around|about)\s+)?\Z", re.IGNORECASE)
-_VERB = re.compile(r"\b(?:(open\w*|starts?|from)|(clos\w*|ends?|until|till))\b", re.IGNORECASE)
+_VERB = re.compile(r"\b(?:(open\w*|starts?|from)|(clos\w*|ends?|until|till|late as))\b", re.IGNORECASE)
 """What is said of a beginning, or of an end, and of the times that follow by "and"."""
 _SPAN = re.compile(
     r"\b(?:rang(?:e|es|ing)|var(?:y|ies|ying)|most days|typical\w*|general\w*|usual\w*|most\w*)\b", re.IGNORECASE
 )
 """What does not say the hours of every day, but of most, or from the earliest to the latest."""
+_NOT_OPENING = re.compile(r"\bhappy hour|\bappointment", re.IGNORECASE)
+"""What has hours of its own."""
+_WHOLE_WEEK = re.compile(r"(?:every day|daily|all week|seven days|7 days)\Z", re.IGNORECASE)
 _PER_WEEK = re.compile(r"\W*(?:a|per|each|every|of the) week\b", re.IGNORECASE)
 
 
@@ -64,7 +67,7 @@ def asks_for_hours(question: str, wanted: str) -> bool:
     >>> asks_for_hours("It closes at ____.", "time_of_day"), asks_for_hours("We met at ____.", "time_of_day")
     (True, False)
     """
-    if wanted not in (HOURS, "time_of_day"):
+    if wanted not in (HOURS, "time_of_day") or _NOT_OPENING.search(question):
         return False
     return wanted == HOURS or _CUE.search(question) is not None or names_days(question)
 
@@ -149,5 +152,12 @@ def _days_asked(question: str, gap: str) -> tuple[str, ...]:
     first, time = _GROUPS.search(question), _TIME.search(question)
     days_first = first is not None and (time is None or first.start() < min(time.start(), len(before)))
     groups = [[*_GROUPS.finditer(before)][-1:], [*_GROUPS.finditer(after)][:1]]
+    if (
+        groups[0]
+        and groups[1]
+        and _WHOLE_WEEK.match(groups[0][0].group())
+        and after[: groups[1][0].start()].strip() == "on"
+    ):
+        days_first = False  # "open every day, ____ on Fridays"
     [group] = (groups[0] or groups[1] if days_first else groups[1]) or [None]
     return days_of(group.group().strip(" .")) if group else ()

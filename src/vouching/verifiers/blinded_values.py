@@ -86,6 +86,15 @@ def find_values(text: str) -> tuple[Value, ...]:
     return tuple(value for before, value in zip((None, *values), values, strict=False) if not _inside(value, before))
 
 
+def find_numbers(text: str) -> tuple[Value, ...]:
+    """The values of a text that are numbers: a year is one, a date with a day or a month is none.
+
+    >>> [value.text for value in find_numbers("About 500 men marched 5 km in 1937, on 3 May 1938 and in the 1940s.")]
+    ['About 500', '5 km', '1937']
+    """
+    return tuple(value for value in find_values(text) if value.date is None or value.bare is not None)
+
+
 def points(value: Value) -> tuple[Value, ...]:
     """The two ends of a range of hours ("5-9 pm"), which a text may also give one by one; any other value as it is.
 
