@@ -18,7 +18,7 @@ of the stretches with a digit in which an answer is faulted. {questions:,} quest
 asked about; {median:.0f} ms for an answer (median), {most:.0f} ms for 95 of 100. 95 % BCa intervals by record.
 
 This is a later look: aggregates of earlier runs on the same answers were seen before the readers of records were
-reworked, on invented records and without a look at these. Take it as an upper bound of what a first look would show."""
+reworked on invented records. A first look would likely have shown less."""
 SENTENCES = """
 {sentences} sentences with a number from the paragraphs of multi-hop questions, each audited against all paragraphs of
 its question, in one of which it stands word for word before the change. Detected: an answer is faulted where the
