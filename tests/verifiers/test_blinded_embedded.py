@@ -67,6 +67,22 @@ def outcomes(response: str, *texts: str) -> list[str]:
         ("It has had four reviews.", ["different"]),
         ("It has had three reviews.", ["same"]),
         ("It offers over 50 wines.", ["not_found"]),
+        # What several records say together: the least and the greatest of 5, 2 and 4 stars.
+        ("Ratings range from 2 to 5 stars.", ["same"]),
+        ("Reviews range between 2 and 5 stars.", ["same"]),
+        ("Reviews range from 1 to 5 stars.", ["different"]),
+        ("It has 3.5 stars overall, one reviewer giving it 5 stars, another 2 stars.", ["same"] * 3),
+        ("It has 3.5 stars overall, one reviewer giving it 5 stars, another 3 stars.", ["same", "same", "different"]),
+        ("The diner holds a 3.5-star rating.", ["same"]),
+        ("It is rated 3.5 stars out of 5.", ["same"]),
+        ("It is rated 4.5 stars out of 5.", ["different"]),
+        # Monday is closed or without an end, nobody can tell: seven days or six.
+        ("It is open six days a week.", ["same"]),
+        ("It is open five days a week.", ["different"]),
+        ("It closes at 9 PM on Tuesday and 11 PM on weekends.", ["same", "different"]),
+        ("It closes at 9 PM on Tuesday and 11 PM on Saturdays.", ["same", "same"]),
+        ("Hours range from 10:30 AM to 11 PM on weekends.", ["same"]),
+        ("Hours range from 9:30 AM to 11 PM on weekends.", ["different"]),
     ],
 )
 def test_a_business_record_is_read_by_the_right_key(response: str, expected: list[str]) -> None:
@@ -123,6 +139,48 @@ def test_two_documents_that_differ_in_the_same_sentence_contradict_each_other() 
     assert isinstance(finding, PairResult)
     assert (finding.outcome, finding.found) == ("contradictory", ("2", "3"))
     assert [place.source_id for place in finding.places] == ["source-1", "source-2"]
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("In 2019 sales were $5m, in 2020 $7m.", ["same"] * 4),
+        # The row of the other year fits the first gap nearly as well, so that its value is an alternative there.
+        ("In 2019 sales were $7m, in 2020 $5m.", ["same", "same", "same", "different"]),
+        ("In 2020 sales were $5m.", ["same", "different"]),
+    ],
+)
+def test_a_row_that_begins_with_a_year_is_found_by_it(response: str, expected: list[str]) -> None:
+    table = "| Year | Sales |\n|------|-------|\n| 2019 | $5m |\n| 2020 | $7m |"
+    assert outcomes(response, table) == expected
+
+
+def test_the_second_of_two_values_with_the_same_words_is_read_where_it_stands() -> None:
+    source = "In 2013 the district had a population of 6,958 people, while the town had a population of 1,015 people."
+    assert outcomes(source, source) == ["same"] * 3
+    wrong = source.replace("1,015", "1,105")
+    assert outcomes(wrong, source) == ["same", "same", "different"]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        # Another person: the names differ.
+        [("Ann Lee", "Ann Lee sat for Ohio's 6th district."), ("Bo Roe", "Bo Roe sat for Ohio's 7th district.")],
+        # Namesakes, which their titles tell apart.
+        [("Tide (1956 film)", "Tide is a 1956 drama."), ("Tide (2010 film)", "Tide is a 2010 drama.")],
+    ],
+)  # fmt: skip
+def test_documents_about_different_things_do_not_contradict_each_other(others: list[tuple[str, str]]) -> None:
+    sources = [Source(text, id=title, title=title) for title, text in others]
+    for source in sources:
+        [finding] = asyncio.run(open_blinded().verify(None, source.text, sources)).findings
+        assert isinstance(finding, PairResult)
+        assert finding.outcome == "same"
+    wrong = others[0][1].replace("6th", "9th").replace("1956", "1965")
+    [finding] = asyncio.run(open_blinded().verify(None, wrong, sources)).findings
+    assert isinstance(finding, PairResult)
+    assert finding.outcome == "different"
 
 
 def test_a_sentence_that_leans_on_the_one_before_is_asked_with_it() -> None:

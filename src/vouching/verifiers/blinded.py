@@ -36,7 +36,7 @@ from vouching.verifiers.base import ClaimVerifier, failed
 from vouching.verifiers.blinded_match import Match, Ruling, consensus, leaks, rule
 from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
 from vouching.verifiers.blinded_prompt import prompt_digest
-from vouching.verifiers.blinded_roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope
+from vouching.verifiers.blinded_roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
 from vouching.verifiers.blinded_values import find_values
 from vouching.verifiers.structured_sources import Evidence
 
@@ -48,7 +48,7 @@ class BlindedConfig:
     """What is asked about and how answers are compared. Raises ConfigError for a value out of range."""
 
     scope: Scope = "numbers"
-    """Numbers, dates among them, or also names and other short answers, which takes a language model."""
+    """Numbers, years among them, or also dates, names and other short answers; names take a language model."""
     match: Match = "units"
     """How answers are compared; "released" is the paper's code."""
     min_questions: int = 3
@@ -162,7 +162,7 @@ class BlindedVerifier:
         await self.checker.aclose()
 
     async def _proposal(self, response: str) -> Proposal:
-        if self.config.scope == "numbers" and not find_values(response):
+        if self.config.scope == "numbers" and not values_of(response, "numbers"):
             return Proposal(())
         try:
             return await self.proposer.propose(response, self.config.scope, self.config.min_questions)
@@ -212,7 +212,7 @@ class BlindedVerifier:
         findings: list[Finding],
         proposal: Proposal,
     ) -> Report:
-        numbers = [Span(value.text, value.start, value.end) for value in find_values(response)]
+        numbers = [Span(value.text, value.start, value.end) for value in values_of(response, self.config.scope)]
         asked = [pair.span for pair in proposal.pairs if pair.span and not leaks(pair.question.text, pair.answer)]
         uncovered = [number for number in numbers if not _touches(number, asked)]
         leaked = [pair.span for pair in proposal.pairs if pair.span]
@@ -260,9 +260,10 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     """The auditor by the name of what asks and answers.
 
     Args:
-        model: "embedded", which needs no language model and asks about numbers, or a language model for both roles;
-            see :func:`vouching.models.open.open_model`.
-        config: what is asked about, and how answers are compared.
+        model: "embedded", which needs no language model and asks about numbers and dates, or a language model for both
+            roles; see :func:`vouching.models.open.open_model`.
+        config: what is asked about, and how answers are compared; None asks the embedded pair about all it can read
+            (the scope "facts"), and a language model about numbers.
 
     Raises:
         ConfigError: a wrong name, or a setting that the embedded pair has no use for.
@@ -272,14 +273,15 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     >>> [(finding.answer, finding.outcome, finding.found) for finding in report.findings]
     [('2', 'different', ('three',))]
     """
-    config = config or BlindedConfig()
-    if isinstance(model, str) and model.startswith("embedded"):
+    embedded = isinstance(model, str) and model.startswith("embedded")
+    config = config or BlindedConfig("facts" if embedded else "numbers")
+    if embedded:
         from vouching.verifiers.blinded_embedded import EmbeddedChecker, EmbeddedProposer
 
-        if config.scope != "numbers" or config.votes != 1 or config.seed is not None:
+        if config.votes != 1 or config.seed is not None:
             raise ConfigError(
-                f"{model} asks about numbers and answers once: got scope {config.scope}, votes {config.votes} and seed "
-                f"{config.seed}; name a language model, or leave them out"
+                f"{model} answers once: got votes {config.votes} and seed {config.seed}; name a language model, or "
+                "leave them out"
             )
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
@@ -325,7 +327,8 @@ def _notes(proposal: Proposal, numbers: int, config: BlindedConfig) -> list[Verd
     if proposal.failure is not None:
         return []
     if not asked and not numbers:
-        return [VerdictWarning("unasked", f"The response states no number{' or fact' * (config.scope == 'facts')}.")]
+        more = " or date, and nothing else was asked about" * (config.scope == "facts")
+        return [VerdictWarning("unasked", f"The response states no number{more}.")]
     notes: list[VerdictWarning] = []
     wanted = min(config.min_questions, numbers)
     if asked < wanted:

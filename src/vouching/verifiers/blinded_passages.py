@@ -22,6 +22,7 @@ _LONGEST_FIELD = 80
 """Characters of a field from which it is read as text."""
 _SHORT_FIELD = 60
 """Characters up to which a field tells what its record is about."""
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
 _TITLE, _BEFORE, _OUTER, _BESIDE, _NAMED = 0.7, 0.4, 0.6, 0.5, 0.2
 """What a word counts that stands in the title, in the sentence before, in an outer name, in another field, or in the
@@ -58,6 +59,8 @@ class Passage:
     """Stems of a field's innermost name; empty for a sentence."""
     path: tuple[str, ...] = ()
     """Names of a field from the outside in, in lower case; fields of one path stand in records of one list."""
+    title: str = ""
+    """Title of its document."""
 
 
 def read_passages(sources: Sequence[Source]) -> list[Passage]:
@@ -91,7 +94,9 @@ def _sentences(
         own = {word.stem for word in words}
         if own:
             stems = {**around, **dict.fromkeys(before - around.keys(), _BEFORE), **dict.fromkeys(own, 1.0)}
-            yield Passage(words, _values(source, text[first:last], base + first, words, first), stems)
+            yield Passage(
+                words, _values(source, text[first:last], base + first, words, first), stems, title=source.title or ""
+            )
             before = {word.stem for word in words if word.is_content}
 
 
@@ -161,10 +166,12 @@ def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passag
 
 
 def _short_words(text: str, fields: Sequence[Field]) -> set[str]:
-    """Stems of the short texts of a record."""
+    """Stems of the short texts of a record; of numbers, the year that a row begins with."""
     short = [text[one.start : one.end] for one in fields if one.end - one.start <= _SHORT_FIELD]
     words = (word for value in short for word in find_words(unescaped(value)))
-    return {word.stem for word in words if word.is_content and not word.lower[0].isdigit()}
+    year = text[fields[0].start : fields[0].end].strip()
+    label = {year} if _YEAR.fullmatch(year) else set[str]()
+    return label | {word.stem for word in words if word.is_content and not word.lower[0].isdigit()}
 
 
 __all__ = ["Found", "Passage", "read_passages"]
