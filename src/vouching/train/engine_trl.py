@@ -312,7 +312,7 @@ def _sound(norm: Any, step: int) -> Any:
     if norm is not None and not math.isfinite(norm):
         raise TrainingError(
             f"the gradient of step {step} is {float(norm)}, and nothing was learnt from it: see what the log says of "
-            "the steps before, and begin a new run with a lower learning_rate; it may start from the last checkpoint, by "
-            "model=FOLDER"
+            "the steps before, and begin a new run with a lower learning_rate; it may start from the last checkpoint, "
+            "by model=FOLDER"
         )
     return norm

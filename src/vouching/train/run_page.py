@@ -93,7 +93,9 @@ def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
     lead = ", ".join(f"{run.name}: {run.steps:,} steps" for run in runs)
     for run in runs:
-        lead += "".join(f"; {alarm.kind} ({alarm.about}) in step {alarm.step:,} of {run.name}" for alarm in run.alarms())
+        lead += "".join(
+            f"; {alarm.kind} ({alarm.about}) in step {alarm.step:,} of {run.name}" for alarm in run.alarms()
+        )
     drawn = [*_curriculum(runs), *_charts(runs)]
     write_page(path, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=tables, charts=drawn)
 
