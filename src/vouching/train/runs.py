@@ -54,8 +54,10 @@ class Run:
         return alarms(self.columns)
 
     def ends(self) -> dict[str, tuple[float, float]]:
-        """Of each number the mean at first and at last: over twenty steps that have it, in a short run over half of
-        them, so that no step is in both. Of what adds up over a run, the first value and the last.
+        """Of each number the mean at first and at last.
+
+        Means are over twenty steps that have it, in a short run over half of them, so that no step is in both. Of what
+        adds up over a run it is the first value and the last.
 
         >>> Run("run", {}, {"step": np.arange(1.0, 5.0), "loss": np.array([8.0, 6.0, 4.0, 2.0])}, True).ends()
         {'loss': (7.0, 3.0)}
