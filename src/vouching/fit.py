@@ -24,6 +24,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from vouching.errors import InputError
 from vouching.games.base import Game, Row
 from vouching.games.structured import StructuredGame, binary_score, process_score
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
@@ -125,6 +126,8 @@ def _short_enough(
         return []
     most = config.sampling.prompt_tokens
     kept = [row for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows), strict=True) if tokens <= most]
+    if not kept:
+        raise InputError(f"all {len(rows):,} prompts have more than {most:,} tokens: raise sampling.prompt_tokens")
     if len(kept) < len(rows):
         say(f"{len(rows) - len(kept):,} of {len(rows):,} rows have prompts of more than {most:,} tokens: left out")
     return kept

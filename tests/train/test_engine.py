@@ -310,6 +310,14 @@ def test_a_gradient_that_is_no_number_ends_the_run_before_it_reaches_the_weights
     assert (tmp_path / "checkpoint-1" / "trainer_state.json").exists()
 
 
+def test_weights_that_nothing_can_be_drawn_from_end_the_run_and_are_not_kept(model: Path, tmp_path: Path) -> None:
+    # Adam moves every weight by about the rate: after one update at 1e30 the logits are no numbers.
+    changed = config(model, learning_rate=1e30, watch={"checkpoint_every": 1})
+    with pytest.raises(TrainingError, match="after step 1 the probabilities of the model are no numbers"):
+        train_from(trainer_of(changed, tmp_path, vowel_game()))
+    assert not (tmp_path / "checkpoint-1").exists()
+
+
 def infinite(played: Round) -> Round:
     groups = tuple(
         replace(group, rollouts=tuple(replace(one, advantage=float("inf")) for one in group.rollouts))

@@ -55,6 +55,17 @@ def config(folder: Path) -> GrpoConfig:
     return read_config(TOML, overrides(folder))
 
 
+def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(config: GrpoConfig, tmp_path: Path) -> None:
+    from vouching.fit import train_structured
+
+    short = replace(config, sampling=replace(config.sampling, prompt_tokens=3))
+    with pytest.raises(InputError, match="all 16 prompts have more than 3 tokens"):
+        train_structured(short, tmp_path / "run")
+    with pytest.raises(ConfigError, match="there is no model nowhere: name a folder"):
+        train_structured(replace(config, model="nowhere"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: GrpoConfig, tmp_path: Path) -> None:
     from vouching.fit import train_structured
 

@@ -132,6 +132,7 @@ def _merge(folder: Path, out: Path) -> None:
     """Adapters merged into their model."""
     torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
     base = adapter_base(folder)
+    transformers.logging.disable_progress_bar()
     try:
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         merged = peft.PeftModel.from_pretrained(model, folder).merge_and_unload()

@@ -7,6 +7,7 @@ Left out: quantised weights.
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,14 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
     torch, transformers = imported("torch"), imported("transformers")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    place = base_of(named)
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # of TRL's calls, not of ours
+    try:
+        place = base_of(named)
+    except ConfigError:
+        raise ConfigError(
+            f"there is no model {named}: name a folder, or one of the Hugging Face hub, such as "
+            "Qwen/Qwen2.5-3B-Instruct"
+        ) from None
     adapted = (Path(place) / ADAPTER).is_file()
     if adapted and lora.rank:
         raise ConfigError(f"{named} has adapters and lora.rank is {lora.rank}: set it to 0 to train those on")
