@@ -158,6 +158,19 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     assert step_of(last) == 40
 
 
+def test_a_run_that_uses_rollouts_twice_is_stopped_where_it_can_be_saved(folder: Path, tmp_path: Path) -> None:
+    # The alarm begins in step 40, between updates by the same rollouts (13 * 3 = 39); those of step 42 are the last.
+    lines: list[str] = []
+    settings = ["watch.on_alarm=stop", "watch.checkpoint_every=51", "updates=3", "most_steps=50", "dev=[]", "kl=0"]
+    from vouching.fit import train_structured
+
+    train_structured(read_config(TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append)
+    last = last_checkpoint(tmp_path / "run")
+    assert last is not None
+    assert step_of(last) == len(read_records(tmp_path / "run")) == 42
+    assert any(line.startswith("alarm in step 40") for line in lines)
+
+
 def test_rows_with_long_prompts_are_left_out_and_told(config: GrpoConfig, tmp_path: Path) -> None:
     from vouching.fit import train_structured
 
