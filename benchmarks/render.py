@@ -16,6 +16,7 @@ from pathlib import Path
 
 from render_blinded import blinded_lines
 from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
+from render_engine import cost_lines, learning_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
 from render_rankings import ranking_lines
 from render_search import search_lines
@@ -37,6 +38,9 @@ FILES = {
     "ablation": "recipes/encoder/ablation.json",
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
+    "engine": "benchmarks/results/engine.json",
+    "engine on a GPU": "benchmarks/results/engine_gpu.json",
+    "learning": "benchmarks/results/learning.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
     "rules": "src/vouching/verifiers/embedded/weights/rules.json",
     "combined": "src/vouching/verifiers/embedded/weights/combined.json",
@@ -193,6 +197,10 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield search_lines(search)
     if blinded := found.get("blinded"):
         yield blinded_lines(blinded)
+    if engine := found.get("engine"):
+        yield cost_lines(engine, found.get("engine on a GPU"))
+    if learning := found.get("learning"):
+        yield learning_lines(learning)
     of_encoder = {
         "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
         "encoder": training_lines,

@@ -28,6 +28,7 @@ from tests.train.engine_runs import (
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, TrainingError
 from vouching.games.base import Row
+from vouching.games.scripted import ScriptedSampler
 from vouching.games.structured import Score, StructuredGame
 from vouching.train.checkpoint import copy_weights
 from vouching.train.engine import make_trainer, measure, tell_steps, train_from, training_arguments
@@ -139,6 +140,27 @@ def test_a_token_that_the_policy_did_not_choose_is_read_and_not_trained(model: P
         losses.append(trainer.compute_loss(trainer.model, batch).item())
     # The ratio is 1 before the update, so the loss is -(1 - 2) / 2 tokens.
     assert losses == pytest.approx([0.5, 0.5], abs=1e-6)
+
+
+def test_what_another_engine_sampled_is_corrected_for_where_it_said_how_likely_it_was(
+    model: Path, tmp_path: Path
+) -> None:
+    class Told(ScriptedSampler):
+        async def sample(self, *arguments: Any, **named: Any) -> Any:
+            drawn = await super().sample(*arguments, **named)
+            return [[replace(one, sampling_logprobs=(-6.0,) * len(one.completion_ids)) for one in said[:2]] + said[2:]
+                    for said in drawn]  # fmt: skip
+
+    plain = scripted(model)
+    trainer = trainer_of(config(model), tmp_path, sampler=Told(plain.script, plain.encode, plain.end))
+    trainer.use_vllm, trainer.vllm_importance_sampling_mode = True, "token_truncate"
+    trainer.vllm_importance_sampling_clip_max = 1.5
+    batch = trainer._generate_and_score_completions([{"row": 0}] * 4)
+    ratio, mask = batch["importance_sampling_ratio"], batch["completion_mask"]
+    expected = (batch["old_per_token_logps"] + 6.0).exp().clamp(max=1.5)
+    assert torch.allclose(ratio[:2] * mask[:2], expected[:2] * mask[:2])
+    assert not torch.allclose(ratio[:2] * mask[:2], mask[:2].float())
+    assert torch.equal(ratio[2:], torch.ones_like(ratio[2:]))  # those that were forced, or played by another
 
 
 # The divergence from the reference.
