@@ -11,12 +11,12 @@ from render_tables import Figures, table
 
 COST_NOTE = """
 107,000 weights, {rollouts_of_a_step} rollouts a step, one core, the same tokens; {rounds} rounds of {steps} steps,
-alternating. Bookkeeping (groups, scores, advantages, figures): {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
+alternating. Bookkeeping: {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
 LEARNING_NOTE = """
 107,000 weights, warmed up by imitation of labels a third of which are wrong. The share of right records by a rule, mean
 over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain."""
 GPU_NOTE = """
-A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs, alternating."""
+A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs each."""
 NOT_MEASURED = """
 On a GPU: not measured; `benchmarks/engine_gpu.py` is the script."""
 
