@@ -58,6 +58,14 @@ def test_a_pair_is_one_above_and_one_below() -> None:
         pair_advantages([0.1, 0.2, 0.3])
 
 
+def test_epsilon_of_a_pair_stands_under_the_root() -> None:
+    # Rewards 0 and 2: mean 1, population variance 1; (2 - 1) / sqrt(1 + .21) = 1 / 1.1, and not 1 / 1.21.
+    assert pair_advantages([0, 2], 0.21).tolist() == pytest.approx([-1 / 1.1, 1 / 1.1])
+    # Two judgements that differ by a hundredth still are one above and one below.
+    [small] = filled([group(0.5, 0.51, estimator="pair")])
+    assert [rollout.advantage for rollout in small.rollouts] == pytest.approx([-1, 1], abs=1e-3)
+
+
 @given(rewards=REWARDS, shift=st.floats(-5, 5), scale=st.floats(0.5, 5))
 def test_shifting_or_scaling_all_rewards_changes_no_advantage(rewards: list[float], shift: float, scale: float) -> None:
     moved = group_advantages([scale * reward + shift for reward in rewards], epsilon=0.0)

@@ -100,16 +100,6 @@ def gathered(values: Sequence[Any]) -> list[Any]:
     return imported("accelerate.utils").gather_object([*values])
 
 
-def resume(trainer: Any, checkpoint: Path | None) -> None:
-    """Train on from a checkpoint, or from the start; see ``engine.train_from``."""
-    if checkpoint is not None:
-        state = imported("transformers").TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
-        if state.global_step >= state.max_steps:  # train() would do one step more
-            trainer._load_from_checkpoint(str(checkpoint))
-            return
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-
-
 class Order:
     """TRL's order of the rows, the same in an epoch whether or not the epochs before it were run through.
 

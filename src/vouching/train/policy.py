@@ -25,7 +25,7 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
     Args:
         named: a folder, also of adapters, or a name on the Hugging Face hub.
         lora: what adapters the run is to add.
-        reduced: whether to hold the weights in bfloat16.
+        reduced: whether to hold weights that are not trained, those below adapters, in bfloat16.
 
     Raises:
         ConfigError: it cannot be loaded, has no chat template or token to fill up with, or has adapters already and
@@ -46,7 +46,7 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
     adapted = (Path(place) / ADAPTER).is_file()
     if adapted and lora.rank:
         raise ConfigError(f"{named} has adapters and lora.rank is {lora.rank}: set it to 0 to train those on")
-    dtype = torch.bfloat16 if reduced else torch.float32
+    dtype = torch.bfloat16 if reduced and (adapted or lora.rank) else torch.float32
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(place)
         base = adapter_base(Path(place)) if adapted else place
