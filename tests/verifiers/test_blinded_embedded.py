@@ -115,6 +115,27 @@ def test_a_cell_of_a_table_is_found_by_its_row_and_column(response: str, expecte
     assert outcomes(response, TABLE)[0] == expected
 
 
+YEARS = """| Year | Growth | Employees |
+|---|---|---|
+| 2019 | 10% | 500 |
+| 2020 | 12% | 650 |
+"""
+
+
+@pytest.mark.parametrize("table", [YEARS, '[{"year": 2019, "employees": 500}, {"year": 2020, "employees": 650}]'])
+def test_the_row_that_a_sentence_names_is_the_one_that_counts(table: str) -> None:
+    # Asked who had 650, the table says 2020; asked what 2019 had, 500.
+    assert outcomes("In 2019 it had 650 employees.", table) == ["different", "different"]
+    assert outcomes("In 2020 it had 650 employees.", table) == ["same", "same"]
+    assert outcomes("It had 500 employees.", table) == ["same"]
+
+
+def test_of_two_rows_that_a_sentence_names_either_counts() -> None:
+    table = "| City | Population |\n|---|---|\n| Oslo | 700,000 |\n| Bergen | 290,000 |"
+    assert outcomes("Bergen has a population of 700,000.", table) == ["different"]
+    assert outcomes("Unlike Oslo, Bergen has a population of 290,000.", table) == ["same"]
+
+
 @pytest.mark.parametrize(
     ("response", "source", "expected"),
     [
@@ -200,6 +221,21 @@ def test_two_hundred_numbers_are_all_asked_about_in_seconds() -> None:
     report = audit(" ".join(facts), " ".join(facts))
     assert (len(report.findings), report.coverage, report.attributable) == (200, 1.0, True)
     assert time.perf_counter() - started < 20
+
+
+def test_two_hundred_numbers_of_one_sentence_are_asked_about_in_seconds() -> None:
+    text = f"The values are {', '.join(str(1_000 + 7 * number) for number in range(200))}."
+    started = time.process_time()
+    report = audit(text, text)
+    assert (len(report.findings), report.coverage, report.attributable) == (200, 1.0, True)
+    assert time.process_time() - started < 30  # comparing every pair of questions took minutes
+
+
+def test_another_language_is_warned_of_and_unread_digits_are_not_denied() -> None:
+    report = audit("桥于1937年开通。", "桥于1973年开通。")
+    assert [warning.kind for warning in report.warnings] == ["unasked", "language"]
+    assert report.warnings[0].message == "The response states no number or date that could be read."
+    assert not audit("The bridge opened in 1973.", "The bridge opened in 1973.").warnings
 
 
 def names(count: int) -> list[str]:

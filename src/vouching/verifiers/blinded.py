@@ -38,6 +38,7 @@ from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
 from vouching.verifiers.blinded_prompt import prompt_digest
 from vouching.verifiers.blinded_roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
 from vouching.verifiers.blinded_values import find_values
+from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.structured_sources import Evidence
 
 _LEAKED = "the question contains its own answer, so it was put to nobody"
@@ -162,7 +163,12 @@ class BlindedVerifier:
         await self.checker.aclose()
 
     async def _proposal(self, response: str) -> Proposal:
-        if self.config.scope == "numbers" and not values_of(response, "numbers"):
+        values = find_values(response)
+        if (
+            self.config.scope == "numbers"
+            and not values_of(response, "numbers")
+            and (values or not _has_digits(response))
+        ):
             return Proposal(())
         try:
             return await self.proposer.propose(response, self.config.scope, self.config.min_questions)
@@ -204,6 +210,12 @@ class BlindedVerifier:
         [outcome] = await self._judge.verify([claim], [source])
         return outcome.kind == "verdict" and outcome.attributable
 
+    def _language(self, response: str) -> list[VerdictWarning]:
+        """Whether a reader of English reads another language."""
+        if isinstance(self.proposer, ModelProposer) or looks_english(response):
+            return []
+        return [VerdictWarning("language", "The response does not look English; its numbers may be misread or missed.")]
+
     def _report(
         self,
         question: str | None,
@@ -231,7 +243,11 @@ class BlindedVerifier:
             coverage=1.0 - len(uncovered) / len(numbers) if numbers else 1.0,
             totals=Totals(same, len(compared) - same, len(findings) - len(compared)),
             score=same / len(compared) if compared else None,
-            warnings=(*Evidence(sources).warnings(), *_notes(proposal, len(numbers), self.config)),
+            warnings=(
+                *Evidence(sources).warnings(),
+                *_notes(proposal, response, len(numbers), self.config),
+                *self._language(response),
+            ),
         )
 
 
@@ -247,13 +263,17 @@ def apart(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
     batches: list[list[Pair]] = []
     for pair in pairs:
         for batch in batches:
-            meets = any(leaks(o.question.text, pair.answer) or leaks(pair.question.text, o.answer) for o in batch)
-            if len(batch) < most and not meets:
+            if len(batch) < most and not any(_meet(pair, other) for other in batch):
                 batch.append(pair)
                 break
         else:
             batches.append([pair])
     return batches
+
+
+def _meet(one: Pair, other: Pair) -> bool:
+    """Whether the question of one gives away the answer of the other."""
+    return leaks(other.question.text, one.answer) or leaks(one.question.text, other.answer)
 
 
 def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None = None) -> BlindedVerifier:
@@ -321,13 +341,20 @@ def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
     return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
 
 
-def _notes(proposal: Proposal, numbers: int, config: BlindedConfig) -> list[VerdictWarning]:
+def _has_digits(text: str) -> bool:
+    return any(map(str.isnumeric, text))
+
+
+def _notes(proposal: Proposal, response: str, numbers: int, config: BlindedConfig) -> list[VerdictWarning]:
     """What to know about the questions as a whole."""
     asked = len(proposal.pairs)
     if proposal.failure is not None:
         return []
     if not asked and not numbers:
-        more = " or date, and nothing else was asked about" * (config.scope == "facts")
+        dates = " or date" * (config.scope == "facts")
+        if _has_digits(response) and not find_values(response):
+            return [VerdictWarning("unasked", f"The response states no number{dates} that could be read.")]
+        more = f"{dates}, and nothing else was asked about" if dates else ""
         return [VerdictWarning("unasked", f"The response states no number{more}.")]
     notes: list[VerdictWarning] = []
     wanted = min(config.min_questions, numbers)

@@ -162,7 +162,7 @@ def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[
         for found in passages[number].found
         if _fits(found, passages[number], asked.wanted)
     ]
-    scored.sort(key=lambda one: -one.score)
+    scored = sorted(_of_named_records(terms, scored), key=lambda one: -one.score)
     if hours is not None and (not scored or scored[0].score < _SURE_FIELD):
         return hours
     if (ends := _ends(asked.text, scored)) is not None:
@@ -170,6 +170,17 @@ def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[
     if scored and scored[0].score >= (_SURE_FIELD if scored[0].passage.name else _SURE):
         return _chosen(terms, scored)
     return _possible(scored, asked.wanted, passages)
+
+
+def _of_named_records(terms: Sequence[_Term], scored: Sequence[_Reading]) -> list[_Reading]:
+    """Of the same field of several records, those of records that the question names, if it names any of them."""
+    said = {term.stem for term in terms}
+    records = {id(one.passage.record): one.passage.record for one in scored}
+    names = {key: [value for value in record if value <= said] for key, record in records.items()}
+    # A record is named by its other fields: that the question states this value elsewhere says nothing.
+    named = {id(one.passage) for one in scored if any(v != one.passage.own for v in names[id(one.passage.record)])}
+    paths = {one.passage.path for one in scored if id(one.passage) in named}
+    return [one for one in scored if id(one.passage) in named or one.passage.path not in paths]
 
 
 def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
@@ -292,8 +303,9 @@ def _score(terms: Sequence[_Term], passage: Passage, found: Found, coverage: flo
         return coverage
     reached = 0.0
     for term in near:
+        places = chain.from_iterable(passage.at.get(one, ()) for one in (term.stem, *term.alike))
         reached += term.fading * max(
-            (_nearness(term, word.stem, number, found) for number, word in enumerate(passage.words)), default=0.0
+            (_nearness(term, passage.words[number].stem, number, found) for number in places), default=0.0
         )
     # Not cut off at 1: of two values in a sentence the one that stands as the gap does must come first.
     return _COVER * coverage + (1 - _COVER) * reached / total + _COUNTED * _counts_the_same(terms, passage, found)
@@ -307,12 +319,10 @@ def _counts_the_same(terms: Sequence[_Term], passage: Passage, found: Found) -> 
 
 
 def _nearness(term: _Term, stem: str, number: int, found: Found) -> float:
-    """How well a word of a passage stands to a value as a word of the question stands to the gap, in [0, 1]."""
+    """How well the same word, or a synonym, stands to a value as a word of the question to the gap, in [0, 1]."""
     if found.first <= number < found.last:
         return 0.0
-    count = 1.0 if stem == term.stem else SYNONYM_WEIGHT if stem in term.alike else 0.0
-    if not count:
-        return 0.0
+    count = 1.0 if stem == term.stem else SYNONYM_WEIGHT
     distance = number - found.first if number < found.first else number - found.last + 1
     side = 1.0 if (distance < 0) == (term.distance < 0) else 0.8
     return count * side * max(0.2, 1 - max(0, abs(abs(distance) - abs(term.distance)) - 1) / 8)

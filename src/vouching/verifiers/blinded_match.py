@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from vouching.text.date_comparison import compare_dates
@@ -89,6 +90,7 @@ def is_answer(checked: str | None) -> bool:
     return checked is not None and _NO_ANSWER.fullmatch(checked) is None
 
 
+@lru_cache(maxsize=4_096)
 def leaks(question: str, answer: str) -> bool:
     """Whether a question contains the answer that it asks for, in whatever notation.
 
