@@ -198,7 +198,9 @@ def test_an_interrupt_ends_the_program_quietly_and_at_once() -> None:
     assert (process.returncode, printed, told) == (Exit.INTERRUPTED, b"", b"")
     # Of the processor, so that other work beside the test does not count.
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime < 10
+    assert (
+        spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime < 5
+    )  # the whole check takes more than that
 
 
 # What it cannot use
