@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import hypot, sqrt
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -24,6 +25,8 @@ Spread: TypeAlias = Literal["population", "unbiased", "none"]
 """What a difference from the mean is divided by: the standard deviation with n, with n - 1, or nothing (Dr. GRPO)."""
 EPSILON = 1e-4
 """Added to a standard deviation, as in TRL."""
+PAIR_EPSILON = 1e-8
+"""Added to the variance of a pair; DPA-GRPO does not say which number it takes."""
 
 
 def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilon: float = EPSILON) -> Floats:
@@ -49,8 +52,10 @@ def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilo
     return differences if spread == "none" else differences / (_deviation(rewards, spread) + epsilon)
 
 
-def pair_advantages(rewards_2: ArrayLike, epsilon: float = EPSILON) -> Floats:
-    """The advantages of two counterfactuals: about +1 and -1, by the population's deviation; 0 and 0 if equal.
+def pair_advantages(rewards_2: ArrayLike, epsilon: float = PAIR_EPSILON) -> Floats:
+    """``(r_i - mean r) / sqrt(variance + epsilon)`` of two counterfactuals: about +1 and -1, or 0 and 0 (DPA-GRPO, 2.3).
+
+    The variance is the population's, ``((r_1 - r_2) / 2)^2``; epsilon stands under the root, not beside it.
 
     Raises:
         ValueError: not two rewards.
@@ -60,7 +65,10 @@ def pair_advantages(rewards_2: ArrayLike, epsilon: float = EPSILON) -> Floats:
     """
     if np.shape(rewards_2) != (2,):
         raise ValueError(f"a pair has two rewards, got {np.shape(rewards_2)}")
-    return group_advantages(rewards_2, "population", epsilon)
+    first, second = _finite(rewards_2, "rewards").tolist()
+    half = (first - second) / 2
+    lead = half / hypot(half, sqrt(epsilon)) if half else 0.0
+    return np.array([lead, -lead]) + 0.0
 
 
 def gae(rewards_T: ArrayLike, values_T: ArrayLike, discount: float = 1.0, trace: float = 1.0) -> tuple[Floats, Floats]:
@@ -142,7 +150,7 @@ def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: floa
     Args:
         groups: scored; those of "gae" come with their advantages, since those need a critic.
         spread: for "group"; a pair has the population's by definition.
-        epsilon: added to the deviation.
+        epsilon: added to the deviation, for "group"; a pair has its own.
 
     Raises:
         ValueError: a rollout without a reward, or one of "gae" without an advantage.
@@ -161,9 +169,7 @@ def _filled(group: Group, spread: Spread, epsilon: float) -> Group:
             raise ValueError(f"group {group.key!r} is of gae and has no advantages: fill them in with a critic")
         return group
     rewards = _rewards(group)
-    found = (
-        pair_advantages(rewards, epsilon) if group.estimator == "pair" else group_advantages(rewards, spread, epsilon)
-    )
+    found = pair_advantages(rewards) if group.estimator == "pair" else group_advantages(rewards, spread, epsilon)
     pairs = zip(group.rollouts, cast("list[float]", found.tolist()), strict=True)
     return replace(group, rollouts=tuple(replace(rollout, advantage=value) for rollout, value in pairs))
 
