@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from render_assurance import assurance_lines
+from render_assurance import assurance_lines, incomplete_lines
 from render_blinded import blinded_lines
 from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
@@ -39,6 +39,7 @@ FILES = {
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
     "assurance": "benchmarks/results/assurance.json",
+    "assurance, half of the rules": "benchmarks/results/assurance-incomplete.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
     "rules": "src/vouching/verifiers/embedded/weights/rules.json",
     "combined": "src/vouching/verifiers/embedded/weights/combined.json",
@@ -197,6 +198,8 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield blinded_lines(blinded)
     if assurance := found.get("assurance"):
         yield assurance_lines(assurance)
+    if incomplete := found.get("assurance, half of the rules"):
+        yield incomplete_lines(incomplete)
     of_encoder = {
         "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
         "encoder": training_lines,

@@ -53,7 +53,7 @@ def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilo
 
 
 def pair_advantages(rewards_2: ArrayLike, epsilon: float = PAIR_EPSILON) -> Floats:
-    """``(r_i - mean r) / sqrt(variance + epsilon)`` of two counterfactuals: about +1 and -1, or 0 and 0 (DPA-GRPO, 2.3).
+    """``(r_i - mean r) / sqrt(variance + epsilon)`` of two counterfactuals: +1 and -1, nearly, or 0 (DPA-GRPO, 2.3).
 
     The variance is the population's, ``((r_1 - r_2) / 2)^2``; epsilon stands under the root, not beside it.
 

@@ -109,7 +109,7 @@ def _steps(location: str) -> list[str]:
 
 
 def evidence_faults(evidence: Sequence[Evidence], state: UnitState) -> list[str | None]:
-    """What is wrong with each piece of evidence; see :func:`evidence_fault`. Of computed ones the first few are tried."""
+    """What is wrong with each piece of evidence; see :func:`evidence_fault`. Few computed ones are tried."""
     document = state.document if evidence else {}
     faults: list[str | None] = []
     left = MOST_COMPUTED

@@ -169,7 +169,7 @@ def _object(reply: str) -> dict[str, Any]:
 
 
 def _without_halves(found: dict[str, Any]) -> dict[str, Any]:
-    """An object without half characters, which JSON can spell (``\\ud800``) and no file can hold."""
+    r"""An object without half characters, which JSON can spell (``\ud800``) and no file can hold."""
     try:
         text = json.dumps(found, ensure_ascii=False)
     except RecursionError:

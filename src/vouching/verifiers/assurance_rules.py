@@ -21,7 +21,7 @@ from vouching.verifiers.assurance_values import read_value, same_value, value_js
 MOST_EVIDENCE = 12
 """Inputs that a case quotes; the rest are counted in its argument."""
 LONGEST_SHOWN = 100
-"""Characters of an expression that an argument repeats."""
+"""Characters of an expression that an argument repeats; a longer one it only names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
             return None
         shown = value_text(right, unit.type)
         claim = f"{_subject(state, proposal)}, but rule {rule.id} gives {shown}."
-        worked = f"Worked out: {_in_short(rule.value)} = {shown}."
+        worked = f"Worked out: {_once(rule.value)} = {shown}."
         evidence = (*_quoted(found.reads), Evidence("computed", rule.value, value_json(right)))
         more = len(found.reads) - MOST_EVIDENCE
         argument = f"{rule.id}: {rule.text} {worked}{f' {more} more inputs were read.' if more > 0 else ''}"
@@ -118,17 +118,17 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
         if found.value is not False:
             raise ExpressionError(f"{rule.check!r} comes to {value_text(found.value)}, wanted True or False")
         reads = {path: value for path, value in found.reads.items() if path != "value"}
-        argument = f"{rule.id}: {rule.text} This does not hold: {_in_short(rule.check)}."
+        argument = f"{rule.id}: {rule.text} This does not hold: {_once(rule.check)}."
         claim = f"{_subject(state, proposal)}, against rule {rule.id}."
         evidence = (*_quoted(reads), Evidence("rule", rule.id, rule.text))
         return SafetyCase(unit.id, claim, argument, evidence, (rule.id,))
     return None
 
 
-def _in_short(expression: str) -> str:
-    """An expression in a line; whole it is in the task, and as evidence of a value."""
+def _once(expression: str) -> str:
+    """An expression, or that there is one: a long one stands in the task, and as evidence of a value."""
     text = " ".join(expression.split())
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    return text if len(text) <= LONGEST_SHOWN else "the rule's expression"
 
 
 def _subject(state: UnitState, proposal: Proposal | None) -> str:
