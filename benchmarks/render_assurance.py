@@ -24,10 +24,10 @@ paper. Each is right by gold, and does not follow from the wrong line before it 
 line is repaired first, as in the game below, none is left. In right proposals there are {challenged}."""
 INCOMPLETE = """
 The same wrong returns; each keeps {kept} of the {rules} rules, drawn anew, and no model is asked, so that the other
-lines are open and the exit status is 3. Of {returns:,} wrong returns {found} have a case somewhere ({low} to {high}, 95 %
-Wilson interval): {first} at the first wrong line, as many as have its rule, and {elsewhere} only at a later line that
-does not go with it. {missed:,} have none; where the lines after a mistake follow from it, nothing but its own rule shows
-it. Right lines challenged: {false:,} of {right:,}."""
+lines are open and the exit status is 3. Of {returns:,} wrong returns {found} have a case somewhere
+(95 % Wilson interval {low} to {high}): {first} at the first wrong line, as many as have its rule, and {elsewhere} only
+at a later line that does not go with it. {missed:,} have none; where the lines after a mistake follow from it, nothing
+but its own rule shows it. Right lines challenged: {false:,} of {right:,}."""
 GAME = """
 Played with a generator that offers its draft, another line's amount and the case's correction, of which one is chosen
 by the rules, never by gold: of {lines:,} lines {before:,} were right before and {after:,} after, of {count:,} returns
