@@ -211,6 +211,13 @@ def test_half_characters_in_a_reply_are_replaced_so_that_the_case_can_be_kept() 
     assert read_line('{"amount": 3, "rationale": "\ud800"}', UNITS[2]).rationale == "?"
 
 
+def test_a_rule_of_one_letter_is_cited_as_a_rule_and_not_by_every_article() -> None:
+    task = Task("t", {}, {"A": Rule("A", "Add.")}, (TaskUnit("x", "number", rules=("A",)),))
+    state = UnitState(task, task.units[0], {})
+    said = ("This is a mistake.", "By rule A it is 4.")
+    assert [case_quality(SafetyCase("x", "", words), state).cites for words in said] == [0.0, 1.0]
+
+
 def test_what_is_computed_from_nothing_is_no_evidence_unless_it_is_the_unit_s_rule() -> None:
     task = Task("t", {"a": [4, 5]}, {"R": Rule("R", "Nothing.", "0")}, (TaskUnit("x", "number", rules=("R",)),))
     state = UnitState(task, task.units[0], {})

@@ -242,8 +242,8 @@ def _cites(case: SafetyCase, state: UnitState) -> bool:
 
 
 def _named(name: str, argument: str) -> bool:
-    # A line 9 is named by "line 9", not by every 9.
-    before = r"\b(?:line|unit|rule)s?\s+" if name[:1].isdecimal() else r"(?<!\w)"
+    # A line 9 is named by "line 9", not by every 9, and a rule A by "rule A".
+    before = r"\b(?:line|unit|rule)s?\s+" if name[:1].isdecimal() or len(name) == 1 else r"(?<!\w)"
     return re.search(rf"{before}{re.escape(name)}(?!\w)", argument, re.IGNORECASE) is not None
 
 
