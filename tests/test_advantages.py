@@ -54,6 +54,10 @@ def test_a_pair_is_one_above_and_one_below() -> None:
     # Deviation of .1 and .5 about .3 is .2 by the population; TRL's unbiased one would give +-.707.
     assert pair_advantages([0.5, 0.1], 0.0).tolist() == pytest.approx([1.0, -1.0])
     assert group_advantages([0.5, 0.1], "unbiased", 0.0).tolist() == pytest.approx([1 / sqrt(2), -1 / sqrt(2)])
+    # Under the root: .2 / sqrt(.04 + .0225) = .8, where .2 / (.2 + .0225) would be .899.
+    assert pair_advantages([0.5, 0.1], 0.0225).tolist() == pytest.approx([0.8, -0.8])
+    # A small cost still makes a whole difference: .025 / sqrt(.000625 + 1e-8).
+    assert pair_advantages([0.0, -0.05])[0] == pytest.approx(0.999992)
     with pytest.raises(ValueError, match="a pair has two rewards"):
         pair_advantages([0.1, 0.2, 0.3])
 

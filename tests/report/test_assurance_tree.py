@@ -26,6 +26,12 @@ def test_the_tree_has_the_evidence_under_the_argument_and_marks_what_is_not_so()
     assert [leaf["fault"] for leaf in argument["children"]] == ["", *CASE.flagged]
 
 
+def test_what_is_wrong_with_an_expression_is_not_said_of_an_input_that_it_begins_with() -> None:
+    fault = "a.b + 1 is 4, the case says 5."
+    unit = UnitResult("x", "1", True, None, "1", evidence=(("a.b", "3"), ("a.b + 1", "5")), flagged=(fault,))
+    assert [leaf["fault"] for leaf in case_tree(unit)["children"][0]["children"]] == ["", fault]
+
+
 def test_the_drawing_says_the_same() -> None:
     words = [node.text for node in ET.fromstring(tree_drawing(CASE)).iter("{http://www.w3.org/2000/svg}text")]
     assert words == [

@@ -204,8 +204,9 @@ def _answer_words(unit: UnitResult) -> str:
 
 
 def _evidence_lines(unit: UnitResult) -> list[str]:
-    """Where to look, a few places a unit; evidence that is not as the case says, in full."""
-    sound = [f"{location} = {value}" for location, value in unit.evidence if not fault_of(unit, location)]
+    """Where to look, a few places a unit, without the rule's own expression; evidence that is flagged, in full."""
+    looked_up = unit.evidence[:-1] if unit.judged_by == "rules" and len(unit.evidence) > 1 else unit.evidence
+    sound = [f"{location} = {value}" for location, value in looked_up if not fault_of(unit, location)]
     more = [f"... and {len(sound) - 4} more"] if len(sound) > 4 else []
     looked = ["; ".join([*sound[:4], *more])] if sound else []
     return [*looked, *(f"flagged: {fault}" for fault in unit.flagged)]

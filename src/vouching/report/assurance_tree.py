@@ -39,7 +39,7 @@ def case_tree(unit: UnitResult) -> dict[str, Any]:
 def fault_of(unit: UnitResult, location: str) -> str:
     """What is wrong with the evidence at a location; empty if nothing is."""
     shown = location[:120] or "(no location)"
-    return next((fault for fault in unit.flagged if fault.startswith((f"{shown} ", f"{shown}:"))), "")
+    return next((fault for fault in unit.flagged if fault.startswith((f"{shown} is ", f"{shown}: "))), "")
 
 
 @dataclass(frozen=True, slots=True)
