@@ -198,7 +198,8 @@ def _answer_words(unit: UnitResult) -> str:
         case "revised":
             return f"revised, was {visible_line(unit.proposal) or '(no value)'}"
         case "kept":
-            return f"kept{f', not {visible_line(unit.revision)}' if unit.revision else ''}: {visible_line(unit.reason)}"
+            other = unit.revision if unit.revision != unit.proposal else None
+            return f"kept{f', not {visible_line(other)}' if other else ''}: {visible_line(unit.reason)}"
         case _:
             return f"challenged{f', rather {visible_line(unit.correction)}' if unit.correction else ''}"
 

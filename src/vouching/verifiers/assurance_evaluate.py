@@ -199,7 +199,10 @@ class _Walker:
                     raise ExpressionError(f"in looks into a list or an object, got {_kind(other)}")
                 members = [_plain(member) for member in cast("list[Any] | dict[str, Any]", other)]
                 self._step(len(members))
-                among = any(_alike(one, member) and one == member for member in members)
+                at = next((n for n, member in enumerate(members) if _alike(one, member) and one == member), None)
+                among = at is not None
+                if among and isinstance(other, list):  # where it stands is what the answer rests on
+                    self._read(_look(held_in, Decimal(at)))
                 held = among is isinstance(kind, ast.In)
             else:
                 other = self.value(node, names)
