@@ -22,6 +22,10 @@ MOST_EVIDENCE = 12
 """Inputs that a case quotes; the rest are counted in its argument."""
 
 
+LONGEST_QUOTED = 200
+"""Characters of an expression that an argument quotes; the rule and the evidence have all of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Review:
     """What a verifier says about a proposal: a case, or silence."""
@@ -86,7 +90,8 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
             return None
         shown = value_text(right, unit.type)
         claim = f"{_subject(state, proposal)}, but rule {rule.id} gives {shown}."
-        worked = f"Worked out: {rule.value} = {shown}."
+        expression = rule.value if len(rule.value) <= LONGEST_QUOTED else f"{rule.value[:LONGEST_QUOTED]}..."
+        worked = f"Worked out: {expression} = {shown}."
         evidence = (*_quoted(found.reads), Evidence("computed", rule.value, value_json(right)))
         more = len(found.reads) - MOST_EVIDENCE
         argument = f"{rule.id}: {rule.text} {worked}{f' {more} more inputs were read.' if more > 0 else ''}"

@@ -203,7 +203,9 @@ def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
         if rule.id in rules or not rule.id.strip():
             raise InputError(f"{path_of('rules', number, 'id')} is {rule.id!r}, wanted an id of its own")
         if rule.value is not None and rule.check is not None:
-            raise InputError(f"{path_of('rules', number)} has a value and a check, wanted one of them: make it two rules")
+            raise InputError(
+                f"{path_of('rules', number)} has a value and a check, wanted one of them: make it two rules"
+            )
         for key, text in (("value", rule.value), ("check", rule.check)):
             if text is None:
                 continue
