@@ -39,7 +39,7 @@ vouch challenge --task expenses.yaml --proposal proposal.yaml --gold right.yaml 
 vouch challenge --task expenses.yaml --fill --model http://localhost:8000/v1#qwen --output steps.jsonl
 
 **Exit status**: 0 done; 1 under --fail: there is a case against a value that stands, whatever else; 2 the command line
-or a file cannot be used; 3 a unit could not be judged, a unit has no value, or a model was not reached; 130 interrupted.
+or a file cannot be used; 3 a unit could not be judged or has no value, or a model was not reached; 130 interrupted.
 """
 
 

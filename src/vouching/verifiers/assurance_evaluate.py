@@ -200,10 +200,9 @@ class _Walker:
                 members = [_plain(member) for member in cast("list[Any] | dict[str, Any]", other)]
                 self._step(len(members))
                 at = next((n for n, member in enumerate(members) if _alike(one, member) and one == member), None)
-                among = at is not None
-                if among and isinstance(other, list):  # where it stands is what the answer rests on
+                if at is not None and isinstance(other, list):  # where it stands is what the answer rests on
                     self._read(_look(held_in, Decimal(at)))
-                held = among is isinstance(kind, ast.In)
+                held = (at is not None) is isinstance(kind, ast.In)
             else:
                 other = self.value(node, names)
                 if not _alike(one, other):

@@ -182,16 +182,15 @@ def _check_tag(node: Node, kind: str, path: tuple[str | int, ...]) -> None:
 
 def _check(found: Any, name: str) -> None:
     """Refuse what is no value: numbers without end, half characters, parts too deep."""
-    stack: list[tuple[Any, tuple[str | int, ...]]] = [({"": found}, ())]
+    stack: list[tuple[dict[str, Any] | list[Any], tuple[str | int, ...]]] = [({"": found}, ())]
     while stack:
         inside, path = stack.pop()
         if len(path) > DEEPEST + 1:
             raise InputError(f"{name}: {path_of(*path[1:])} lies too deep, wanted at most {DEEPEST} levels")
-        members = cast("Any", inside.items() if isinstance(inside, dict) else enumerate(inside))
-        for key, value in members:
+        for key, value in inside.items() if isinstance(inside, dict) else enumerate(inside):
             # A path costs more than a look at a number, and a file may have millions: only what needs one gets it.
             if isinstance(value, dict | list):
-                stack.append((value, (*path, key)))
+                stack.append((cast("dict[str, Any] | list[Any]", value), (*path, key)))
                 continue
             fault = _fault(value)
             if fault:

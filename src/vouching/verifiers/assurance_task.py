@@ -193,7 +193,7 @@ def _complaint(kind: str, got: Any, message: str) -> str:
         return "is missing"
     texts = {"list_type": "a list", "dict_type": "an object", "dataclass_type": "an object", "string_type": "a text"}
     wanted = texts.get(kind) or message.removeprefix("Input should be ").replace("'", "")
-    shown = {dict: "an object", list: "a list"}.get(type(got)) or shown_value(got)
+    shown = "an object" if isinstance(got, dict) else "a list" if isinstance(got, list) else shown_value(got)
     return f"is {shown}, wanted {wanted}"
 
 
