@@ -130,7 +130,7 @@ def test_a_bad_proposal_is_told_which_field_is_wrong(path: list[Any], value: Any
         ('{"a":' * 100 + "1" + "}" * 100, "too deep"),
         ('{"a": 1, "\\ud800": 1}', "the top has half a character"),
         ('["' + "x" * 9 + '", NaN]', r"\[1\] is nan"),
-        ('<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>', "XML is not read"),
+        ('<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b SYSTEM "/etc/passwd">]><a>&b;</a>', "XML is not read"),
         ("a: .nan", "a is .nan, wanted a finite number"),
         ("a: 1\na: 2", "a stands twice"),
         ("a: !!python/object/apply:os.system ['true']", "has the tag tag:yaml.org,2002:python"),
