@@ -212,7 +212,13 @@ def test_a_reply_that_was_cut_off_is_no_verdict_and_no_value() -> None:
     [found] = record.units
     assert isinstance(found, UnitResult)
     assert (found.proposal, found.decision, found.submitted) == ("", "keep", "")
+    assert found.reason == "no revision that can be read; the draft: it holds no JSON object"
     assert record.submitted == {}
+    # Of a model that thinks longer than it may, the record says what to do.
+    cut_drafts = ModelGenerator(ScriptedModel([cut] * 5), CONFIG)
+    [found] = asyncio.run(fill(TWO, cut_drafts, AssuranceVerifier())).units[:1]
+    assert isinstance(found, UnitResult)
+    assert "allow more by max_tokens (--max-tokens)" in found.reason
 
 
 def test_a_draft_that_cannot_be_read_is_challenged_by_the_rule_and_can_be_revised() -> None:

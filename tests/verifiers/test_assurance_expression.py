@@ -194,3 +194,25 @@ def test_a_long_text_does_not_stand_in_the_complaint(text: str) -> None:
     with pytest.raises(ExpressionError) as error:
         worked(text, data={"t": "x" * 9_999, "o": {}})
     assert len(str(error.value)) < 200
+
+
+def test_where_in_finds_a_value_is_among_the_inputs() -> None:
+    data = {"drug": "b", "allergies": ["a", "b", "c"]}
+    text = 'data.drug in data.allergies and data.drug not in ["x"]'
+    assert [*evaluate(parse(text), Inputs(data=data)).reads] == ["data.drug", "data.allergies[1]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("data.class.x", r'"class" cannot follow a dot, write \["class"\]'),
+        ("value = 3", "equal is =="),
+        ("a == 1 && b != 2", "write and, or, not"),
+        ("!value", "write and, or, not"),
+        (" ", "leave the field out"),
+        ("1 +", "is no expression: invalid syntax$"),
+    ],
+)
+def test_a_text_of_another_language_gets_a_hint(text: str, hint: str) -> None:
+    with pytest.raises(ExpressionError, match=hint):
+        parse(text)

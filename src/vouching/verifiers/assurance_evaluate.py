@@ -200,8 +200,10 @@ class _Walker:
                     raise ExpressionError(f"in looks into a list or an object, got {_kind(other)}")
                 self._step(len(cast("list[Any]", other)) * (1 + _length(one)))
                 members = [_plain(member) for member in cast("list[Any] | dict[str, Any]", other)]
-                among = any(_alike(one, member) and one == member for member in members)
-                held = among is isinstance(kind, ast.In)
+                at = next((n for n, member in enumerate(members) if _alike(one, member) and one == member), None)
+                if at is not None and isinstance(other, list):  # where it stands is what the answer rests on
+                    self._read(_look(held_in, Decimal(at)))
+                held = (at is not None) is isinstance(kind, ast.In)
             else:
                 other = self.value(node, names)
                 if not _alike(one, other):

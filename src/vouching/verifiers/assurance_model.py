@@ -67,8 +67,8 @@ class UnitVerifier(Protocol):
 class UnitGenerator(Protocol):
     """Proposes values, revises them, and chooses which one to submit."""
 
-    async def draft(self, state: UnitState) -> Proposal | None:
-        """x; None if there is none that can be read."""
+    async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
+        """x; None if there is none that can be read, and then why not."""
         ...
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> Sequence[Proposal]:
@@ -168,10 +168,10 @@ class ModelGenerator:
         self.model = model
         self.config = config or AssuranceConfig()
 
-    async def draft(self, state: UnitState) -> Proposal | None:
-        """x; None if the reply holds none. Raises ModelError if the model gives no reply."""
+    async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
+        """x; None if the reply holds none, and then why not. Raises ModelError if the model gives no reply."""
         [said] = await self.model.generate(unit_messages("draft", state), self.config.sampling())
-        return _read(said, lambda text: read_line(text, state.unit))[0]
+        return _read(said, lambda text: read_line(text, state.unit))
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> list[Proposal]:
         """Those of K candidates that can be read. Raises ModelError if the model gives no reply."""
