@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from render_assurance import assurance_lines
+from render_assurance import assurance_lines, incomplete_lines
 from render_blinded import blinded_lines
 from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
+from render_engine import cost_lines, learning_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
 from render_rankings import ranking_lines
 from render_search import search_lines
@@ -39,6 +40,10 @@ FILES = {
     "held-out strategies": "recipes/encoder/held_out_strategies.json",
     "encoder speed": "benchmarks/results/encoder_speed.json",
     "assurance": "benchmarks/results/assurance.json",
+    "assurance, half of the rules": "benchmarks/results/assurance-incomplete.json",
+    "engine": "benchmarks/results/engine.json",
+    "engine on a GPU": "benchmarks/results/engine_gpu.json",
+    "learning": "benchmarks/results/learning.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
     "rules": "src/vouching/verifiers/embedded/weights/rules.json",
     "combined": "src/vouching/verifiers/embedded/weights/combined.json",
@@ -197,6 +202,12 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield blinded_lines(blinded)
     if assurance := found.get("assurance"):
         yield assurance_lines(assurance)
+    if incomplete := found.get("assurance, half of the rules"):
+        yield incomplete_lines(incomplete)
+    if engine := found.get("engine"):
+        yield cost_lines(engine, found.get("engine on a GPU"))
+    if learning := found.get("learning"):
+        yield learning_lines(learning)
     of_encoder = {
         "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
         "encoder": training_lines,

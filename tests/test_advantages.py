@@ -54,8 +54,20 @@ def test_a_pair_is_one_above_and_one_below() -> None:
     # Deviation of .1 and .5 about .3 is .2 by the population; TRL's unbiased one would give +-.707.
     assert pair_advantages([0.5, 0.1], 0.0).tolist() == pytest.approx([1.0, -1.0])
     assert group_advantages([0.5, 0.1], "unbiased", 0.0).tolist() == pytest.approx([1 / sqrt(2), -1 / sqrt(2)])
+    # Under the root: .2 / sqrt(.04 + .0225) = .8, where .2 / (.2 + .0225) would be .899.
+    assert pair_advantages([0.5, 0.1], 0.0225).tolist() == pytest.approx([0.8, -0.8])
+    # A small cost still makes a whole difference: .025 / sqrt(.000625 + 1e-8).
+    assert pair_advantages([0.0, -0.05])[0] == pytest.approx(0.999992)
     with pytest.raises(ValueError, match="a pair has two rewards"):
         pair_advantages([0.1, 0.2, 0.3])
+
+
+def test_epsilon_of_a_pair_stands_under_the_root() -> None:
+    # Rewards 0 and 2: mean 1, population variance 1; (2 - 1) / sqrt(1 + .21) = 1 / 1.1, and not 1 / 1.21.
+    assert pair_advantages([0, 2], 0.21).tolist() == pytest.approx([-1 / 1.1, 1 / 1.1])
+    # Two judgements that differ by a hundredth still are one above and one below.
+    [small] = filled([group(0.5, 0.51, estimator="pair")])
+    assert [rollout.advantage for rollout in small.rollouts] == pytest.approx([-1, 1], abs=1e-3)
 
 
 @given(rewards=REWARDS, shift=st.floats(-5, 5), scale=st.floats(0.5, 5))

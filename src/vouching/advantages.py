@@ -25,6 +25,8 @@ Spread: TypeAlias = Literal["population", "unbiased", "none"]
 """What a difference from the mean is divided by: the standard deviation with n, with n - 1, or nothing (Dr. GRPO)."""
 EPSILON = 1e-4
 """Added to a standard deviation, as in TRL."""
+PAIR_EPSILON = 1e-8
+"""Added to the variance of a pair, as DPA-GRPO does; which number it adds, its paper does not say."""
 
 
 def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilon: float = EPSILON) -> Floats:
@@ -50,8 +52,14 @@ def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilo
     return differences if spread == "none" else differences / (_deviation(rewards, spread) + epsilon)
 
 
-def pair_advantages(rewards_2: ArrayLike, epsilon: float = EPSILON) -> Floats:
-    """The advantages of two counterfactuals: about +1 and -1, by the population's deviation; 0 and 0 if equal.
+def pair_advantages(rewards_2: ArrayLike, epsilon: float = PAIR_EPSILON) -> Floats:
+    """``A_i = (r_i - mean r) / sqrt(var r + epsilon)`` within a pair (DPA-GRPO, section 2.3).
+
+    The variance is the population's, so that two counterfactuals have about +1 and -1, and 0 and 0 if they are equal.
+
+    Args:
+        rewards_2: (2,) rewards.
+        epsilon: added to the variance, not to the deviation.
 
     Raises:
         ValueError: not two rewards.
@@ -61,7 +69,8 @@ def pair_advantages(rewards_2: ArrayLike, epsilon: float = EPSILON) -> Floats:
     """
     if np.shape(rewards_2) != (2,):
         raise ValueError(f"a pair has two rewards, got {np.shape(rewards_2)}")
-    return group_advantages(rewards_2, "population", epsilon)
+    differences = group_advantages(rewards_2, "none")
+    return differences / np.sqrt((differences**2).mean() + epsilon) if differences.any() else differences
 
 
 def gae(rewards_T: ArrayLike, values_T: ArrayLike, discount: float = 1.0, trace: float = 1.0) -> tuple[Floats, Floats]:
@@ -137,13 +146,14 @@ def stream_factors(amounts: Mapping[str, float], weights: Mapping[str, float]) -
     return {role: weights.get(role, 1.0) * (total / amount) for role, amount in amounts.items() if amount}
 
 
-def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: float = EPSILON) -> tuple[Group, ...]:
+def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: float | None = None) -> tuple[Group, ...]:
     """The groups with the advantage of every rollout, by the estimator that each group names.
 
     Args:
         groups: scored; those of "gae" come with their advantages, since those need a critic.
         spread: for "group"; a pair has the population's by definition.
-        epsilon: added to the deviation.
+        epsilon: added to the deviation of a group, or to the variance of a pair; None for ``EPSILON`` and
+            ``PAIR_EPSILON``.
 
     Raises:
         ValueError: a rollout without a reward, or one of "gae" without an advantage.
@@ -162,7 +172,7 @@ def is_flat(group: Group) -> bool:
     return rewards == {0.0} if group.estimator == "plain" else len(rewards) == 1
 
 
-def _filled(group: Group, spread: Spread, epsilon: float) -> Group:
+def _filled(group: Group, spread: Spread, epsilon: float | None) -> Group:
     if group.estimator == "gae":
         if any(rollout.advantage is None for rollout in group.rollouts):
             raise ValueError(f"group {group.key!r} is of gae and has no advantages: fill them in with a critic")
@@ -171,9 +181,9 @@ def _filled(group: Group, spread: Spread, epsilon: float) -> Group:
     if group.estimator == "plain":
         found = _finite(rewards, "rewards")
     elif group.estimator == "pair":
-        found = pair_advantages(rewards, epsilon)
+        found = pair_advantages(rewards, PAIR_EPSILON if epsilon is None else epsilon)
     else:
-        found = group_advantages(rewards, spread, epsilon)
+        found = group_advantages(rewards, spread, EPSILON if epsilon is None else epsilon)
     pairs = zip(group.rollouts, cast("list[float]", found.tolist()), strict=True)
     return replace(group, rollouts=tuple(replace(rollout, advantage=value) for rollout, value in pairs))
 

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from vouching.errors import InputError
 from vouching.games.assurance import AssuranceGame
 from vouching.games.base import Game, Row
 from vouching.games.blinded import BlindedGame, Preference, audit_watch
@@ -80,7 +81,7 @@ def train_structured(
         TrainingError: the gradient is no number; the last checkpoint is whole.
         BackendError: the judge failed in all rollouts of a step; going on later may help.
     """
-    see_device(config.device)
+    see_device(config.device)  # before the rows are read
     score = process_score(config.variant) if config.reward == "process" else binary_score()
     game = StructuredGame(config.sampling.group_size, score)
     rows = (read_prompts(config.rows), read_prompts(config.dev))
@@ -166,10 +167,11 @@ def fit(
     Returns:
         The folder of the model that came out. Errors are those of :func:`train_structured`.
     """
+    see_device(config.device)
     arguments = training_arguments(config, out / CHECKPOINTS)
     main = arguments.process_index == 0
     say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if main else (lambda line: None)  # noqa: T201
-    model, tokenizer = load_policy(config.model, config.lora, arguments.bf16 and bool(config.lora.rank))
+    model, tokenizer = load_policy(config.model, config.lora, arguments.bf16)
     learned, scored = (_short_enough(game, tokenizer, some, config, say) for some in rows)
     with arguments.main_process_first(local=False):
         if main:
@@ -177,19 +179,21 @@ def fit(
             open_run(out, config, counts, {"rows": _digest(learned), "dev": _digest(scored)}, resume)
     checkpoint = last_checkpoint(out) if resume else None
     trainer = make_trainer(config, arguments, model, tokenizer, game, learned)
-    log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main)
-    dev = Dev(lambda: measure(trainer, scored, config.seed, scored_by), best_by) if scored else None
-    watch = Watch(log, config.watch, say, dev)
-    tell_steps(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
-    steer(trainer, watch)
-    say(f"{len(learned):,} rows to play on, {len(scored):,} to score; on {arguments.device.type}")
-    with room_for(out):
-        train_from(trainer, checkpoint)
-    if watch.alarm is not None:
-        say(f"stopped by an alarm in step {watch.alarm.step:,}: go on with --resume, or lower what it names")
-    if main:
-        say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
-    end_training(trainer)
+    try:
+        log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main)
+        dev = Dev(lambda: measure(trainer, scored, config.seed, scored_by), best_by) if scored else None
+        watch = Watch(log, config.watch, say, dev)
+        tell_steps(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
+        steer(trainer, watch, config.updates)
+        say(f"{len(learned):,} rows to play on, {len(scored):,} to score; on {arguments.device.type}")
+        with room_for(out):
+            train_from(trainer, checkpoint)
+        if watch.alarm is not None:
+            say(f"stopped by an alarm in step {watch.alarm.step:,}: go on with --resume, or lower what it names")
+        if main:
+            say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
+    finally:
+        end_training(trainer)
     return out / MODEL
 
 
@@ -201,6 +205,8 @@ def _short_enough(
         return []
     most = config.sampling.prompt_tokens
     kept = [row for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows), strict=True) if tokens <= most]
+    if not kept:
+        raise InputError(f"all {len(rows):,} prompts have more than {most:,} tokens: raise sampling.prompt_tokens")
     if len(kept) < len(rows):
         say(f"{len(rows) - len(kept):,} of {len(rows):,} rows have prompts of more than {most:,} tokens: left out")
     return kept

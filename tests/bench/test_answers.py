@@ -61,6 +61,12 @@ def test_words_are_measured_of_each_draft_and_of_the_majority() -> None:
     assert (found["f1_majority"], found["judged"]) == (1.0, None)
 
 
+def test_a_draft_that_was_cut_off_counts_as_wrong_in_the_words_of_a_draft() -> None:
+    line = scored([RIGHT, Completion("Response: It", "length", Usage())])
+    assert (line["unusable"], line["exact_majority"]) == (1, 1.0)
+    assert figures(line)["exact_match"] == 0.5  # one of two drafts
+
+
 def test_eight_drafts_are_judged_one_by_one_and_a_tie_is_no_majority() -> None:
     assert figures(scored([RIGHT] * 4 + [WRONG] * 4, marks=True))["judged_majority"] == 0.0
     found = figures(scored([RIGHT] * 5 + [WRONG] * 3, marks=True))

@@ -244,3 +244,26 @@ def test_the_blinded_audit_is_shown_by_kind_of_change(root: Path) -> None:
     assert "| - number change | 10 | detected | 0.900 [0.600, 0.980] |" in figures
     assert "unit change" not in figures
     assert "24 ms for an answer (median), 70 ms for 95 of 100" in figures
+
+
+def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there_was_one(root: Path) -> None:
+    engine = {
+        "command": "python benchmarks/engine.py", "date": "2026-11-22", "torch": "2.13.0", "rollouts_of_a_step": 64,
+        "steps": 12, "seconds_of_a_step": [[0.3, 0.4], [0.5, 0.5]], "ratios": [0.75, 1.0], "median_ratio": 0.875,
+        "bookkeeping_ms_per_rollout": 0.057,
+    }  # fmt: skip
+    run = {"weights": "adapters", "seed": 2, "first": 0.5, "last": 0.75, "gain": 0.25, "lower_95": 0.125}
+    learning = {"command": "python benchmarks/learning.py", "date": "2026-11-22", "torch": "2.13.0"}
+    results = {
+        "benchmarks/results/engine.json": engine,
+        "benchmarks/results/learning.json": {**learning, "steps_compared": 20, "runs": [run]},
+    }
+    _, figures = pages(root, results)
+    for words in ("| 1 | 0.300 | 0.400 | 0.750 |", "| median | | | 0.875 |", "0.057 ms", "On a GPU: not measured",
+                  "| adapters | 2 | 0.500 | 0.750 | 0.250 | 0.125 |"):  # fmt: skip
+        assert words in figures
+    side = {"tokens_per_second": 900.5, "seconds_of_a_step": 2.0, "peak_gigabytes": 9.25}
+    on_gpu = {"device": "a GPU", "rounds": 3, "vouch": side, "trl": {**side, "tokens_per_second": 800.0}}
+    _, figures = pages(root, {**results, "benchmarks/results/engine_gpu.json": on_gpu})
+    assert "| tokens per second | 900.5 | 800.0 |" in figures
+    assert "not measured" not in figures

@@ -91,11 +91,30 @@ def test_rows_are_audited_one_by_one(tmp_path: Path) -> None:
     assert check("--input", rows, "--output", tmp_path / "again.jsonl", "--fail").exit_code == Exit.FINDINGS
 
 
+def test_the_rows_have_an_html_report_too(tmp_path: Path) -> None:
+    rows, page = tmp_path / "rows.jsonl", tmp_path / "page.html"
+    given = [{"id": "first", "response": WRONG, "source": SOURCE}, {"id": "second", "response": RIGHT}]
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in given), encoding="utf-8")
+    result = check("--input", rows, "--output", tmp_path / "out.jsonl", "--report", page)
+    assert result.exit_code == Exit.INCOMPLETE  # the second row has no source
+    shown = page.read_text(encoding="utf-8")
+    assert all(text in shown for text in ("first", "second", "1937", "1973"))
+
+
+def test_dates_with_a_day_are_asked_about_unless_only_numbers_are_wanted() -> None:
+    response = ("--response-text", "It opened on 3 May 1937 with 2 towers in 1938.", "--source-text", "Opened 1937.")
+    answers = [
+        [one["answer"] for one in json.loads(check(*response, *scope, "--json").stdout)["findings"]]
+        for scope in ((), ("--scope", "facts"), ("--scope", "numbers"))
+    ]
+    assert answers == [["3 May 1937", "2", "1938"]] * 2 + [["2", "1938"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--votes", "3"), "name a language model"),
-        (("--scope", "facts"), "name a language model"),
+        (("--seed", "3"), "name a language model"),
         (("--repair",), "got --repair with --method blinded"),
         (("--index", "x"), "got --index or --web with --method blinded"),
     ],

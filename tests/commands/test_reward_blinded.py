@@ -83,6 +83,13 @@ def test_a_report_of_a_blinded_audit_is_a_row_too(tmp_path: Path) -> None:
     assert "a failure is no reward" in result.stderr
 
 
+def test_a_row_that_could_not_be_audited_keeps_its_id_and_its_reason(tmp_path: Path) -> None:
+    unused = Unverified(Claim("", id="r7"), "input", "line 8: the response is empty")
+    result, [line] = rewarded(tmp_path, [json.loads(to_json(unused))])
+    assert (line["id"], line["total"]) == ("r7", None)
+    assert "its audit failed: line 8: the response is empty" in result.stderr
+
+
 def test_an_unknown_scale_is_a_usage_error(tmp_path: Path) -> None:
     result, _ = rewarded(tmp_path, ROWS, "--scale", "1/0")
     assert result.exit_code != Exit.OK

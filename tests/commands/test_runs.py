@@ -85,6 +85,43 @@ def test_a_page_has_a_curve_for_every_part_and_fetches_nothing(root: Path, tmp_p
     assert str(root / "deeper/binary") in (tmp_path / "two.html").read_text(encoding="utf-8")
 
 
+def begun(folder: Path, steps: int) -> Path:
+    """A run of a few steps: the loss of step t is t, the whole reward t / 10, a count 4, the energy grows by a step."""
+    folder.mkdir()
+    (folder / "run.json").write_text('{"kind": "grpo", "settings": {"kl": 0.0}}', encoding="utf-8")
+    log = RunLog(folder)
+    for step in range(1, steps + 1):
+        numbers = {"reward/verifier/chain": 0.0, "reward/verifier/total": step / 10, "groups/verifier/count": 4.0}
+        log.write({"step": step, **numbers, "loss": float(step), "time/step": 3600.0})
+    return folder
+
+
+def test_a_short_run_is_compared_half_by_half_and_not_called_healthy(tmp_path: Path) -> None:
+    run = begun(tmp_path / "run", 8)
+    numbers = json.loads(vouch("runs", "show", run, "--json").stdout)["numbers"]
+    # (1 + 2 + 3 + 4) / 4 and (5 + 6 + 7 + 8) / 4.
+    assert numbers["loss"] == {"first": 2.5, "last": 6.5}
+    # Eight hours of 300 W with a PUE of 1.4: what adds up is told as it stands at last, after one hour at first.
+    assert numbers["energy/kwh"] == pytest.approx({"first": 0.42, "last": 3.36})
+    assert "the monitors begin at step 40" in vouch("diagnose", "run", run).stdout
+    assert "the monitors" not in vouch("diagnose", "run", begun(tmp_path / "longer", 40)).stdout
+
+
+def test_a_page_begins_with_the_whole_reward_and_leaves_out_what_never_moves(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert vouch("runs", "plot", begun(tmp_path / "run", 8), "--report", page).exit_code == 0
+    drawn = page.read_text(encoding="utf-8")
+    assert 'aria-label="groups/verifier/count"' not in drawn
+    # The reward of the chain stays 0, which is worth a curve.
+    assert drawn.index(">total<") < drawn.index(">chain<")
+
+
+def test_what_is_wrong_stands_at_the_top_of_the_page(root: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert vouch("runs", "plot", root / "deeper/binary", "--report", page).exit_code == 0
+    assert "kl_runaway (kl) in step 211" in page.read_text(encoding="utf-8").partition("<polyline")[0]
+
+
 def test_a_folder_without_a_run_is_one_line_and_status_2(tmp_path: Path) -> None:
     for command in (["runs", "show"], ["runs", "compare"], ["diagnose", "run"]):
         done = vouch(*command, tmp_path)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 from hypothesis import given
+from rich.console import Console
 
 from tests.types.record_strategies import UNITS
+from vouching.report.assurance import print_assurance
 from vouching.report.assurance_tree import case_tree, tree_drawing
-from vouching.types import UnitResult
+from vouching.rewards.assurance import CASES
+from vouching.types import Assurance, UnitResult
 
 CASE = UnitResult(
     "15", "146000", True, None, "146000", "15 is too low.", "R15 gives 147097.",
@@ -26,6 +31,12 @@ def test_the_tree_has_the_evidence_under_the_argument_and_marks_what_is_not_so()
     assert [leaf["fault"] for leaf in argument["children"]] == ["", *CASE.flagged]
 
 
+def test_what_is_wrong_with_an_expression_is_not_said_of_an_input_that_it_begins_with() -> None:
+    fault = "a.b + 1 is 4, the case says 5."
+    unit = UnitResult("x", "1", True, None, "1", evidence=(("a.b", "3"), ("a.b + 1", "5")), flagged=(fault,))
+    assert [leaf["fault"] for leaf in case_tree(unit)["children"][0]["children"]] == ["", fault]
+
+
 def test_the_drawing_says_the_same() -> None:
     words = [node.text for node in ET.fromstring(tree_drawing(CASE)).iter("{http://www.w3.org/2000/svg}text")]
     assert words == [
@@ -37,3 +48,29 @@ def test_the_drawing_says_the_same() -> None:
 @given(UNITS)
 def test_any_case_is_a_drawing_that_can_be_parsed(unit: UnitResult) -> None:
     assert ET.fromstring(tree_drawing(unit)).tag.endswith("svg")
+
+
+def test_of_a_long_expression_the_beginning_is_drawn_and_what_it_comes_to() -> None:
+    expression = "1 + " * 400 + "1"
+    case = replace(CASE, evidence=((expression, "401"),), flagged=())
+    words = [node.text or "" for node in ET.fromstring(tree_drawing(case)).iter("{http://www.w3.org/2000/svg}text")]
+    assert words[-1].endswith("... = 401")
+    assert expression in json.dumps(case_tree(case))
+
+
+def test_every_case_of_the_paper_has_words() -> None:
+    # What a reader of --gold sees: the eight cases, and the two of a proposal that nobody could revise.
+    for name in (*CASES, "2 or 3", "5 or 6"):
+        console = Console(record=True, width=100)
+        print_assurance(console, Assurance("t", (CASE,), {}, cases={name: 7}))
+        right = name[0] in "123"
+        assert f"7  {'right' if right else 'wrong'}, " in (text := console.export_text())
+        assert f"(case {name})" in text
+
+
+def test_a_value_that_was_kept_is_not_set_against_itself() -> None:
+    kept = replace(CASE, decision="keep", reason="why", revision="146000")
+    for revision, words in (("146000", "kept: why"), ("147097", "kept, not 147097: why"), (None, "kept: why")):
+        console = Console(record=True, width=100)
+        print_assurance(console, Assurance("t", (replace(kept, revision=revision),), {}))
+        assert words in console.export_text()

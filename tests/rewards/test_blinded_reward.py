@@ -118,6 +118,14 @@ def test_a_report_earns_what_its_questions_earn() -> None:
     assert (whole.total, half.total, half.parts["coverage"]) == (0.0, -1.0, 0.5)
 
 
+def test_a_date_is_no_number_that_a_question_is_due_for() -> None:
+    # Asked about numbers alone, an audit has no question about the two dates, and needs none.
+    pair = PairResult("How many?", "2", "same", ("2",))
+    reward = report_reward(Report("From 3 May 1937 to 4 June 1938 it had 2 towers.", (), (pair,)))
+    assert isinstance(reward, Reward)
+    assert (reward.total, reward.parts["missing"]) == (0.0, 0.0)
+
+
 def test_a_report_of_another_method_is_refused() -> None:
     from vouching import check_response
 

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from tests.train.engine_runs import PLAIN, config, rows, scripted, trainer_of, vowels, weights_of
 from vouching.games.base import Row
 from vouching.games.structured import StructuredGame
@@ -32,6 +30,8 @@ async def failing(reply: str, row: Row) -> Reward | Unverified:
 
 def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
     """Train by a script with every loss, alone or together with another process; save the weights of each."""
+    import torch
+
     out.mkdir(exist_ok=True)
     for loss in losses:
         settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, most_steps=2)
@@ -48,6 +48,8 @@ def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
 
 def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path | None = None) -> None:
     """Train by sampling, playing flat groups again, over two epochs; die after a step if asked to."""
+    import torch
+
     settings = config(
         model, most_steps=10, updates=2, kl=0.01, sampling={"resample": 1, "group_size": 2}, batch_prompts=2,
         micro_batch=2, learning_rate=1e-3, watch={"checkpoint_every": 2},
@@ -70,7 +72,6 @@ def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path |
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     mode, model, out, *rest = sys.argv[1:]
     if mode == "together":
         one_of_two(Path(model), Path(out), rest)

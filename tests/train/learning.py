@@ -2,12 +2,15 @@
 
 A model is warmed up by imitating short records of which a third have the wrong label; then GRPO on SEVA's process
 reward has to find out that every claim with "not" is Not Attributable, and no other. The oracle is that rule, computed
-from the claim alone; it shares no code with the reward.
+from the claim alone; it shares no code with the reward. ``python -m tests.train.learning runs/tiny`` writes the model
+and such rows, for a trial of ``vouch train`` by hand.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,3 +106,21 @@ def learn(folder: Path, seed: int, adapters: bool) -> Learnt:
     tell_steps(trainer, lambda record, texts: told.append(record["oracle/rule"]))
     train_from(trainer)
     return Learnt(tuple(told[:EDGE]), tuple(told[-EDGE:]))
+
+
+def write_trial(folder: Path) -> None:
+    """What recipes/structured/tiny-sft.toml and tiny.toml read: chats of which a third are wrong, prompts, a model."""
+    rows, draw = claims(256, 0), random.Random(0)
+    chats = [
+        {"messages": [*row["prompt"], {"role": "assistant", "content": said}]}
+        for row in rows
+        for said in [REPLIES[(row["gold"] == "Not Attributable") == (draw.random() < 2 / 3)]]
+    ]
+    write_tiny_qwen(folder / "qwen", [row["claim"] + said for row in rows for said in REPLIES.values()])
+    for name, lines in (("sft", chats), ("prompts", rows[:192]), ("dev", rows[192:])):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_trial(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/tiny"))

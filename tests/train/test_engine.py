@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,15 @@ from tests.train.engine_runs import (
     weights_of,
 )
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.errors import BackendError, ConfigError, InputError, TrainingError
+from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, TrainingError
 from vouching.games.base import Row
+from vouching.games.scripted import ScriptedSampler
 from vouching.games.structured import Score, StructuredGame
+from vouching.train.checkpoint import copy_weights
 from vouching.train.engine import make_trainer, measure, tell_steps, train_from, training_arguments
 from vouching.train.engine_batch import to_arrays
 from vouching.train.engine_table import Round
+from vouching.train.policy import load_policy
 from vouching.train.run_config import LoraSettings
 from vouching.types import Claim, Reward, Rollout, Unverified
 
@@ -144,6 +148,27 @@ def test_a_token_that_the_policy_did_not_choose_is_read_and_not_trained(model: P
     assert losses == pytest.approx([0.5, 0.5], abs=1e-6)
 
 
+def test_what_another_engine_sampled_is_corrected_for_where_it_said_how_likely_it_was(
+    model: Path, tmp_path: Path
+) -> None:
+    class Told(ScriptedSampler):
+        async def sample(self, *arguments: Any, **named: Any) -> Any:
+            drawn = await super().sample(*arguments, **named)
+            return [[replace(one, sampling_logprobs=(-6.0,) * len(one.completion_ids)) for one in said[:2]] + said[2:]
+                    for said in drawn]  # fmt: skip
+
+    plain = scripted(model)
+    trainer = trainer_of(config(model), tmp_path, sampler=Told(plain.script, plain.encode, plain.end))
+    trainer.use_vllm, trainer.vllm_importance_sampling_mode = True, "token_truncate"
+    trainer.vllm_importance_sampling_clip_max = 1.5
+    batch = trainer._generate_and_score_completions([{"row": 0}] * 4)
+    ratio, mask = batch["importance_sampling_ratio"], batch["completion_mask"]
+    expected = (batch["old_per_token_logps"] + 6.0).exp().clamp(max=1.5)
+    assert torch.allclose(ratio[:2] * mask[:2], expected[:2] * mask[:2])
+    assert not torch.allclose(ratio[:2] * mask[:2], mask[:2].float())
+    assert torch.equal(ratio[2:], torch.ones_like(ratio[2:]))  # those that were forced, or played by another
+
+
 # The divergence from the reference.
 
 
@@ -176,6 +201,32 @@ def test_adapters_learn_with_the_model_itself_as_reference(model: Path, tmp_path
     moved = {name for name, value in weights_of(trainer).items() if not torch.equal(value, before[name])}
     assert moved == {name for name in before if "lora_" in name}
     assert all(".default." in name for name in moved)
+
+
+@pytest.mark.parametrize("trained_before", [False, True])
+def test_adapters_are_gone_on_with_exactly(model: Path, tmp_path: Path, trained_before: bool) -> None:
+    # New adapters have the model below them as reference, those of an earlier run a frozen copy of themselves, which is
+    # that of the start and not of the checkpoint: the divergence that is told says so.
+    def run(out: Path, named: Path, lora: LoraSettings, checkpoint: Path | None = None) -> Any:
+        settings = config(named, kl=0.1, lora=lora, learning_rate=1e-2, most_steps=6, watch={"checkpoint_every": 2})
+        trainer = make_trainer(
+            settings, training_arguments(settings, out), *load_policy(str(named), lora, False), vowel_game(), rows()
+        )
+        train_from(trainer, checkpoint)
+        return trainer
+
+    named, lora = model, LoraSettings(rank=4, alpha=8.0, dropout=0.3)
+    if trained_before:
+        run(tmp_path / "before", model, lora)
+        named, lora = tmp_path / "adapters", LoraSettings()
+        copy_weights(tmp_path / "before/checkpoint-6", named)
+    whole = run(tmp_path / "whole", named, lora)
+    again = run(tmp_path / "again", named, lora, tmp_path / "whole/checkpoint-4")
+    assert greatest_difference(weights_of(whole), weights_of(again)) == 0.0
+    told = [[(line["loss"], line["kl"]) for line in one.state.log_history if "loss" in line] for one in (whole, again)]
+    assert told[0] == told[1]
+    assert told[0][5][1] > 0
+    assert any(".ref." in name for name in weights_of(whole)) == trained_before
 
 
 def test_a_model_that_comes_from_no_folder_has_no_reference(model: Path, tmp_path: Path) -> None:
@@ -281,6 +332,13 @@ def test_prompts_that_cannot_be_shared_among_the_processes_are_refused(
         training_arguments(config(model), tmp_path)
 
 
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
+def test_vllm_that_is_to_sample_and_is_not_installed_is_named(model: Path, tmp_path: Path) -> None:
+    for changed in ({"engine": "vllm"}, {"engine": "vllm-server", "server": "http://localhost:8000"}):
+        with pytest.raises(MissingExtraError, match=r"sampling.engine=vllm.* needs .* 'vouching\[vllm\]'"):
+            training_arguments(config(model, sampling=changed), tmp_path)
+
+
 def test_a_game_with_another_number_of_samples_is_refused(model: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="the game draws 3 samples and group_size is 4"):
         trainer_of(config(model), tmp_path, vowel_game(3))
@@ -321,6 +379,14 @@ def test_a_gradient_that_is_no_number_ends_the_run_before_it_reaches_the_weights
         train_from(trainer)
     assert greatest_difference(weights_of(trainer), states[0]) == 0.0
     assert (tmp_path / "checkpoint-1" / "trainer_state.json").exists()
+
+
+def test_weights_that_nothing_can_be_drawn_from_end_the_run_and_are_not_kept(model: Path, tmp_path: Path) -> None:
+    # Adam moves every weight by about the rate: after one update at 1e30 the logits are no numbers.
+    changed = config(model, learning_rate=1e30, watch={"checkpoint_every": 1})
+    with pytest.raises(TrainingError, match="after step 1 the probabilities of the model are no numbers"):
+        train_from(trainer_of(changed, tmp_path, vowel_game()))
+    assert not (tmp_path / "checkpoint-1").exists()
 
 
 def infinite(played: Round) -> Round:

@@ -21,7 +21,7 @@ pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 from tests.train.engine_process import one_of_two, to_be_killed  # noqa: E402  (needs torch)
 
 ROOT = Path(__file__).parents[2]
-LOSSES = ("grpo", "dapo")
+LOSSES = ("grpo", "dapo", "gspo", "dr_grpo")
 
 
 @pytest.fixture(scope="module")

@@ -94,6 +94,14 @@ def test_advantages_may_differ_from_token_to_token() -> None:
     assert batch["tool_mask"].tolist() == [[1, 1], [1, 0]]
 
 
+def test_a_rollout_that_brought_no_probabilities_has_none_and_takes_them_from_no_other() -> None:
+    known = replace(SAID, sampling_logprobs=(-0.5,))
+    kept = to_arrays([known, SAID], rows=3, pad=0)["sampling_per_token_logps"]
+    assert np.isnan(kept).tolist() == [[False], [True], [True]]
+    assert kept[0, 0] == -0.5
+    assert np.isnan(to_arrays([], rows=1, pad=0)["sampling_per_token_logps"]).all()  # a process without rollouts
+
+
 def test_a_process_without_rollouts_has_rows_of_padding_alone() -> None:
     batch = to_arrays([], rows=2, pad=3)
     assert batch["completion_mask"].sum() == 0

@@ -14,13 +14,19 @@ from typing import Any
 import pytest
 
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.errors import ConfigError, InputError
+from vouching.errors import BackendError, ConfigError, InputError
+from vouching.fit import fit, train_structured
+from vouching.games.base import Row
+from vouching.games.structured import StructuredGame
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
+from vouching.train.lessons import read_prompts
 from vouching.train.runlog import read_lines, read_records
 from vouching.train.structured_config import StructuredConfig, read_config
+from vouching.types import Reward
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+distributed = pytest.importorskip("torch.distributed")
 
 TOML = Path(__file__).parents[2] / "recipes/structured/tiny.toml"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
@@ -55,9 +61,20 @@ def config(folder: Path) -> StructuredConfig:
     return read_config(TOML, overrides(folder))
 
 
-def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: StructuredConfig, tmp_path: Path) -> None:
+def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(
+    config: StructuredConfig, tmp_path: Path
+) -> None:
     from vouching.fit import train_structured
 
+    short = replace(config, sampling=replace(config.sampling, prompt_tokens=3))
+    with pytest.raises(InputError, match="all 16 prompts have more than 3 tokens"):
+        train_structured(short, tmp_path / "run")
+    with pytest.raises(ConfigError, match="there is no model nowhere: name a folder"):
+        train_structured(replace(config, model="nowhere"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: StructuredConfig, tmp_path: Path) -> None:
     lines: list[str] = []
     model = train_structured(config, tmp_path / "run", report=lines.append)
     records = read_records(tmp_path / "run")
@@ -99,8 +116,6 @@ vowel_run(Path(sys.argv[1]), Path(sys.argv[2]), say)
 def vowel_run(folder: Path, out: Path, say: Any = lambda line: None, resume: bool = False, **changes: Any) -> None:
     """A run whose reward is the share of vowels, which a model with random weights can learn."""
     from tests.train.engine_runs import vowel_game
-    from vouching.fit import fit
-    from vouching.train.lessons import read_prompts
 
     config = replace(read_config(TOML, overrides(folder)), **changes)
     rows = (read_prompts(config.rows), read_prompts(config.dev))
@@ -139,8 +154,6 @@ def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(folder: Pa
 
 
 def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> None:
-    from vouching.fit import train_structured
-
     settings = [
         "watch.on_alarm=stop",
         "watch.checkpoint_every=50",
@@ -156,11 +169,36 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     last = last_checkpoint(tmp_path / "run")
     assert last is not None
     assert step_of(last) == 40
+    # It is told once, so the run may be gone on with.
+    train_structured(read_config(TOML, [*overrides(folder), *settings]), tmp_path / "run", True, lines.append)
+    assert len(read_records(tmp_path / "run")) == 44
+    assert sum(line.startswith("alarm") for line in lines) == 1
+
+
+def test_a_run_that_uses_rollouts_twice_is_stopped_where_it_can_be_saved(folder: Path, tmp_path: Path) -> None:
+    # The alarm begins in step 40, between updates by the same rollouts (13 * 3 = 39); those of step 42 are the last.
+    lines: list[str] = []
+    settings = ["watch.on_alarm=stop", "watch.checkpoint_every=51", "updates=3", "most_steps=50", "dev=[]", "kl=0"]
+    train_structured(read_config(TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append)
+    last = last_checkpoint(tmp_path / "run")
+    assert last is not None
+    assert step_of(last) == len(read_records(tmp_path / "run")) == 42
+    assert any(line.startswith("alarm in step 40") for line in lines)
+
+
+def test_a_run_that_fails_lets_its_processes_go(folder: Path, tmp_path: Path) -> None:
+    async def judge(reply: str, row: Row) -> Reward:
+        raise BackendError("The judge is down.")
+
+    config = read_config(TOML, overrides(folder))
+    rows = (read_prompts(config.rows), [])
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/meet", rank=0, world_size=1)
+    with pytest.raises(BackendError, match="The judge is down"):
+        fit(StructuredGame(4, judge), rows, config, tmp_path / "run", best_by="oracle/right", report=lambda line: None)
+    assert not distributed.is_initialized()
 
 
 def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredConfig, tmp_path: Path) -> None:
-    from vouching.fit import train_structured
-
     long = row(99)
     long["prompt"][0]["content"] *= 40
     lines: list[str] = []
@@ -182,8 +220,6 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredConfig, 
 def test_rows_that_cannot_be_played_on_are_named(
     config: StructuredConfig, tmp_path: Path, rows: list[dict[str, Any]], message: str
 ) -> None:
-    from vouching.fit import train_structured
-
     path = write(tmp_path / "rows.jsonl", rows)
     with pytest.raises(InputError, match=message):
         train_structured(replace(config, rows=(path,)), tmp_path / "run", report=lambda line: None)
@@ -192,8 +228,6 @@ def test_rows_that_cannot_be_played_on_are_named(
 def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
     config: StructuredConfig, tmp_path: Path
 ) -> None:
-    from vouching.fit import train_structured
-
     with pytest.raises(InputError, match="lower batch_prompts"):
         train_structured(replace(config, batch_prompts=32), tmp_path / "run", report=lambda line: None)
     train_structured(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
@@ -204,8 +238,6 @@ def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
 def test_a_model_that_is_not_there_is_said_so_before_anything_is_written(
     config: StructuredConfig, tmp_path: Path
 ) -> None:
-    from vouching.fit import train_structured
-
     with pytest.raises(ConfigError, match="nowhere"):
         train_structured(replace(config, model="/nowhere/model"), tmp_path / "run", report=lambda line: None)
     assert not (tmp_path / "run").exists()

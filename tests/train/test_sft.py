@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -172,6 +173,32 @@ def test_labels_are_learned_first_and_the_same_adapters_learn_records_then(
     assert not any("first stage" in line for line in run(staged, tmp_path / "run", resume=True))
 
 
+def test_two_processes_learn_both_stages(folder: Path, tmp_path: Path) -> None:
+    # The second stage starts from weights that one process has written, and needs the processes of the first.
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    command = [sys.executable, "-m", "vouching.cli", "train", "sft", str(TOML), f"model={folder}/qwen",
+               f'rows=["{folder}/sft.jsonl"]', f'binary=["{folder}/labels.jsonl"]', "most_steps=2", "most_tokens=1280",
+               "lora.rank=4", "device=cpu", "--out", str(tmp_path / "run")]  # fmt: skip
+    pair = [
+        subprocess.Popen(command, env={**ENVIRONMENT, **about, "RANK": rank, "LOCAL_RANK": rank},
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for rank in ("0", "1")
+    ]  # fmt: skip
+    try:
+        told = [process.communicate(timeout=120)[1] for process in pair]
+    finally:
+        for process in pair:
+            process.kill()
+    assert [process.returncode for process in pair] == [0, 0], told
+    assert "first stage: 16 labels" in told[0]
+    assert "first stage" not in told[1]
+    first, second = weights_in(tmp_path / "run/binary/model"), weights_in(tmp_path / "run/model")
+    assert any((first[name] != second[name]).any() for name in first)
+    assert [len(read_records(tmp_path / name)) for name in ("run/binary", "run")] == [2, 2]
+
+
 def test_chats_that_are_too_long_are_left_out_and_counted(config: SftConfig, folder: Path, tmp_path: Path) -> None:
     long = chat(99)
     long["messages"][0]["content"] *= 400
@@ -262,6 +289,7 @@ def test_rows_that_cannot_be_learned_from_are_named(
 def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
     config: SftConfig, folder: Path, tmp_path: Path
 ) -> None:
+    from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from vouching.train.export import export_run
@@ -286,5 +314,17 @@ def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
         assert words in card
     with pytest.raises(InputError, match="not an empty folder"):
         export_run(tmp_path / "run", tmp_path / "model")
+    # A run that was gone on with has a newer checkpoint than its model; that is what the card is about.
+    newer = weights_in(tmp_path / "run/checkpoints/checkpoint-4")
+    for path in (tmp_path / "run/model").glob("*.safetensors"):
+        save_file({name: value + 1 for name, value in newer.items()}, path)
+    again = AutoModelForCausalLM.from_pretrained(export_run(tmp_path / "run", tmp_path / "again"))
+    assert torch.equal(again(ids).logits, merged(ids).logits)
     with pytest.raises(ConfigError, match="set it to 0 to train those on"):
         load_policy(str(tmp_path / "run/model"), LoraSettings(rank=4), reduced=False)
+    # Below adapters, also those of an earlier run, weights are held in bfloat16; what is trained never is.
+    held, _ = load_policy(str(tmp_path / "run/model"), LoraSettings(), reduced=True)
+    assert {str(one.dtype) for one in held.parameters() if one.requires_grad} == {"torch.float32"}
+    assert {str(one.dtype) for one in held.parameters() if not one.requires_grad} == {"torch.bfloat16"}
+    whole, _ = load_policy(str(folder / "qwen"), LoraSettings(), reduced=True)
+    assert {str(one.dtype) for one in whole.parameters()} == {"torch.float32"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,31 @@ def test_dev_is_scored_where_checkpoints_are_and_at_the_end(tmp_path: Path) -> N
     assert [one["dev/loss"] for one in read_records(tmp_path) if "dev/loss" in one] == [3.0, 1.0, 2.0]
     with pytest.raises(ConfigError, match="must be a multiple"):
         Watch(RunLog(tmp_path / "no"), WatchSettings(evaluate_every=3, checkpoint_every=2), lambda line: None, dev)
+
+
+def test_a_judge_that_fails_on_all_of_dev_ends_no_run_and_gives_no_score(tmp_path: Path) -> None:
+    lines: list[str] = []
+    dev = Dev(lambda: {"judge/failed": 8.0}, "reward/verifier/total")
+    watch = Watch(RunLog(tmp_path), WatchSettings(evaluate_every=1, checkpoint_every=1), lines.append, dev)
+    watch.step({"step": 1, "loss": 1.0}, (), 2)
+    assert watch.worth is None
+    assert lines == ["dev has no reward/verifier/total in step 1, so this step is not chosen; it has judge/failed"]
+    assert read_records(tmp_path)[0]["dev/judge/failed"] == 8.0
+
+
+def test_scoring_dev_costs_energy_too(tmp_path: Path) -> None:
+    def slow() -> dict[str, float]:
+        time.sleep(0.05)
+        return {"loss": 1.0}
+
+    settings = WatchSettings(evaluate_every=2, checkpoint_every=2)
+    watch = Watch(RunLog(tmp_path), settings, lambda line: None, Dev(slow, "loss"))
+    for step in (1, 2):
+        watch.step({"step": step, "time/step": 0.0}, (), 4)
+    first, second = read_records(tmp_path)
+    assert second["time/all"] >= 0.05
+    # 300 W with a PUE of 1.4 for at least 50 ms.
+    assert second["energy/kwh"] - first["energy/kwh"] >= 0.3 * 1.4 * 0.05 / 3600 * (1 - 1e-6)
 
 
 def checkpoint(out: Path, step: int, best: int | None = None) -> Path:

@@ -13,8 +13,9 @@ def write_tiny_qwen(folder: Path, texts: Iterable[str], context: int = CONTEXT) 
     """A folder that transformers can load: about 107,000 weights, 512 tokens trained on ``texts``."""
     import torch
     from tokenizers import ByteLevelBPETokenizer
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, logging
 
+    logging.disable_progress_bar()
     folder.mkdir(parents=True, exist_ok=True)
     trained = ByteLevelBPETokenizer()
     trained.train_from_iterator(texts, vocab_size=512, special_tokens=["<end>", "<pad>"], show_progress=False)

@@ -14,9 +14,11 @@ from vouching.errors import ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.models.base import Completion, Message, Sampling
 from vouching.rewards.assurance import CASES, Case, Transition
-from vouching.types import Assurance, Task, UnitResult, Unverified, Usage
+from vouching.types import Assurance, Proposal, Task, UnitResult, Unverified, Usage
 from vouching.verifiers.assurance import Step, fill
+from vouching.verifiers.assurance_evidence import UnitState
 from vouching.verifiers.assurance_model import AssuranceConfig, AssuranceVerifier, ModelGenerator, ModelVerifier
+from vouching.verifiers.assurance_rules import Review, review_by_rules
 from vouching.verifiers.assurance_task import as_task
 
 GOLD = Decimal(3)
@@ -210,7 +212,13 @@ def test_a_reply_that_was_cut_off_is_no_verdict_and_no_value() -> None:
     [found] = record.units
     assert isinstance(found, UnitResult)
     assert (found.proposal, found.decision, found.submitted) == ("", "keep", "")
+    assert found.reason == "no revision that can be read; the draft: it holds no JSON object"
     assert record.submitted == {}
+    # Of a model that thinks longer than it may, the record says what to do.
+    cut_drafts = ModelGenerator(ScriptedModel([cut] * 5), CONFIG)
+    [found] = asyncio.run(fill(TWO, cut_drafts, AssuranceVerifier())).units[:1]
+    assert isinstance(found, UnitResult)
+    assert "allow more by max_tokens (--max-tokens)" in found.reason
 
 
 def test_a_draft_that_cannot_be_read_is_challenged_by_the_rule_and_can_be_revised() -> None:
@@ -288,3 +296,37 @@ def test_the_sampling_is_the_paper_s() -> None:
     drawn = [(asked.sampling.temperature, asked.sampling.top_p, asked.sampling.n) for asked in model.asked]
     # Draft, review, K = 5 revisions, review of their value, approver.
     assert drawn == [(0.2, 0.9, 1), (0.2, 0.9, 1), (0.7, 0.9, 5), (0.2, 0.9, 1), (0.2, 0.9, 1)]
+
+
+def test_a_draft_that_cannot_be_read_is_a_case_whatever_a_model_would_say() -> None:
+    # The rule is in words only. The verifier is asked about the revision alone, and lets it pass.
+    roles = Roles(["no value"], [True], [3] * 3, [True])
+    record, [step] = played(WORDS, roles)
+    [found] = record.units
+    assert isinstance(found, UnitResult)
+    assert (found.challenged, found.claim) == (True, "n has no value that can be read.")
+    assert (step.submitted, len(roles.shown["verdict"])) == (GOLD, 1)
+
+
+def test_a_rule_without_a_value_does_not_hide_what_another_rule_shows() -> None:
+    rules = [{"id": "C", "text": "Below the limit.", "check": "value < data.limit"},
+             {"id": "V", "text": "Count.", "value": "data.apples"}]  # fmt: skip
+    units = [{"id": "n", "type": "integer", "rules": ["C", "V"]}]
+    task = as_task({"task": "t", "data": {"apples": 3}, "rules": rules, "units": units})
+    state = UnitState(task, task.units[0], {})
+    wrong, right = (review_by_rules(state, Proposal("n", Decimal(n))) for n in (4, 3))
+    assert isinstance(wrong, Review)
+    assert wrong.case is not None
+    assert wrong.case.rules == ("V",)
+    assert isinstance(right, Unverified)  # the limit is not there, so nobody can say that it is kept
+
+
+def test_a_long_rule_stands_once_in_a_case_in_full() -> None:
+    long = " + ".join(["data.apples"] * 20)
+    task = as_task({"task": "t", "data": {"apples": 3}, "rules": [{"id": "R", "text": "Add.", "value": long}],
+                    "units": [{"id": "n", "type": "integer", "rules": ["R"]}]})  # fmt: skip
+    found = review_by_rules(UnitState(task, task.units[0], {}), Proposal("n", Decimal(4)))
+    assert isinstance(found, Review)
+    assert found.case is not None
+    assert found.case.argument == "R: Add. Worked out: the rule's expression = 60."
+    assert [one.location for one in found.case.evidence] == ["data.apples", long]

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.types import Evidence, Rule, SafetyCase, Task, TaskUnit
-from vouching.verifiers.assurance_evidence import CaseQuality, UnitState, case_quality, evidence_fault, resolve
+from vouching.verifiers.assurance_evidence import (
+    CaseQuality,
+    UnitState,
+    case_quality,
+    evidence_fault,
+    evidence_faults,
+    resolve,
+)
 from vouching.verifiers.assurance_json import ReplyError, case_json, read_case, read_choice, read_line
 
 RETURN = {"return_data": {"w2": [{"wages": {"label": "Box 1", "value": 116022}}, {"wages": {"value": 45675}}]}}
@@ -177,3 +184,52 @@ def test_any_reply_is_read_or_refused(text: str) -> None:
 def test_a_line_for_another_unit_or_without_a_value_is_refused(reply: str) -> None:
     with pytest.raises(ReplyError):
         read_line(reply, UNITS[2])
+
+
+@pytest.mark.parametrize("line", ["15", " 15 ", "Line 15", 15])
+def test_a_line_may_be_called_a_line(line: str | int) -> None:
+    case = read_case(with_finding(line=line), UNITS[2])
+    assert case is not None
+    assert case.unit_id == "15"
+    assert read_line(json.dumps({"line": line, "amount": 3}), UNITS[2]).value == 3
+
+
+def test_a_word_of_approval_for_another_line_is_no_silence_on_this_one() -> None:
+    with pytest.raises(ReplyError, match="its \"correct\" is about '11', wanted '15'"):
+        read_case(with_finding(line="11", verdict="correct"), UNITS[2])
+    wrong = read_case(with_finding(line="11"), UNITS[2])
+    assert wrong is not None
+    assert case_quality(wrong, STATE).target == 0.0
+
+
+def test_half_characters_in_a_reply_are_replaced_so_that_the_case_can_be_kept() -> None:
+    evidence = [{"location": "a\ud800", "value": ["\udc00"]}]
+    case = read_case(with_finding(claim="Not \ud800!", evidence=evidence), UNITS[2])
+    assert case is not None
+    assert case.claim == "Not ?!"
+    assert (case.evidence[0].location, case.evidence[0].value) == ("a?", ["?"])
+    assert read_line('{"amount": 3, "rationale": "\ud800"}', UNITS[2]).rationale == "?"
+
+
+def test_a_rule_of_one_letter_is_cited_as_a_rule_and_not_by_every_article() -> None:
+    task = Task("t", {}, {"A": Rule("A", "Add.")}, (TaskUnit("x", "number", rules=("A",)),))
+    state = UnitState(task, task.units[0], {})
+    said = ("This is a mistake.", "By rule A it is 4.")
+    assert [case_quality(SafetyCase("x", "", words), state).cites for words in said] == [0.0, 1.0]
+
+
+def test_what_is_computed_from_nothing_is_no_evidence_unless_it_is_the_unit_s_rule() -> None:
+    task = Task("t", {"a": [4, 5]}, {"R": Rule("R", "Nothing.", "0")}, (TaskUnit("x", "number", rules=("R",)),))
+    state = UnitState(task, task.units[0], {})
+    assert evidence_fault(Evidence("computed", "2 + 2", 4), state) == "2 + 2: it looks at nothing of the task."
+    assert evidence_fault(Evidence("computed", "count(data.a)", 2), state) is None
+    assert evidence_fault(Evidence("computed", "0", 0), state) is None
+
+
+def test_of_a_case_three_pieces_of_computed_evidence_are_worked_out() -> None:
+    pieces = [Evidence("computed", "unit.missing", 1)] * 2 + [Evidence("rule", "R15")]
+    pieces += [Evidence("computed", 'unit["11"]', 161697)] * 3
+    faults = evidence_faults(pieces, UnitState(TAX, UNITS[2], {"11": Decimal(161697)}))
+    # The first two have no value, the third is the last that is tried.
+    assert [fault is None for fault in faults] == [False, False, True, True, False, False]
+    assert faults[5] == 'unit["11"]: not worked out; of a case 3 pieces of computed evidence are.'

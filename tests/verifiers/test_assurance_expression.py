@@ -6,6 +6,7 @@ import time
 from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -167,3 +168,51 @@ def test_inputs_that_made_the_value_are_told_and_no_others() -> None:
     found = evaluate(parse(text), Inputs(data=data, unit={"1a": Decimal(2)}))
     assert found.value == 7
     assert [*found.reads] == ["data.items[0].kind", "data.items[0].amount", 'unit["1a"]']
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("5 in data.long", {"long": list(range(400_000))}),
+        ("count(i for i in data.few if data.one == data.two)", {"few": list(range(1_000)), "one": "x" * 99_999}),
+        ("count(i for i in data.few if data.one in data.texts)", {"few": list(range(1_000)), "one": "x" * 99_999}),
+    ],
+)
+def test_steps_are_counted_before_they_are_taken_and_long_texts_take_more_of_them(
+    text: str, data: dict[str, Any]
+) -> None:
+    # 99,999 characters are 1,999 steps beside the comparison's own: a hundred comparisons of them are the bound.
+    data = {"two": "".join("x" for _ in range(99_999)), **data}
+    start = time.process_time()
+    with pytest.raises(ExpressionError, match="more than 200,000 steps"):
+        worked(text, data={**data, "texts": [data["two"][:-1] + "y"]})
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("text", ["amount(data.t)", "days(data.t, data.t)", "data.o[data.t]"])
+def test_a_long_text_does_not_stand_in_the_complaint(text: str) -> None:
+    with pytest.raises(ExpressionError) as error:
+        worked(text, data={"t": "x" * 9_999, "o": {}})
+    assert len(str(error.value)) < 200
+
+
+def test_where_in_finds_a_value_is_among_the_inputs() -> None:
+    data = {"drug": "b", "allergies": ["a", "b", "c"]}
+    text = 'data.drug in data.allergies and data.drug not in ["x"]'
+    assert [*evaluate(parse(text), Inputs(data=data)).reads] == ["data.drug", "data.allergies[1]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("data.class.x", r'"class" cannot follow a dot, write \["class"\]'),
+        ("value = 3", "equal is =="),
+        ("a == 1 && b != 2", "write and, or, not"),
+        ("!value", "write and, or, not"),
+        (" ", "leave the field out"),
+        ("1 +", "is no expression: invalid syntax$"),
+    ],
+)
+def test_a_text_of_another_language_gets_a_hint(text: str, hint: str) -> None:
+    with pytest.raises(ExpressionError, match=hint):
+        parse(text)

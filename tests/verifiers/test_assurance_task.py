@@ -63,17 +63,20 @@ def changed(record: dict[str, Any], path: list[Any], value: Any) -> dict[str, An
         (["units", 3, "id"], "a", r"units\[3\].id is 'a', wanted an id of its own"),
         (["units", 2, "choices"], [], r"units\[2\].choices: a choice needs at least one"),
         (["units", 3, "choices"], ["1"], r"units\[3\].choices: integer takes none"),
-        (["units", 3, "type"], "float", r"units\[3\].type: .*'amount'.* got 'float'"),
+        (["units", 3, "type"], "float", r"units\[3\].type is 'float', wanted amount, number, .* or text"),
         (["units", 3, "typ"], "number", r"units\[3\].typ: there is no such field; did you mean type"),
-        (["units", 3, "type"], ..., r"units\[3\].type: "),
+        (["units", 3, "type"], ..., r"units\[3\].type is missing"),
         (["units"], [], "units is empty"),
-        (["units"], ..., "units: "),
-        (["data"], [1], "data: "),
+        (["units"], ..., "units is missing"),
+        (["units"], "a", "units is 'a', wanted a list"),
+        (["units", 3], "a", r"units\[3\] is 'a', wanted an object"),
+        (["data"], [1], "data is a list, wanted an object"),
         (["rules", 1, "id"], "R1", r"rules\[1\].id is 'R1', wanted an id of its own"),
         (["rules", 0, "value"], "sum(", r"rules\[0\].value: 'sum\(' is no expression"),
         (["rules", 0, "value"], "value + 1", r"rules\[0\].value: .* cannot be made from value"),
-        (["rules", 0, "check"], "data.x == 1", r"rules\[0\].check: .* must be about value"),
-        (["rules", 0, "text"], 3.5, r"rules\[0\].text: "),
+        (["rules", 0, "check"], "value > 1", r"rules\[0\] has a value and a check, wanted one of them"),
+        (["rules", 0], {"id": "R1", "text": "", "check": "data.x == 1"}, r"rules\[0\].check: .* must be about value"),
+        (["rules", 0, "text"], 3.5, r"rules\[0\].text is 3.5, wanted a text"),
         (["unit"], [], "unit: there is no such field; did you mean units"),
     ],
 )  # fmt: skip
@@ -88,10 +91,10 @@ def test_a_bad_task_is_told_which_field_is_wrong(path: list[Any], value: Any, me
     [
         (["values", "a"], "1.234,50", "values.a is '1.234,50', wanted an amount"),
         (["values", "a"], float("nan"), "values.a is nan, wanted an amount"),
-        (["values", "a"], True, "values.a is True, wanted an amount"),
+        (["values", "a"], True, "values.a is true, wanted an amount"),
         (["values", "a"], "1e400", "values.a is '1e400', wanted an amount"),
         (["values", "a"], 10**4000, "values.a is a number of enormous length"),
-        (["values", "a"], {"value": None}, "values.a.value is None"),
+        (["values", "a"], {"value": None}, "values.a.value is null"),
         (["values", "a"], {"amount": 1}, "values.a has the keys .'amount'., wanted value, rationale"),
         (["values", "b"], "2.5", "values.b is '2.5', wanted a number"),
         (["values", "b"], float("inf"), "values.b is inf, wanted a number"),
@@ -125,6 +128,9 @@ def test_a_bad_proposal_is_told_which_field_is_wrong(path: list[Any], value: Any
         ('{"a": ', "no JSON: line 1, column"),
         ("[" * 200_000, "too deep"),
         ('{"a":' * 100 + "1" + "}" * 100, "too deep"),
+        ('{"a": 1, "\\ud800": 1}', "the top has half a character"),
+        ('["' + "x" * 9 + '", NaN]', r"\[1\] is nan"),
+        ('<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b SYSTEM "/etc/passwd">]><a>&b;</a>', "XML is not read"),
         ("a: .nan", "a is .nan, wanted a finite number"),
         ("a: 1\na: 2", "a stands twice"),
         ("a: !!python/object/apply:os.system ['true']", "has the tag tag:yaml.org,2002:python"),
@@ -158,9 +164,15 @@ def test_a_file_of_fifty_megabytes_and_one_of_xml_are_refused(tmp_path: Path) ->
     page.write_text('<!DOCTYPE x [<!ENTITY e SYSTEM "/etc/hostname">]><x>&e;</x>', encoding="utf-8")
     with pytest.raises(InputError, match="XML is not read, wanted JSON or YAML"):
         read_task(page)
-    for path in (tmp_path, tmp_path / "none.yaml"):
-        with pytest.raises(InputError):
-            read_task(path)
+    (tmp_path / "empty.json").touch()
+    with (tmp_path / "huge.json").open("wb") as huge:
+        huge.truncate(80_000_001)
+    for name, message in (
+        ("", "is no regular file"), ("none.yaml", "cannot be read"), ("empty.json", "is empty"),
+        ("huge.json", "has 80,000,001 bytes, at most 80,000,000 are read"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            read_task(tmp_path / name)
 
 
 def test_the_example_is_the_same_as_json(tmp_path: Path) -> None:

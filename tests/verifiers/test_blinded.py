@@ -159,6 +159,13 @@ def test_a_response_without_numbers_takes_no_model() -> None:
     assert report.warnings[0].message == "The response states no number."
 
 
+def test_numbers_of_other_scripts_are_asked_about_by_a_model() -> None:
+    report = audit(
+        ["- Question: When did it open? [Answer: 1937]"], ['1. Evidence: "1973" [Answer: 1973]'], "桥于1937年开通。"
+    )
+    assert (outcomes(report), report.warnings) == (["different"], ())
+
+
 def test_empty_documents_do_not_say_and_take_no_model() -> None:
     assert outcomes(audit([ASKED], [], sources=[Source(" ")])) == ["not_found", "not_found"]
 

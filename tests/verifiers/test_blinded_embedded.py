@@ -67,6 +67,22 @@ def outcomes(response: str, *texts: str) -> list[str]:
         ("It has had four reviews.", ["different"]),
         ("It has had three reviews.", ["same"]),
         ("It offers over 50 wines.", ["not_found"]),
+        # What several records say together: the least and the greatest of 5, 2 and 4 stars.
+        ("Ratings range from 2 to 5 stars.", ["same"]),
+        ("Reviews range between 2 and 5 stars.", ["same"]),
+        ("Reviews range from 1 to 5 stars.", ["different"]),
+        ("It has 3.5 stars overall, one reviewer giving it 5 stars, another 2 stars.", ["same"] * 3),
+        ("It has 3.5 stars overall, one reviewer giving it 5 stars, another 3 stars.", ["same", "same", "different"]),
+        ("The diner holds a 3.5-star rating.", ["same"]),
+        ("It is rated 3.5 stars out of 5.", ["same"]),
+        ("It is rated 4.5 stars out of 5.", ["different"]),
+        # Monday is closed or without an end, nobody can tell: seven days or six.
+        ("It is open six days a week.", ["same"]),
+        ("It is open five days a week.", ["different"]),
+        ("It closes at 9 PM on Tuesday and 11 PM on weekends.", ["same", "different"]),
+        ("It closes at 9 PM on Tuesday and 11 PM on Saturdays.", ["same", "same"]),
+        ("Hours range from 10:30 AM to 11 PM on weekends.", ["same"]),
+        ("Hours range from 9:30 AM to 11 PM on weekends.", ["different"]),
     ],
 )
 def test_a_business_record_is_read_by_the_right_key(response: str, expected: list[str]) -> None:
@@ -99,6 +115,27 @@ def test_a_cell_of_a_table_is_found_by_its_row_and_column(response: str, expecte
     assert outcomes(response, TABLE)[0] == expected
 
 
+YEARS = """| Year | Growth | Employees |
+|---|---|---|
+| 2019 | 10% | 500 |
+| 2020 | 12% | 650 |
+"""
+
+
+@pytest.mark.parametrize("table", [YEARS, '[{"year": 2019, "employees": 500}, {"year": 2020, "employees": 650}]'])
+def test_the_row_that_a_sentence_names_is_the_one_that_counts(table: str) -> None:
+    # Asked who had 650, the table says 2020; asked what 2019 had, 500.
+    assert outcomes("In 2019 it had 650 employees.", table) == ["different", "different"]
+    assert outcomes("In 2020 it had 650 employees.", table) == ["same", "same"]
+    assert outcomes("It had 500 employees.", table) == ["same"]
+
+
+def test_of_two_rows_that_a_sentence_names_either_counts() -> None:
+    table = "| City | Population |\n|---|---|\n| Oslo | 700,000 |\n| Bergen | 290,000 |"
+    assert outcomes("Bergen has a population of 700,000.", table) == ["different"]
+    assert outcomes("Unlike Oslo, Bergen has a population of 290,000.", table) == ["same"]
+
+
 @pytest.mark.parametrize(
     ("response", "source", "expected"),
     [
@@ -125,6 +162,48 @@ def test_two_documents_that_differ_in_the_same_sentence_contradict_each_other() 
     assert [place.source_id for place in finding.places] == ["source-1", "source-2"]
 
 
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("In 2019 sales were $5m, in 2020 $7m.", ["same"] * 4),
+        # The row of the other year fits the first gap nearly as well, so that its value is an alternative there.
+        ("In 2019 sales were $7m, in 2020 $5m.", ["same", "same", "same", "different"]),
+        ("In 2020 sales were $5m.", ["same", "different"]),
+    ],
+)
+def test_a_row_that_begins_with_a_year_is_found_by_it(response: str, expected: list[str]) -> None:
+    table = "| Year | Sales |\n|------|-------|\n| 2019 | $5m |\n| 2020 | $7m |"
+    assert outcomes(response, table) == expected
+
+
+def test_the_second_of_two_values_with_the_same_words_is_read_where_it_stands() -> None:
+    source = "In 2013 the district had a population of 6,958 people, while the town had a population of 1,015 people."
+    assert outcomes(source, source) == ["same"] * 3
+    wrong = source.replace("1,015", "1,105")
+    assert outcomes(wrong, source) == ["same", "same", "different"]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        # Another person: the names differ.
+        [("Ann Lee", "Ann Lee sat for Ohio's 6th district."), ("Bo Roe", "Bo Roe sat for Ohio's 7th district.")],
+        # Namesakes, which their titles tell apart.
+        [("Tide (1956 film)", "Tide is a 1956 drama."), ("Tide (2010 film)", "Tide is a 2010 drama.")],
+    ],
+)  # fmt: skip
+def test_documents_about_different_things_do_not_contradict_each_other(others: list[tuple[str, str]]) -> None:
+    sources = [Source(text, id=title, title=title) for title, text in others]
+    for source in sources:
+        [finding] = asyncio.run(open_blinded().verify(None, source.text, sources)).findings
+        assert isinstance(finding, PairResult)
+        assert finding.outcome == "same"
+    wrong = others[0][1].replace("6th", "9th").replace("1956", "1965")
+    [finding] = asyncio.run(open_blinded().verify(None, wrong, sources)).findings
+    assert isinstance(finding, PairResult)
+    assert finding.outcome == "different"
+
+
 def test_a_sentence_that_leans_on_the_one_before_is_asked_with_it() -> None:
     text = "The bridge has 2 towers. The church has 1 tower and 40 windows. The bridge has 90 windows."
     assert outcomes("The church is old. It has 40 windows.", text) == ["same"]
@@ -142,6 +221,21 @@ def test_two_hundred_numbers_are_all_asked_about_in_seconds() -> None:
     report = audit(" ".join(facts), " ".join(facts))
     assert (len(report.findings), report.coverage, report.attributable) == (200, 1.0, True)
     assert time.perf_counter() - started < 20
+
+
+def test_two_hundred_numbers_of_one_sentence_are_asked_about_in_seconds() -> None:
+    text = f"The values are {', '.join(str(1_000 + 7 * number) for number in range(200))}."
+    started = time.process_time()
+    report = audit(text, text)
+    assert (len(report.findings), report.coverage, report.attributable) == (200, 1.0, True)
+    assert time.process_time() - started < 30  # comparing every pair of questions took minutes
+
+
+def test_another_language_is_warned_of_and_unread_digits_are_not_denied() -> None:
+    report = audit("桥于1937年开通。", "桥于1973年开通。")
+    assert [warning.kind for warning in report.warnings] == ["unasked", "language"]
+    assert report.warnings[0].message == "The response states no number or date that could be read."
+    assert not audit("The bridge opened in 1973.", "The bridge opened in 1973.").warnings
 
 
 def names(count: int) -> list[str]:

@@ -59,6 +59,13 @@ def test_the_judge_of_entailment_is_never_asked_about_numbers() -> None:
     assert not same_answer("twelve", "many", entails=lambda left, right: True)
 
 
+def test_the_ends_of_a_range_that_between_stands_before_are_the_range() -> None:
+    assert same_answer("$5 and $10", "$5 to $10")
+    assert same_answer("5 to 10", "5 and 10")
+    assert not same_answer("5 and 11", "5 to 10")
+    assert not same_answer("5 and 10", "5")
+
+
 @given(st.floats(1e-6, 1e12, allow_nan=False))
 def test_a_number_equals_itself_however_it_is_written(number: float) -> None:
     assert same_answer(f"{number:.17g}", f"{number:.17g}")

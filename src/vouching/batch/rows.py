@@ -60,10 +60,14 @@ class Row:
 def row_name(fields: Mapping[str, Any], number: int) -> str:
     """The id of a row as text; "row-N" if it has none, or one that no file can hold (a lone surrogate).
 
-    >>> row_name({"id": 7}, 1), row_name({}, 1)
-    ('7', 'row-1')
+    A record of what could not be verified has its id in its claim.
+
+    >>> row_name({"id": 7}, 1), row_name({}, 1), row_name({"kind": "unverified", "claim": {"id": "a"}}, 1)
+    ('7', 'row-1', 'a')
     """
-    given = fields.get("id")
+    given, claim = fields.get("id"), fields.get("claim")
+    if given is None and fields.get("kind") == "unverified" and isinstance(claim, Mapping):
+        given = cast("Mapping[str, Any]", claim).get("id")
     if given is not None:
         with suppress(UnicodeEncodeError):
             return str(given).encode().decode()

@@ -47,7 +47,8 @@ async def score_answer(row: AnswerRow, answerer: Answerer, mark: Mark | None = N
         mark: says which answers are right; None leaves that to words.
 
     Returns:
-        id, part, has_reference, answer (that of most drafts), votes, abstained, answers and responses (of each draft),
+        id, part, has_reference, answer (that of most drafts), votes, abstained, unusable (how many drafts were cut off
+        or empty; what follows is of the others), answers and responses (of each draft),
         exact and f1 (of each draft, and as exact_majority and f1_majority of ``answer``; None without a reference),
         marked and passed (of each draft: whether the judge calls it right, and whether its audit finds no fault; None
         where that is not known), failed (why there is no answer, else None), usage, keys (what ties the row to others).
@@ -89,6 +90,7 @@ def _line(
         "answer": answered.answer if answered else None,
         "votes": answered.votes if answered else 0,
         "abstained": answered.abstained if answered else False,
+        "unusable": answered.unusable if answered else 0,
         "answers": answers,
         "responses": [draft.reply.response for draft in drafts],
         "exact": [exact_match(answer, row.references) for answer in answers] if known else None,

@@ -6,8 +6,9 @@
 
 Each is measured of a draft (the mean over a question's drafts) and "by majority": exact_match and f1 of the answer that
 most drafts give; judged and faithful if more than half of a question's drafts are, judged one by one (MARCH, section
-3.2). A question without an answer counts 0; a draft that an audit or a judge cannot tell about is not counted, nor is a
-row that cannot be read. Left out: several processes; a language model is waited for.
+3.2). A question without an answer counts 0, and so do the words of a draft that was cut off or empty; a draft that an
+audit or a judge cannot tell about is not counted, nor is a row that cannot be read. Left out: several processes; a
+language model is waited for.
 """
 
 from __future__ import annotations
@@ -117,9 +118,9 @@ def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> 
         resamples: of the bootstrap; 0 leaves the intervals out.
 
     Returns:
-        rows, broken, failed, abstained (counts), metrics (each of MEASURES, of a draft, and as NAME_majority; None
-        where neither the set nor the run has it), parts (the same of each, if there are several), macro (means over
-        the parts of the majority figures), calls, prompt_tokens, completion_tokens.
+        rows, broken, failed, abstained, unusable (counts), metrics (each of MEASURES, of a draft, and as
+        NAME_majority; None where neither the set nor the run has it), parts (the same of each, if there are several),
+        macro (means over the parts of the majority figures), calls, prompt_tokens, completion_tokens.
 
     >>> line = {"part": None, "has_reference": True, "failed": None, "abstained": False, "exact": [1.0, 0.0, 1.0],
     ...     "f1": [1.0, 0.5, 1.0], "exact_majority": 1.0, "f1_majority": 1.0, "marked": None, "passed": [None] * 3,
@@ -156,6 +157,7 @@ def _part(rows: Sequence[ScoredAnswer], resamples: int) -> dict[str, Any]:
         "rows": len(rows),
         "failed": sum(row["failed"] is not None for row in rows),
         "abstained": sum(row["abstained"] for row in rows),
+        "unusable": sum(row.get("unusable", 0) for row in rows),
         "metrics": found,
     }
 
@@ -179,7 +181,7 @@ def _columns(rows: Sequence[ScoredAnswer]) -> dict[str, list[float | None]]:
 def _mean(row: ScoredAnswer, key: str) -> float | None:
     if not row["has_reference"]:
         return None
-    return sum(row[key]) / len(row[key]) if row[key] else 0.0
+    return sum(row[key]) / (len(row[key]) + row.get("unusable", 0)) if row[key] else 0.0
 
 
 def _whole(row: ScoredAnswer, key: str) -> float | None:
@@ -234,6 +236,8 @@ def answer_notes(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"Mean over the parts, by majority: {', '.join(told)}."
     if found["abstained"] or found["failed"]:
         yield f'"Not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
+    if found["unusable"]:
+        yield f"Drafts cut off or empty beside usable ones: {found['unusable']:,}; judged is of the others."
     if found["broken"]:
         yield f"Rows that cannot be read: {found['broken']:,}; they are not counted."
     yield f"Calls {found['calls']:,}, tokens read {found['prompt_tokens']:,}, written {found['completion_tokens']:,}."

@@ -38,8 +38,8 @@ vouch challenge --task expenses.yaml --proposal proposal.yaml --gold right.yaml 
 
 vouch challenge --task expenses.yaml --fill --model http://localhost:8000/v1#qwen --output steps.jsonl
 
-**Exit status**: 0 done; 1 under --fail: there is a case against a value that stands; 2 the command line or a file
-cannot be used; 3 a unit could not be judged, a unit has no value, or a model was not reached; 130 interrupted.
+**Exit status**: 0 done; 1 under --fail: there is a case against a value that stands, whatever else; 2 the command line
+or a file cannot be used; 3 a unit could not be judged or has no value, or a model was not reached; 130 interrupted.
 """
 
 
@@ -251,7 +251,7 @@ def _keeper(options: ChallengeOptions, task: Task, steps: dict[str, Step], open_
 
 
 def exit_status(record: Assurance, fail: bool) -> Exit:
-    """How the command ends; what could not be judged or has no value is incomplete, whatever else was found.
+    """How the command ends; under ``fail`` a case goes before what could not be judged or has no value.
 
     >>> exit_status(Assurance("t", (), {}), fail=True)
     <Exit.OK: 0>

@@ -120,7 +120,7 @@ _Reasons = Annotated[
 ]
 _Scope = Annotated[
     Literal["numbers", "facts"] | None,
-    _panel(_HOW, metavar="WHAT", help="With --method blinded: ask about numbers, or facts too. (numbers)"),
+    _panel(_HOW, metavar="WHAT", help="With --method blinded: ask about numbers, or dates and names too."),
 ]
 _Match = Annotated[
     Literal["units", "released"] | None,

@@ -84,6 +84,8 @@ def _line(rules: BlindedRules, row: Row) -> str:
     try:
         if row.fields is None:
             raise InputError(str(row.problem))
+        if row.fields.get("kind") == "unverified":  # vouch check could not use the row
+            raise InputError(f"its audit failed: {row.fields.get('message')}")
         kept = {key: row.fields[key] for key in ("group",) if row.fields.get(key) is not None}
         reward = row_reward(row.fields, rules)
         return json.dumps({"id": row.name, **kept, "total": reward.total, "parts": dict(reward.parts)})

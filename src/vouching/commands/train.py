@@ -37,18 +37,18 @@ vouch train rank recipes/rank/qwen2.5-7b.toml model=/models/Qwen2.5-7B-Instruct 
 _SFT_EPILOG = """
 **Examples**
 
-vouch data annotate --input pairs.jsonl --model openai/gpt-4o-mini --output sft.jsonl
+vouch data annotate --input pairs.jsonl --model openai/gpt-4o-mini --output sft.jsonl --prompts prompts.jsonl
 
-vouch train sft recipes/structured/3b-sft.toml --out runs/3b-sft
+vouch train sft recipes/structured/3b-sft.toml 'rows=["sft.jsonl"]' --out runs/3b-sft
 
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
 """
 _STRUCTURED_EPILOG = """
 **Examples**
 
-vouch train structured recipes/structured/3b-grpo.toml model=runs/3b-sft/model --out runs/3b-grpo
+vouch train structured recipes/structured/3b-grpo.toml model=runs/3b-sft/model 'rows=["prompts.jsonl"]' --out runs/grpo
 
-vouch runs plot runs/3b-grpo --report 3b-grpo.html
+vouch runs plot runs/grpo --report grpo.html
 
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the judge is out of reach; 130 stopped, go
 on with --resume.
@@ -91,7 +91,7 @@ _Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with 
 
 @app.callback(invoke_without_command=True)
 def train(context: typer.Context) -> None:
-    """Train what verifies. Needs the extra "train"; data are read from the folder that VOUCH_DATA names."""
+    """Train what verifies. Needs the extra "train". What went on in a run is told by vouch runs."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -119,7 +119,8 @@ def encoder_command(config: _Config, out: _Out, settings: _Settings = None, resu
     """Train the encoder of the embedded verifier and export it as int8 ONNX.
 
     Every checkpoint holds all that the next step depends on: a run that was killed and resumed ends like one that was
-    not. The folder DIR/export is what vouching.encoder reads, DIR/model what a next stage starts from.
+    not. Data are read from the folder that VOUCH_DATA names. The folder DIR/export is what vouching.encoder reads,
+    DIR/model what a next stage starts from.
     """
     with usage_errors():
         from vouching.train.encoder import train_encoder

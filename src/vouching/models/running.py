@@ -6,8 +6,10 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -91,3 +93,36 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     if failure:
         raise failure[0]
     return box[0]
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """What a long call returns, while the event loop goes on.
+
+    Unlike ``asyncio.to_thread``, whose threads Python waits for at its end: an interrupted program leaves at once.
+
+    >>> run(in_thread(lambda: 6 * 7))
+    42
+    """
+    loop, context = asyncio.get_running_loop(), copy_context()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        if done.done():  # nobody waits any more
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(cast("T", result))
+
+    def call() -> None:
+        result: T | None = None
+        failure: BaseException | None = None
+        try:
+            result = context.run(work)
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(tell, result, failure)
+
+    threading.Thread(target=call, daemon=True).start()
+    return await done

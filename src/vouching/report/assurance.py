@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vouching.report import charts
-from vouching.report.assurance_tree import case_tree, fault_of, tree_drawing
+from vouching.report.assurance_tree import case_tree, fault_of, shown_evidence, tree_drawing
 from vouching.report.findings import SIGNS, FindingStatus
 from vouching.report.skeleton import write_page
 from vouching.report.svg import Tone
@@ -26,10 +26,19 @@ OUTCOMES: Mapping[str, Tone] = {
     "let pass": "match", "revised": "accent", "kept": "not-found", "challenged": "mismatch", "unverified": "unverified",
 }  # fmt: skip
 """What became of a unit, with its colour."""
-_CASE_TONES: Mapping[str, Tone] = {
-    "1": "match", "2": "mismatch", "3": "not-found", "4": "mismatch", "5a": "match", "5b": "mismatch",
-    "6a": "not-found", "6b": "mismatch", "2 or 3": "not-found", "5 or 6": "match",
-}  # fmt: skip
+_CASES: Mapping[str, tuple[str, Tone]] = {
+    "1": ("right, let pass", "match"),
+    "2": ("right, challenged, revised", "mismatch"),
+    "3": ("right, challenged, kept", "not-found"),
+    "4": ("wrong, let pass", "mismatch"),
+    "5a": ("wrong, challenged, repaired", "match"),
+    "5b": ("wrong, challenged, revised to a wrong value", "mismatch"),
+    "6a": ("wrong, challenged, kept against a wrong revision", "not-found"),
+    "6b": ("wrong, challenged, kept against the right revision", "mismatch"),
+    "2 or 3": ("right, challenged", "not-found"),
+    "5 or 6": ("wrong, challenged", "match"),
+}
+"""What the paper's cases mean, and their colours; the last two are of a finished proposal, which nobody revises."""
 
 
 def outcome_of(unit: UnitResult | Unverified) -> str:
@@ -127,8 +136,8 @@ def write_assurance(path: str | Path, record: Assurance, task: Task) -> None:
     True
     """
     counts = {name: count for name, count in outcome_counts(record).items() if count}
-    cases = {f"case {name}": count for name, count in record.cases.items() if count}
-    tones: dict[str, Tone] = {f"case {name}": tone for name, tone in _CASE_TONES.items()}
+    cases = {f"{_CASES[name][0]} ({name})": count for name, count in record.cases.items()}
+    tones: dict[str, Tone] = {f"{words} ({name})": tone for name, (words, tone) in _CASES.items()}
     write_page(
         path,
         "assurance.html.jinja",
@@ -184,9 +193,9 @@ def print_assurance(console: Console, record: Assurance) -> None:
     console.print()
     console.print(Text(f"{visible_line(record.task)}: {summary_words(record)}"))
     if record.cases:
-        console.print(
-            Text("cases: " + ", ".join(f"{name}: {count:,}" for name, count in record.cases.items() if count))
-        )
+        console.print(Text("Compared with --gold:"))
+        for name, count in record.cases.items():
+            console.print(Text(f"  {count:>5,}  {_CASES[name][0]} (case {name})"))
 
 
 def _name(unit: UnitResult | Unverified) -> str:
@@ -198,14 +207,16 @@ def _answer_words(unit: UnitResult) -> str:
         case "revised":
             return f"revised, was {visible_line(unit.proposal) or '(no value)'}"
         case "kept":
-            return f"kept{f', not {visible_line(unit.revision)}' if unit.revision else ''}: {visible_line(unit.reason)}"
+            other = unit.revision if unit.revision != unit.proposal else None
+            return f"kept{f', not {visible_line(other)}' if other else ''}: {visible_line(unit.reason)}"
         case _:
             return f"challenged{f', rather {visible_line(unit.correction)}' if unit.correction else ''}"
 
 
 def _evidence_lines(unit: UnitResult) -> list[str]:
-    """Where to look, a few places a unit; evidence that is not as the case says, in full."""
-    sound = [f"{location} = {value}" for location, value in unit.evidence if not fault_of(unit, location)]
+    """Where to look, a few places a unit, without the rule's own expression; evidence that is flagged, in full."""
+    looked_up = unit.evidence[:-1] if unit.judged_by == "rules" and len(unit.evidence) > 1 else unit.evidence
+    sound = [shown_evidence(location, value) for location, value in looked_up if not fault_of(unit, location)]
     more = [f"... and {len(sound) - 4} more"] if len(sound) > 4 else []
     looked = ["; ".join([*sound[:4], *more])] if sound else []
     return [*looked, *(f"flagged: {fault}" for fault in unit.flagged)]

@@ -17,6 +17,7 @@ from vouching.types.visible import visible_line
 _WIDTH = 720.0
 _INDENT = 30.0
 _LINE = 19.0
+_LONGEST_PLACE = 200
 _MOST_LINES = 8
 """Lines of a node; the record has the rest."""
 
@@ -36,10 +37,21 @@ def case_tree(unit: UnitResult) -> dict[str, Any]:
     return {"kind": "claim", "unit": unit.unit_id, "text": unit.claim, "children": [argument]}
 
 
+def shown_evidence(location: str, value: str) -> str:
+    """Evidence in a line; of a long expression the beginning, so that what it comes to is seen.
+
+    >>> shown_evidence("data.wages", "700"), len(shown_evidence("1 + " * 200 + "1", "201"))
+    ('data.wages = 700', 209)
+    """
+    place = location if len(location) <= _LONGEST_PLACE else f"{location[:_LONGEST_PLACE]}..."
+    place = place or "(no location)"
+    return f"{place} = {value}" if value else place
+
+
 def fault_of(unit: UnitResult, location: str) -> str:
     """What is wrong with the evidence at a location; empty if nothing is."""
     shown = location[:120] or "(no location)"
-    return next((fault for fault in unit.flagged if fault.startswith((f"{shown} ", f"{shown}:"))), "")
+    return next((fault for fault in unit.flagged if fault.startswith((f"{shown} is ", f"{shown}: "))), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,7 @@ def _nodes(unit: UnitResult) -> Iterator[_Node]:
     yield _Node(1, "Argument", _lines(unit.argument or "(none)", 1), "accent")
     for location, value in unit.evidence:
         fault = fault_of(unit, location)
-        shown = f"{location or '(no location)'} = {value}" if value else location or "(no location)"
+        shown = shown_evidence(location, value)
         lines = _lines(f"{'✗' if fault else '✓'} {shown}", 2) + (_lines(fault, 2) if fault else ())
         yield _Node(2, "", lines, "not-found" if fault else "match")
 

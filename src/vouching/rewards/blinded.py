@@ -23,7 +23,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.types import Report, Reward, Unverified
 from vouching.types.blinded import BlindOutcome, Checked, PairResult
 from vouching.verifiers.blinded_match import Match, rule
-from vouching.verifiers.blinded_values import find_values
+from vouching.verifiers.blinded_values import find_numbers
 
 Scale: TypeAlias = Literal["-1/0", "0/1", "error-rate", "released-error-rate"]
 """How faults become a number; the paper trains best with the first."""
@@ -123,7 +123,7 @@ def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unver
     pairs = [finding for finding in findings if isinstance(finding, PairResult)]
     if len(pairs) < len(findings):
         raise InputError("the report judges no questions: take one of a blinded audit (vouch check --method blinded)")
-    reward = outcome_reward([pair.outcome for pair in pairs], len(find_values(report.response)), rules)
+    reward = outcome_reward([pair.outcome for pair in pairs], len(find_numbers(report.response)), rules)
     return Reward(reward.total, {**reward.parts, "coverage": report.coverage})
 
 

@@ -180,7 +180,7 @@ def _read_single(text: str, atom: _Atom) -> Numeral | None:
         case "vulgar":
             return Numeral(atom.start, atom.end, atom.value, "fraction", 0.0)
         case "fraction":
-            half_of = atom.value == 0.5 and word_after(text, atom.end).lower() in _PARTITIVES | {""}
+            half_of = atom.value == 0.5 and word_after(text, atom.end).lower() in _PARTITIVES | {"", "hour", "price"}
             if not (article or half_of or text.startswith("-dozen", atom.end)):
                 return None
             return _whole_of_fraction(text, Numeral(start, atom.end, atom.value, "fraction", 0.0))

@@ -164,7 +164,8 @@ def _index_units() -> tuple[dict[str, Unit], dict[str, Unit]]:
 _SYMBOLS, _WORDS = _index_units()
 _AFTER_NUMBER = re.compile(
     r"[ \u00a0\u2009\u202f-]?"
-    r"(°[ ]?[CF]\b|[%°€£¥₹$¢′″]|[^\W\d_]{1,20}(?![^\W_])(?:[ /-][^\W\d_]{1,20}(?![^\W_])){0,2}|[kcm]?m[23](?!\w))"
+    r"(°[ ]?[CF]\b|[%°¢′″]|[€£¥₹$](?!\d)"
+    r"|[^\W\d_]{1,20}(?![^\W_])(?:[ /-][^\W\d_]{1,20}(?![^\W_])){0,2}|[kcm]?m[23](?!\w))"
 )
 _BEFORE_NUMBER = re.compile(r"(?:(?<![^\W_])(?:US|HK|A|C)?\$|[€£¥₹]|(?<![^\W_])(?:[A-Z]{3}|Rs\.?)[ \u00a0]?)[ ]?\Z")
 

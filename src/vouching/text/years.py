@@ -58,7 +58,7 @@ def is_year(text: str, start: int, end: int) -> bool:
 
 
 _GLUED_BEFORE = re.compile(r"(?:\w|[\d\w][-–./,:]|[#№+@/_.]|\bNo\.? ?)\Z")
-_GLUED_AFTER = re.compile(r"\w|[%°]|[,.:/]\d|-[\w]|[-–]\d| ?[€£¥₹$]\d?")
+_GLUED_AFTER = re.compile(r"\w|[%°]|[,.:/]\d|-[\w]|[-–]\d| ?[€£¥₹$](?!\d)")
 
 
 def _is_glued(text: str, start: int, end: int) -> bool:

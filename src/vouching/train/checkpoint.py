@@ -110,12 +110,27 @@ def keep_model(out: Path) -> int:
     fresh, old = out / f"{MODEL}.new", out / f"{MODEL}.old"
     with room_for(out):
         shutil.rmtree(fresh, ignore_errors=True)
-        shutil.copytree(chosen, fresh, ignore=lambda _, names: [name for name in names if _TO_GO_ON.match(name)])
+        copy_weights(chosen, fresh)
         if (out / MODEL).exists():
             (out / MODEL).replace(old)
         fresh.replace(out / MODEL)
         shutil.rmtree(old, ignore_errors=True)
     return step_of(chosen)
+
+
+def copy_weights(checkpoint: Path, out: Path) -> None:
+    """Copy what a model is loaded from, and nothing that only a run needs that goes on."""
+    shutil.copytree(checkpoint, out, ignore=lambda _, names: [name for name in names if _TO_GO_ON.match(name)])
+
+
+def go_on(trainer: Any, checkpoint: Path | None) -> None:
+    """Do the steps that are left after a checkpoint; all of them without one, none if it is of the last step."""
+    if checkpoint is not None:
+        state = _state(checkpoint)
+        if state["global_step"] >= state["max_steps"]:  # train() would do one step more
+            trainer._load_from_checkpoint(str(checkpoint))
+            return
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
 
 
 @contextmanager

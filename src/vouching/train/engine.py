@@ -16,17 +16,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError, InputError, MissingExtraError
 from vouching.games.base import Game, Processes, Row, Sampler
 from vouching.models.running import run
 from vouching.train.adapters import MAIN, add_adapters
+from vouching.train.checkpoint import go_on
 from vouching.train.critic import Critic, load_critic
 from vouching.train.engine_figures import figures, observe
 from vouching.train.engine_table import Table
-from vouching.train.engine_trl import PolicySampler, encoded, gathered, resume, trainer_class
+from vouching.train.engine_trl import PolicySampler, encoded, gathered, trainer_class
 from vouching.train.grpo_config import GrpoConfig
 from vouching.train.policy import lora_of
 from vouching.train.rank_model import imported
@@ -41,7 +43,7 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
     A step is one batch to TRL, since it splits by a number of its own; ``engine_trl`` cuts it as it comes.
 
     Raises:
-        MissingExtraError: trl is not installed.
+        MissingExtraError: trl is not installed, or vLLM where it is to sample.
         ConfigError: the prompts of a step cannot be shared among the processes, or a checkpoint would fall between the
             updates by the same rollouts.
     """
@@ -59,6 +61,8 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
             f"watch.checkpoint_every must be a multiple of updates ({config.updates}), got "
             f"{config.watch.checkpoint_every}: a run goes on exactly only from where new rollouts are drawn"
         )
+    if drawn.engine != "hf" and find_spec("vllm") is None:
+        raise MissingExtraError("vllm", f"sampling.engine={drawn.engine}", "vllm")
     vllm = {} if drawn.engine == "hf" else {
         "use_vllm": True, "vllm_mode": "server" if drawn.engine == "vllm-server" else "colocate",
         "vllm_server_base_url": drawn.server or None,
@@ -170,7 +174,7 @@ def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
         TrainingError: the gradient is no number; the weights are those before this step.
         BackendError: no rollout of a step could be judged.
     """
-    resume(trainer, checkpoint)
+    go_on(trainer, checkpoint)
 
 
 def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None = None) -> dict[str, float]:

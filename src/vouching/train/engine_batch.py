@@ -37,8 +37,8 @@ def to_arrays(
     Returns:
         ``prompt_ids``, ``prompt_mask`` (rows, longest prompt), ``completion_ids``, ``completion_mask`` (rows, longest
         completion), all of integers; ``advantages`` of shape (rows,), or (rows, longest completion) if a rollout has
-        one per token. ``tool_mask`` if a token of a completion is not trained; ``sampling_per_token_logps`` if every
-        rollout brought its own.
+        one per token. ``tool_mask`` if a token of a completion is not trained; ``sampling_per_token_logps``, NaN where
+        a rollout did not bring its own.
 
     >>> said = Rollout("verifier", (7, 8), (9,), (1,), None, "stop", advantage=0.5)
     >>> batch = to_arrays([said], rows=2, pad=0)
@@ -56,7 +56,7 @@ def to_arrays(
         prompt_mask[row, length - len(ids) :] = 1
     completion_ids = np.full((rows, width), pad)
     completion_mask, chosen = np.zeros_like(completion_ids), np.ones_like(completion_ids)
-    logprobs = np.zeros((rows, width), dtype=np.float32)
+    logprobs = np.full((rows, width), np.nan, dtype=np.float32)
     for row, one in enumerate(rollouts):
         said = slice(0, len(one.completion_ids))
         completion_ids[row, said], completion_mask[row, said] = one.completion_ids, 1
@@ -66,12 +66,10 @@ def to_arrays(
     batch = {
         "prompt_ids": prompt_ids, "prompt_mask": prompt_mask,
         "completion_ids": completion_ids, "completion_mask": completion_mask,
-        "advantages": _advantages(rollouts, rows, width, factors or {}),
+        "advantages": _advantages(rollouts, rows, width, factors or {}), "sampling_per_token_logps": logprobs,
     }  # fmt: skip
     if not chosen.all():
         batch["tool_mask"] = chosen
-    if rollouts and all(one.sampling_logprobs is not None for one in rollouts):
-        batch["sampling_per_token_logps"] = logprobs
     return batch
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -67,7 +68,12 @@ class PolicySampler:
         """Completions drawn from the policy as it is now."""
         trainer, version = self._trainer, self._version(policy)
         asked = [ids for ids in encoded(trainer.processing_class, prompts) for _ in range(n)]
-        said, logprobs = self._drawn(asked, policy, temperature)
+        try:
+            said, logprobs = self._drawn(asked, policy, temperature)
+        except RuntimeError as error:
+            if "probability tensor" not in str(error):  # torch's words; a GPU ends the process itself
+                raise
+            raise _lost(trainer) from error
         texts = trainer.processing_class.batch_decode(said, skip_special_tokens=True) if said else []
         ends = {*trainer.eos_token_ids}
         rollouts = [
@@ -128,16 +134,6 @@ def encoded(tokenizer: Any, prompts: Sequence[Sequence[Message]]) -> list[list[i
 def gathered(values: Sequence[Any]) -> list[Any]:
     """The members of the lists of all processes, in their order."""
     return imported("accelerate.utils").gather_object([*values])
-
-
-def resume(trainer: Any, checkpoint: Path | None) -> None:
-    """Train on from a checkpoint, or from the start; see ``engine.train_from``."""
-    if checkpoint is not None:
-        state = imported("transformers").TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
-        if state.global_step >= state.max_steps:  # train() would do one step more
-            trainer._load_from_checkpoint(str(checkpoint))
-            return
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
 
 
 @cache
@@ -369,11 +365,24 @@ def _unjudged(trainer: Any, played: Round) -> BackendError:
     )
 
 
+def _lost(trainer: Any) -> TrainingError:
+    """What to say of weights that nothing can be sampled from; a checkpoint of them is removed."""
+    step = trainer.state.global_step
+    if not step:
+        return TrainingError("the probabilities of the model are no numbers before the first step: give another model")
+    shutil.rmtree(Path(trainer.args.output_dir) / f"checkpoint-{step}", ignore_errors=True)
+    return TrainingError(
+        f"after step {step} the probabilities of the model are no numbers: begin a new run with a lower learning_rate; "
+        "it may start from the last checkpoint, by model=FOLDER"
+    )
+
+
 def _sound(norm: Any, step: int) -> Any:
     """The norm of the gradient, if it is a number. It is the same on every process."""
     if norm is not None and not math.isfinite(norm):
         raise TrainingError(
-            f"the gradient of step {step} is {float(norm)}, and nothing was learnt from it: lower learning_rate, or "
-            "see what the log says of the steps before, and go on from the last checkpoint"
+            f"the gradient of step {step} is {float(norm)}, and nothing was learnt from it: see what the log says of "
+            "the steps before, and begin a new run with a lower learning_rate; it may start from the last checkpoint, "
+            "by model=FOLDER"
         )
     return norm

@@ -15,7 +15,7 @@ from typing import Any
 
 from vouching.errors import ConfigError, InputError
 from vouching.rewards.tables import Table
-from vouching.train.checkpoint import CHECKPOINTS, MODEL, best_checkpoint, keep_model, step_of
+from vouching.train.checkpoint import CHECKPOINTS, MODEL, best_checkpoint, copy_weights, step_of
 from vouching.train.policy import ADAPTER, adapter_base
 from vouching.train.rank_model import imported
 from vouching.train.run_page import alarm_table, run_tables
@@ -42,14 +42,17 @@ def export_run(run: Path, out: Path) -> Path:
     known = read_run(run)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} is not an empty folder: name a new one")
-    if not (run / MODEL).is_dir():
-        keep_model(run)
+    # The checkpoints of a run that was gone on with, or has not ended, are newer than its model.
+    newest = None if known.note.get("kind") == "rank" else best_checkpoint(run)  # a scorer has a head of its own
+    weights = newest or run / MODEL
+    if not weights.is_dir():
+        raise InputError(f"{run} has no whole checkpoint and no model: train first, or go on with --resume")
     fresh = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        if (run / MODEL / ADAPTER).is_file():
-            _merge(run / MODEL, fresh)
+        if (weights / ADAPTER).is_file():
+            _merge(weights, fresh)
         else:
-            shutil.copytree(run / MODEL, fresh)
+            copy_weights(weights, fresh)
         (fresh / CARD).write_text(model_card(known, run), encoding="utf-8")
         if out.exists():
             out.rmdir()
@@ -132,6 +135,7 @@ def _merge(folder: Path, out: Path) -> None:
     """Adapters merged into their model."""
     torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
     base = adapter_base(folder)
+    transformers.logging.disable_progress_bar()
     try:
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         merged = peft.PeftModel.from_pretrained(model, folder).merge_and_unload()

@@ -7,6 +7,7 @@ Left out: quantised weights.
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
     Args:
         named: a folder, also of adapters, or a name on the Hugging Face hub.
         lora: what adapters the run is to add.
-        reduced: whether to hold the weights in bfloat16.
+        reduced: whether to hold weights that are not trained, those below adapters, in bfloat16.
 
     Raises:
         ConfigError: it cannot be loaded, has no chat template or token to fill up with, or has adapters already and
@@ -34,11 +35,18 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
     torch, transformers = imported("torch"), imported("transformers")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    place = base_of(named)
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # of TRL's calls, not of ours
+    try:
+        place = base_of(named)
+    except ConfigError:
+        raise ConfigError(
+            f"there is no model {named}: name a folder, or one of the Hugging Face hub, such as "
+            "Qwen/Qwen2.5-3B-Instruct"
+        ) from None
     adapted = (Path(place) / ADAPTER).is_file()
     if adapted and lora.rank:
         raise ConfigError(f"{named} has adapters and lora.rank is {lora.rank}: set it to 0 to train those on")
-    dtype = torch.bfloat16 if reduced else torch.float32
+    dtype = torch.bfloat16 if reduced and (adapted or lora.rank) else torch.float32
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(place)
         base = adapter_base(Path(place)) if adapted else place

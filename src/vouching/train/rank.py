@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError
-from vouching.train.checkpoint import last_checkpoint
+from vouching.train.checkpoint import go_on, last_checkpoint
 from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported, load_scorer, save_scorer
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, questions_of, read_pairs
 from vouching.train.rank_scores import by_question, encoded, scores_of, told, values_of
-from vouching.train.rank_trainer import Step, make_trainer, tell_steps, train_from, training_arguments
+from vouching.train.rank_trainer import Step, make_trainer, tell_steps, training_arguments
 from vouching.train.run_folder import Progress, open_run
 
 HELD = "held.jsonl"
@@ -94,13 +94,15 @@ def train_rank(
         f"{sum(material.counts.values()):,} pairs, {len(material.train):,} to train on; {len(material.held):,} "
         f"questions held out; on {arguments.device.type}, from step {done:,}"
     )
-    train_from(trainer, checkpoint)
-    asked = [*material.held, *material.dev]
-    scores, values = Held(asked, trainer.model, tokenizer, config).score()
-    if first:
-        save_scorer(trainer.accelerator.unwrap_model(trainer.model), tokenizer, config, out / "model")
-        _write_held(out / HELD, asked, values)
-    trainer.accelerator.end_training()
+    try:
+        go_on(trainer, checkpoint)
+        asked = [*material.held, *material.dev]
+        scores, values = Held(asked, trainer.model, tokenizer, config).score()
+        if first:
+            save_scorer(trainer.accelerator.unwrap_model(trainer.model), tokenizer, config, out / "model")
+            _write_held(out / HELD, asked, values)
+    finally:
+        trainer.accelerator.end_training()
     say(f"{told(scores)}; saved to {out / 'model'}")
     return scores
 

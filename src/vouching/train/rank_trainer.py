@@ -109,16 +109,6 @@ def tell_steps(trainer: Any, tell: Callable[[Step], None]) -> None:
     trainer.add_callback(Told())
 
 
-def train_from(trainer: Any, checkpoint: Path | None) -> None:
-    """Do the steps that are left after a checkpoint; all of them without one, none if it is of the last step."""
-    if checkpoint is not None:
-        state = imported("transformers").TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
-        if state.global_step >= state.max_steps:  # train() would do one step more
-            trainer._load_from_checkpoint(str(checkpoint))
-            return
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-
-
 @cache
 def _trainer_class() -> Any:
     """The trainer; a class made late, since TRL takes seconds to load and need not be there."""

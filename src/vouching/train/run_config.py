@@ -52,7 +52,7 @@ class WatchSettings:
     checkpoint_every: int = 25
     """Steps between checkpoints."""
     keep: int = 2
-    """Checkpoints that are kept, the best one aside."""
+    """Checkpoints that are kept, the best one among them; that one and the last are kept in any case."""
     transcripts: int = 2
     """Rollouts of a step whose texts are kept."""
     report_to: tuple[str, ...] = ()

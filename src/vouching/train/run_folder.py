@@ -43,13 +43,15 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
             else; or it cannot be written.
     """
     asked = json.loads(json.dumps({"settings": asdict(config), "units": dict(units), "split": dict(split)}))
-    note = out / RUN
+    note, kind = out / RUN, type(config).__name__.removesuffix("Config").removesuffix("Run").lower()
     try:
         # What a run left that ended before its first step, for want of rows perhaps, is no run.
         if note.exists() and (resume or any(path.is_file() for path in out.rglob("*") if path != note)):
             if not resume:
                 raise InputError(f"{out} holds a run: go on with it by --resume, or name another folder")
             kept = json.loads(note.read_text(encoding="utf-8"))
+            if kept.get("kind", kind) != kind:
+                raise InputError(f"{out} holds a run of another kind ({kept['kind']}): name another folder")
             found = {"split": asked["split"], **kept}
             for part, wanted in asked.items():
                 keys = {**wanted, **found[part]}.keys() - _WHERE
@@ -65,7 +67,6 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
         if not note.exists() and out.is_dir() and (others := sorted(out.iterdir())):
             raise InputError(f"{out} is not empty (it holds {others[0].name}): name a new folder for the run")
         out.mkdir(parents=True, exist_ok=True)
-        kind = type(config).__name__.removesuffix("Config").removesuffix("Run").lower()
         note.write_text(json.dumps({"kind": kind, **asked, **surroundings()}, indent=1) + "\n", encoding="utf-8")
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):

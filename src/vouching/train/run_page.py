@@ -1,6 +1,7 @@
 """Runs as tables of words and as a page with charts: a curve per part, and which part rises when.
 
-Left out: single steps; the log has them. Curves are drawn as means over up to 100 stretches, with alarms as lines.
+Left out: single steps; the log has them. Curves are drawn as means over up to 100 stretches, with alarms as lines;
+numbers that stay as they are have none, but for rewards.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from vouching.report.skeleton import write_page
 from vouching.report.svg import box, dot, line, svg, text, ticks, width_of
 from vouching.rewards.page import TEMPLATES, Chart
 from vouching.rewards.tables import Table
+from vouching.train.monitor import WINDOW
 from vouching.train.runs import Rise, Run, differing, rises
 
 _POINTS = 100
@@ -43,7 +45,7 @@ def run_tables(run: Run) -> Iterator[Table]:
     yield alarm_table(run)
     ends = run.ends()
     rows = [(name, *map(_number, (*ends[name], ends[name][1] - ends[name][0]))) for name in _ordered(ends)]
-    yield Table("Numbers, means over 20 steps", ("", "first", "last", "change"), rows)
+    yield Table(f"Numbers, means over up to {WINDOW} steps", ("", "first", "last", "change"), rows)
     found = [rise for rise in rises(run) if rise.half is not None]
     if found:
         rows = [(rise.part, f"{rise.half:,}", _number(rise.first), _number(rise.last)) for rise in found]
@@ -55,14 +57,17 @@ def alarm_table(run: Run) -> Table:
     """What the monitors say; one line that says so if they say nothing."""
     rows = [(f"step {alarm.step:,}", alarm.kind, alarm.about, alarm.message) for alarm in run.alarms()]
     if not rows:
-        return Table("Alarms", ("", ""), [("none", f"in {run.steps:,} steps")])
+        early = f"; the monitors begin at step {2 * WINDOW}" if run.steps < 2 * WINDOW else ""
+        return Table("Alarms", ("", ""), [("none", f"in {run.steps:,} steps{early}")])
     return Table("Alarms", ("since", "alarm", "about", "what was seen"), rows)
 
 
 def comparison(runs: Sequence[Run]) -> Iterator[Table]:
     """Runs side by side: what was asked differently, and what came out."""
     names = tuple(run.name for run in runs)
-    settings = [(name, *map(str, values)) for name, values in differing(runs).items()]
+    settings = [
+        (name, *("–" if value is None else str(value) for value in values)) for name, values in differing(runs).items()
+    ]
     yield Table("Settings that differ", ("", *names), settings or [("none", *("" for _ in runs))])
     ends = [run.ends() for run in runs]
     rows: list[tuple[str, ...]] = []
@@ -71,7 +76,7 @@ def comparison(runs: Sequence[Run]) -> Iterator[Table]:
         change = (_number(last[1] - last[0]),) if len(runs) == 2 else ()
         rows.append((name, *map(_number, last), *change))
     head = ("", *names, *(("difference",) if len(runs) == 2 else ()))
-    yield Table("Numbers, means over the last 20 steps", head, rows)
+    yield Table(f"Numbers, means over up to {WINDOW} steps at last", head, rows)
 
 
 def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
@@ -87,6 +92,10 @@ def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
     tables = [*run_tables(runs[0])] if len(runs) == 1 else [runs_table(runs), *comparison(runs)]
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
     lead = ", ".join(f"{run.name}: {run.steps:,} steps" for run in runs)
+    for run in runs:
+        lead += "".join(
+            f"; {alarm.kind} ({alarm.about}) in step {alarm.step:,} of {run.name}" for alarm in run.alarms()
+        )
     drawn = [*_curriculum(runs), *_charts(runs)]
     write_page(path, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=tables, charts=drawn)
 
@@ -157,7 +166,8 @@ def _charts(runs: Sequence[Run]) -> Iterator[Chart]:
     stretch = max(1, -(-steps // _POINTS))
     for title, series in sets.items():
         curves = {name: points for name, one in series.items() if (points := _points(one, stretch))}
-        if curves:
+        moves = len({y for points in curves.values() for _, y in points}) > 1
+        if moves or (curves and title.startswith("reward/")):
             yield Chart(
                 title,
                 _plot(curves, (title, "value" if stretch == 1 else f"mean of {stretch} steps"), steps, marks),
@@ -198,7 +208,7 @@ def _figures(run: Run) -> tuple[str, ...]:
     carbon = run.columns.get("energy/kg_co2e")
     spent = "–" if carbon is None or not len(carbon) else f"{float(carbon[-1]):.2g}"
     state = "" if run.finished else "no model yet"
-    told = str(len(run.alarms()))
+    told = str(len(run.alarms())) if run.steps >= 2 * WINDOW else "–"
     return (f"{run.steps:,}", first("reward/", "/total"), first("loss"), first("oracle/"), spent, told, state)
 
 
@@ -208,8 +218,13 @@ def _table_of(name: str) -> str:
 
 
 def _ordered(names: Mapping[str, object]) -> list[str]:
+    """In the order of ``_LEADING``; a whole before its parts."""
     place = {start: number for number, start in enumerate(_LEADING)}
-    return sorted(names, key=lambda name: next((place[start] for start in _LEADING if name.startswith(start)), 99))
+
+    def key(name: str) -> tuple[int, bool]:
+        return next((place[start] for start in _LEADING if name.startswith(start)), 99), not name.endswith("/total")
+
+    return sorted(names, key=key)
 
 
 def _number(value: float) -> str:

@@ -20,7 +20,7 @@ after it, so that the log has every step once. Names, where a run has such a thi
     case/NAME, said/ACTION, readable/ROLE, quality, tokens of units of work: see games.assurance_unit.measures_of
     oracle/NAME                                            what an oracle measures, the higher the better
     dev/NAME                                               on rows that are only scored; not in every step
-    time/step                                              seconds
+    time/step, time/all                                    seconds of the update; since the step before, scoring too
     energy/device_hours, energy/kwh, energy/kg_co2e        since the run began
 
 Energy is an estimate: thermal design power x hours x devices x PUE x carbon intensity, as if every device ran at full
@@ -91,10 +91,11 @@ class RunLog:
             )
 
     def write(self, record: Record, transcripts: Sequence[Mapping[str, Any]] = ()) -> Record:
-        """Append the next step, with the energy so far where the record says how long the step took.
+        """Append the next step, with the energy so far where the record says how long it took.
 
         Args:
-            record: numbers by name; ``step`` may be among them, and then must be the next.
+            record: numbers by name; ``step`` may be among them, and then must be the next. Energy is that of
+                ``time/all``, of ``time/step`` without it.
             transcripts: texts of some rollouts, with what is known of them.
 
         Returns:
@@ -107,7 +108,7 @@ class RunLog:
         if (given := int(record.get("step", step))) != step:
             raise InputError(f"step {given} was to be logged after step {step - 1}")
         before = self.records[-1].get("energy/device_hours", 0.0) if self.records else 0.0
-        hours = before + record.get("time/step", 0.0) * self._devices / 3600
+        hours = before + record.get("time/all", record.get("time/step", 0.0)) * self._devices / 3600
         kwh = self._power.kwh(hours)
         energy = {"energy/device_hours": hours, "energy/kwh": kwh, "energy/kg_co2e": kwh * self._power.intensity}
         whole = {"step": step} | {

@@ -22,6 +22,8 @@ from vouching.train.run_folder import RUN
 from vouching.train.runlog import columns_of, read_records
 
 _NO_PART = {"total", "deviation"}
+_SUMS = ("energy/", "epoch")
+"""Numbers that add up over a run, by the beginning of their name: a mean of them says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,20 @@ class Run:
         return alarms(self.columns)
 
     def ends(self) -> dict[str, tuple[float, float]]:
-        """Of each number the mean over the first and over the last twenty steps that have it."""
+        """Of each number the mean at first and at last.
+
+        Means are over twenty steps that have it, in a short run over half of them, so that no step is in both. Of what
+        adds up over a run it is the first value and the last.
+
+        >>> Run("run", {}, {"step": np.arange(1.0, 5.0), "loss": np.array([8.0, 6.0, 4.0, 2.0])}, True).ends()
+        {'loss': (7.0, 3.0)}
+        """
         found: dict[str, tuple[float, float]] = {}
         for name, series in self.columns.items():
             there = series[np.isfinite(series)]
             if name != "step" and len(there):
-                found[name] = (float(there[:WINDOW].mean()), float(there[-WINDOW:].mean()))
+                wide = 1 if name.startswith(_SUMS) else max(1, min(WINDOW, len(there) // 2))
+                found[name] = (float(there[:wide].mean()), float(there[-wide:].mean()))
         return found
 
 

@@ -25,11 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError, InputError, TrainingError
-from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
+from vouching.train.checkpoint import CHECKPOINTS, MODEL, go_on, keep_model, last_checkpoint, room_for, step_of
 from vouching.train.lessons import Lesson, read_chats, read_labels
 from vouching.train.policy import load_policy, lora_of, see_device
 from vouching.train.rank_model import imported
-from vouching.train.rank_trainer import train_from
 from vouching.train.run_folder import digest_of_lines, open_run
 from vouching.train.runlog import RunLog
 from vouching.train.sft_config import SftConfig
@@ -67,24 +66,21 @@ def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callab
     arguments = _arguments(config, out)
     main = arguments.process_index == 0
     say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if main else (lambda line: None)  # noqa: T201
-    with arguments.main_process_first(local=False):
-        if main:
-            sets = {"rows": chats, "dev": dev, BINARY: first}
-            counts = {name: len(lessons) for name, lessons in sets.items()}
-            open_run(out, config, counts, {name: _digest(lessons) for name, lessons in sets.items()}, resume)
-    if first:
-        stage = replace(config, rows=config.binary, binary=(), dev=())
-        folder = out / BINARY
-        if not (folder / MODEL).is_dir():
-            with arguments.main_process_first(local=False):
-                if main:
-                    open_run(
-                        folder, stage, {"rows": len(first)}, {"rows": _digest(first)}, resume or not folder.exists()
-                    )
-            say(f"first stage: {len(first):,} labels")
-            _train(stage, folder, (first, []), resume, say)
-        config = replace(config, model=str(folder / MODEL), lora=replace(config.lora, rank=0))
-    _train(config, out, (chats, dev), resume, say)
+    try:
+        with arguments.main_process_first(local=False):
+            if main:
+                sets = {"rows": chats, "dev": dev, BINARY: first}
+                counts = {name: len(lessons) for name, lessons in sets.items()}
+                open_run(out, config, counts, {name: _digest(lessons) for name, lessons in sets.items()}, resume)
+        if first:
+            if not (out / BINARY / MODEL).is_dir():
+                say(f"first stage: {len(first):,} labels")
+                _learn_labels(config, arguments, out / BINARY, first, resume, say)
+            config = replace(config, model=str(out / BINARY / MODEL), lora=replace(config.lora, rank=0))
+        _train(config, out, (chats, dev), resume, say)
+    finally:
+        # Not before the second stage, which needs them too.
+        imported("accelerate").PartialState().destroy_process_group()
     return out / MODEL
 
 
@@ -104,13 +100,24 @@ def tokens_of(tokenizer: Any, lesson: Lesson) -> tuple[list[int], int]:
     return whole, len(prompt)
 
 
+def _learn_labels(
+    config: SftConfig, arguments: Any, folder: Path, first: Sequence[Lesson], resume: bool, say: Callable[[str], None]
+) -> None:
+    """The first stage, a run in a folder of its own."""
+    stage = replace(config, rows=config.binary, binary=(), dev=())
+    with arguments.main_process_first(local=False):
+        if arguments.process_index == 0:
+            open_run(folder, stage, {"rows": len(first)}, {"rows": _digest(first)}, resume or not folder.exists())
+    _train(stage, folder, (first, []), resume, say)
+
+
 def _train(
     config: SftConfig, out: Path, sets: tuple[Sequence[Lesson], Sequence[Lesson]], resume: bool,
     say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """One stage: from a model to ``out/model``."""
     arguments = _arguments(config, out)
-    model, tokenizer = load_policy(config.model, config.lora, arguments.bf16 and bool(config.lora.rank))
+    model, tokenizer = load_policy(config.model, config.lora, arguments.bf16)
     longest = min(config.most_tokens, getattr(model.config, "max_position_embeddings", config.most_tokens))
     rows, dev = (_rows(tokenizer, lessons, longest) for lessons in sets)
     say(
@@ -133,10 +140,10 @@ def _train(
     _tell_steps(trainer, watch)
     steer(trainer, watch)
     with room_for(out):
-        train_from(trainer, checkpoint)
+        go_on(trainer, checkpoint)
     if arguments.process_index == 0:
         say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
-    trainer.accelerator.end_training()
+    trainer.accelerator.wait_for_everyone()  # a second stage starts from these weights
 
 
 def _arguments(config: SftConfig, out: Path) -> Any:

@@ -56,6 +56,7 @@ class Watch:
             )
         self._log, self._settings, self._say, self._dev = log, settings, say, dev
         self._since, self._told = time.monotonic(), len(log.records)
+        self._logged = self._since
         self.alarm: Alarm | None = None
         """What ended the run."""
         self.worth: float | None = None
@@ -69,9 +70,16 @@ class Watch:
         """
         number, self.worth = int(record["step"]), None
         if self._dev is not None and (number % self._settings.evaluate_every == 0 or number == steps):
-            found = self._dev.score()
-            self.worth = found[self._dev.best_by] * (1 if self._dev.higher_is_better else -1)
+            found, name = self._dev.score(), self._dev.best_by
+            if name in found:
+                self.worth = found[name] * (1 if self._dev.higher_is_better else -1)
+            else:  # a judge that failed on all of it, which is no score
+                self._say(
+                    f"dev has no {name} in step {number:,}, so this step is not chosen; it has {', '.join(found)}"
+                )
             record = {**record, **{f"dev/{name}": value for name, value in found.items()}}
+        now = time.monotonic()
+        record, self._logged = {**record, "time/all": now - self._logged}, now
         whole = self._log.write(record, transcripts[: self._settings.transcripts])
         if number % TELL_EVERY == 0 or number == steps or self.worth is not None:
             self._tell(whole, steps)
@@ -93,8 +101,14 @@ class Watch:
         )
 
 
-def steer(trainer: Any, watch: Watch) -> None:
-    """Let what a watch found end the run or choose its best checkpoint; to be called after what tells the watch."""
+def steer(trainer: Any, watch: Watch, every: int = 1) -> None:
+    """Let what a watch found end the run or choose its best checkpoint; to be called after what tells the watch.
+
+    Args:
+        trainer: of TRL.
+        watch: what it is told.
+        every: steps between those in which a checkpoint can be written; a run ends in one of them.
+    """
 
     class Steered(imported("transformers").TrainerCallback):
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
@@ -103,7 +117,7 @@ def steer(trainer: Any, watch: Watch) -> None:
             if watch.worth is not None and (state.best_metric is None or watch.worth > state.best_metric):
                 state.best_metric, state.best_global_step = watch.worth, state.global_step
                 control.should_save = True
-            if watch.alarm is not None:
+            if watch.alarm is not None and state.global_step % every == 0:
                 control.should_save = control.should_training_stop = True
 
     trainer.add_callback(Steered())

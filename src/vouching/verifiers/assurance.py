@@ -141,14 +141,16 @@ async def play_unit(
     oracle: Oracle | None = None,
 ) -> Step:
     """The game at one unit. Raises ModelError if a model gives no reply."""
-    draft = await generator.draft(state)
+    draft, fault = await generator.draft(state)
     step = await _verified(state, draft, verifier)
     if step.case is None:
         return step
     candidates = await generator.revisions(state, draft, step.case)
     revision = await best_revision(state, candidates, verifier, select, oracle, draft)
     if revision is None:
-        return _decided(step, state.unit, None, False, "no revision that can be read")
+        return _decided(
+            step, state.unit, None, False, f"no revision that can be read{fault and f'; the draft: {fault}'}"
+        )
     if draft is not None and same_value(draft.value, revision.value):
         return _decided(step, state.unit, revision, False, "the best revision has the same value")
     revise, why = await generator.approve(state, draft, step.case, revision)

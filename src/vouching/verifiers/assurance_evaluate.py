@@ -35,6 +35,7 @@ MOST_STEPS = 200_000
 """Parts of an expression that are worked out, each turn of a loop anew."""
 MOST_READS = 1_000
 """Inputs that are remembered as looked at."""
+_LONGEST_KEY = 500
 _TRAPS = [InvalidOperation, DivisionByZero, Overflow]
 CONTEXT = Context(prec=34, Emin=-60, Emax=30, rounding=ROUND_HALF_UP, traps=_TRAPS)
 """How numbers are reckoned with."""
@@ -197,16 +198,19 @@ class _Walker:
                     raise MissingValueError(f"{held_in.path or 'a list'} is not there")
                 if not isinstance(other, list | dict):
                     raise ExpressionError(f"in looks into a list or an object, got {_kind(other)}")
+                self._step(len(cast("list[Any]", other)) * (1 + _length(one)))
                 members = [_plain(member) for member in cast("list[Any] | dict[str, Any]", other)]
-                self._step(len(members))
-                among = any(_alike(one, member) and one == member for member in members)
-                held = among is isinstance(kind, ast.In)
+                at = next((n for n, member in enumerate(members) if _alike(one, member) and one == member), None)
+                if at is not None and isinstance(other, list):  # where it stands is what the answer rests on
+                    self._read(_look(held_in, Decimal(at)))
+                held = (at is not None) is isinstance(kind, ast.In)
             else:
                 other = self.value(node, names)
                 if not _alike(one, other):
                     raise ExpressionError(f"it compares {_kind(one)} with {_kind(other)}")
                 if isinstance(one, bool) and not isinstance(kind, ast.Eq | ast.NotEq):
                     raise ExpressionError("truth values have no order")
+                self._step(min(_length(one), _length(other)))
                 held = _ORDER[type(kind)](one, other)
             if not held:
                 return False
@@ -306,13 +310,10 @@ def _look(found: _At, key: Any) -> _At:
     """One step into JSON; what is not there is None."""
     inside = found.value
     if isinstance(key, str):
-        path = (
-            None
-            if found.path is None
-            else f"{found.path}.{key}"
-            if key.isidentifier()
-            else f"{found.path}[{_quoted(key)}]"
-        )
+        if len(key) > _LONGEST_KEY:
+            raise ExpressionError(f"a key has at most {_LONGEST_KEY} characters, got {len(key):,}")
+        step = f".{key}" if key.isidentifier() else f"[{_quoted(key)}]"
+        path = None if found.path is None else f"{found.path}{step}"
         if inside is None:
             return _At(None, path)
         if not isinstance(inside, Mapping):
@@ -327,6 +328,10 @@ def _look(found: _At, key: Any) -> _At:
         raise ExpressionError(f"{found.path or 'a part of it'} is {_kind(inside)} and has no place {int(key)}")
     members = cast("list[Any]", inside)
     return _At(members[int(key)] if key < len(members) else None, path)
+
+
+def _length(value: Any) -> int:
+    return len(value) // 50 if isinstance(value, str) else 0  # steps that a comparison takes besides its own
 
 
 def _quoted(key: str) -> str:
@@ -354,7 +359,7 @@ def _rounded(number: Decimal, places: Decimal) -> Decimal:
 def _amount(value: Any) -> Decimal:
     found = value if isinstance(value, Decimal) else read_amount(value) if isinstance(value, str) else None
     if found is None:
-        raise ExpressionError(f"{value!r} is no amount, wanted a number or a text such as $1,234.50")
+        raise ExpressionError(f"{value!r:.60} is no amount, wanted a number or a text such as $1,234.50")
     return found
 
 
@@ -362,7 +367,7 @@ def _date(value: Any) -> date:
     try:
         return date.fromisoformat(value[:10] if isinstance(value, str) else "")
     except ValueError:
-        raise ExpressionError(f"{value!r} is no date, wanted one such as 2024-05-31") from None
+        raise ExpressionError(f"{value!r:.60} is no date, wanted one such as 2024-05-31") from None
 
 
 def _as(kind: type[Any], value: Any) -> Any:

@@ -8,6 +8,7 @@ is relevant; Q_SAC is about form and never says that a case is right.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from vouching.verifiers.assurance_evaluate import Inputs, evaluate
 from vouching.verifiers.assurance_expression import ExpressionError, parse
 from vouching.verifiers.assurance_values import as_decimal, read_amount, value_json
 
+MOST_COMPUTED = 3
+"""Pieces of computed evidence in a case that are worked out; a model may write fifty, each as long as the bound."""
 _LONGEST_LOCATION = 500
 _STEP = re.compile(r"""\.?([^.\[\]"'/\s][^.\[\]"'/]*)|\[(\d{1,9})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 
@@ -106,15 +109,23 @@ def _steps(location: str) -> list[str]:
 
 
 def evidence_faults(evidence: Sequence[Evidence], state: UnitState) -> list[str | None]:
-    """What is wrong with each piece of evidence; see :func:`evidence_fault`."""
+    """What is wrong with each piece of evidence; see :func:`evidence_fault`. Few computed ones are tried."""
     document = state.document if evidence else {}
-    return [_fault(one, state, document) for one in evidence]
+    faults: list[str | None] = []
+    left = MOST_COMPUTED
+    for one in evidence:
+        left -= one.type == "computed"
+        beyond = one.type == "computed" and left < 0
+        more = f"{_shown(one)}: not worked out; of a case {MOST_COMPUTED} pieces of computed evidence are."
+        faults.append(more if beyond else _fault(one, state, document))
+    return faults
 
 
 def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
     """What is wrong with a piece of evidence, as a sentence; None if it stands where it says.
 
-    Evidence of type "unit" or "rule" may give an id alone; of type "computed" gives an expression, which is worked out.
+    Evidence of type "unit" or "rule" may give an id alone; of type "computed" gives an expression, which is worked out
+    and has to look at something: the task's data, tables or units, unless it is the unit's own rule.
 
     >>> task = Task("t", {"a": {"value": 7}}, {}, (TaskUnit("1", "number"),))
     >>> state = UnitState(task, task.units[0], {})
@@ -126,12 +137,16 @@ def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
 
 
 def _fault(evidence: Evidence, state: UnitState, document: Mapping[str, Any]) -> str | None:
-    shown = evidence.location[:120] or "(no location)"
+    shown = _shown(evidence)
     if evidence.type == "computed":
         try:
-            found: Any = value_json(evaluate(parse(evidence.location), state.inputs()).value)
+            expression = parse(evidence.location)
+            found: Any = value_json(evaluate(expression, state.inputs()).value)
         except ExpressionError as error:
             return f"{shown}: {error}."
+        own = [state.task.rules[name].value for name in state.unit.rules if name in state.task.rules]
+        if evidence.location not in own and not _looks_around(expression.tree):
+            return f"{shown}: it looks at nothing of the task."
     else:
         root = {"unit": "unit", "line": "unit", "rule": "rule"}.get(evidence.type, "")
         if root and evidence.location in document[root]:
@@ -144,6 +159,14 @@ def _fault(evidence: Evidence, state: UnitState, document: Mapping[str, Any]) ->
     if evidence.value is None or _equal(found, evidence.value):
         return None
     return f"{shown} is {_brief(found)}, the case says {_brief(evidence.value)}."
+
+
+def _shown(evidence: Evidence) -> str:
+    return evidence.location[:120] or "(no location)"
+
+
+def _looks_around(tree: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id in ("data", "unit", "table") for node in ast.walk(tree))
 
 
 def _equal(found: Any, said: Any) -> bool:
@@ -219,8 +242,8 @@ def _cites(case: SafetyCase, state: UnitState) -> bool:
 
 
 def _named(name: str, argument: str) -> bool:
-    # A line 9 is named by "line 9", not by every 9.
-    before = r"\b(?:line|unit|rule)s?\s+" if name[:1].isdecimal() else r"(?<!\w)"
+    # A line 9 is named by "line 9", not by every 9, and a rule A by "rule A".
+    before = r"\b(?:line|unit|rule)s?\s+" if name[:1].isdecimal() or len(name) == 1 else r"(?<!\w)"
     return re.search(rf"{before}{re.escape(name)}(?!\w)", argument, re.IGNORECASE) is not None
 
 

@@ -17,9 +17,11 @@ Left out: power, text building, slices, assignment, several ``for`` in one loop,
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from keyword import iskeyword
 from math import inf
 
 from vouching.errors import InputError
@@ -91,13 +93,28 @@ def parse(text: str) -> Expression:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else "it is too deep or holds what is no text"
-        raise ExpressionError(f"{shown} is no expression: {why}") from None
+        raise ExpressionError(f"{shown} is no expression: {why}{_hint(text)}") from None
     checker = _Checker()
     try:
         checker.check(tree, frozenset(), 1)
     except ExpressionError as error:
         raise ExpressionError(f"{shown}: {error}") from None
     return Expression(text, tree, frozenset(checker.units), checker.asks_value)
+
+
+def _hint(text: str) -> str:
+    """What was perhaps meant by a text that is no expression.
+
+    >>> _hint("table.class[x]"), _hint("value = 3")
+    ('; "class" cannot follow a dot, write ["class"]', '; equal is ==')
+    """
+    for word in re.findall(r"\.\s*([A-Za-z]+)", text):
+        if iskeyword(word):
+            return f'; "{word}" cannot follow a dot, write ["{word}"]'
+    if not text.strip():
+        return "; leave the field out where there is none"
+    meant = {r"&&|\|\||!(?!=)": "; write and, or, not", r"(?<![=<>!])=(?!=)": "; equal is =="}
+    return next((words for sign, words in meant.items() if re.search(sign, text)), "")
 
 
 class _Checker:

@@ -26,6 +26,7 @@ LONGEST_YAML = 2_000_000
 DEEPEST = 60
 """How deep objects and lists may lie in each other."""
 _LONGEST_NUMBER = 40
+_LARGEST = 10**_LONGEST_NUMBER
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
@@ -54,7 +55,10 @@ def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> An
     ...
     vouching.errors.InputError: the file: data.w2[0].wages is nan, wanted a finite number
     """
-    as_yaml = not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")) if yaml is None else yaml
+    begins = text[:1000].lstrip("\ufeff \t\r\n")
+    if begins.startswith(("<?xml", "<!")):
+        raise InputError(f"{name}: XML is not read, wanted JSON or YAML")
+    as_yaml = not begins.startswith(("{", "[")) if yaml is None else yaml
     most, kind = (LONGEST_YAML, "YAML") if as_yaml else (LONGEST_JSON, "JSON")
     if len(text) > most:
         raise InputError(f"{name} has {len(text):,} characters, at most {most:,} of {kind} are read: split the work")
@@ -178,21 +182,29 @@ def _check_tag(node: Node, kind: str, path: tuple[str | int, ...]) -> None:
 
 def _check(found: Any, name: str) -> None:
     """Refuse what is no value: numbers without end, half characters, parts too deep."""
-    stack: list[tuple[Any, tuple[str | int, ...]]] = [(found, ())]
+    stack: list[tuple[dict[str, Any] | list[Any], tuple[str | int, ...]]] = [({"": found}, ())]
     while stack:
-        value, path = stack.pop()
-        if isinstance(value, dict | list):
-            if len(path) > DEEPEST:
-                raise InputError(f"{name}: {path_of(*path)} lies too deep, wanted at most {DEEPEST} levels")
-            inside = cast("dict[str, Any] | list[Any]", value)
-            members = inside.items() if isinstance(inside, dict) else enumerate(inside)
-            stack.extend((member, (*path, key)) for key, member in members)
-            texts = [*inside] if isinstance(inside, dict) else []
-        else:
-            texts = [value] if isinstance(value, str) else []
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f"{name}: {path_of(*path)} is {value}, wanted a finite number")
-        if isinstance(value, int | float) and not abs(value) < 10**_LONGEST_NUMBER:
-            raise InputError(f"{name}: {path_of(*path)} is a number beyond 10^{_LONGEST_NUMBER}, wanted a smaller one")
-        if any(_SURROGATE.search(text) for text in texts):
-            raise InputError(f"{name}: {path_of(*path) or 'the top'} has half a character (a lone surrogate)")
+        inside, path = stack.pop()
+        if len(path) > DEEPEST + 1:
+            raise InputError(f"{name}: {path_of(*path[1:])} lies too deep, wanted at most {DEEPEST} levels")
+        for key, value in inside.items() if isinstance(inside, dict) else enumerate(inside):
+            # A path costs more than a look at a number, and a file may have millions: only what needs one gets it.
+            if isinstance(value, dict | list):
+                stack.append((cast("dict[str, Any] | list[Any]", value), (*path, key)))
+                continue
+            fault = _fault(value)
+            if fault:
+                raise InputError(f"{name}: {path_of(*path[1:], key) if path else 'the top'} {fault}")
+        if isinstance(inside, dict) and any(_SURROGATE.search(key) for key in inside):
+            raise InputError(f"{name}: {path_of(*path[1:]) or 'the top'} has half a character (a lone surrogate)")
+
+
+def _fault(value: Any) -> str:
+    """What is wrong with a text, a number, a truth value or null; empty for what is right."""
+    if isinstance(value, str):
+        return "has half a character (a lone surrogate)" if _SURROGATE.search(value) else ""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"is {value}, wanted a finite number"
+    if isinstance(value, int | float) and not -_LARGEST < value < _LARGEST:
+        return f"is a number beyond 10^{_LONGEST_NUMBER}, wanted a smaller one"
+    return ""

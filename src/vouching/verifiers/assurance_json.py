@@ -8,6 +8,7 @@ findings on other units in the same reply; a unit is asked about alone.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -58,7 +59,7 @@ def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
     """The case in a reply; None if the verdict on the unit is "correct".
 
     Raises:
-        ReplyError: it holds no finding with a verdict, or several and none about the unit.
+        ReplyError: it holds no finding with a verdict, or several and none about the unit, or another unit's "correct".
 
     >>> unit = TaskUnit("15", "amount")
     >>> read_case('{"line_findings": [{"line": "15", "verdict": "correct"}]}', unit) is None
@@ -71,13 +72,17 @@ def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
     verdict = finding.get("verdict")
     if not isinstance(verdict, str) or not verdict.strip():
         raise ReplyError('its finding has no "verdict", wanted "correct" or "wrong"')
+    line = finding.get("line", unit.id)
+    about = _is_about(line, unit)
     if verdict.strip().strip(".").lower() == "correct":
+        if not about:
+            raise ReplyError(f'its "correct" is about {str(line)[:40]!r}, wanted {unit.id!r}')
         return None
     arguments = finding.get("arguments", finding.get("argument", []))
     given = cast("list[Any]", arguments) if isinstance(arguments, list) else [arguments]
     confidence = as_decimal(finding.get("confidence"))
     return SafetyCase(
-        _text(finding.get("line", unit.id)),
+        unit.id if about else _text(line),
         _text(finding.get("claim")),
         "\n".join(_text(one) for one in given[:_MOST] if isinstance(one, str)),
         tuple(_evidence(one) for one in _list(finding.get("evidence"))[:_MOST]),
@@ -99,7 +104,7 @@ def read_line(reply: str, unit: TaskUnit) -> Proposal:
     """
     found = _object(reply)
     line = found.get("line", unit.id)
-    if str(line) != unit.id:
+    if not _is_about(line, unit):
         raise ReplyError(f"it is about {str(line)[:40]!r}, wanted {unit.id!r}")
     raw = found.get("value", found.get("amount"))
     try:
@@ -144,7 +149,7 @@ def read_choice(reply: str) -> tuple[bool, str]:
 
 def _object(reply: str) -> dict[str, Any]:
     """The JSON object of a reply, from its first brace to its last; small slips are mended."""
-    said = spoken(reply)
+    said = _whole(spoken(reply))
     start, end = said.find("{"), said.rfind("}")
     if start < 0 or end < start or len(said) > _LONGEST:
         raise ReplyError("it holds no JSON object")
@@ -160,7 +165,28 @@ def _object(reply: str) -> dict[str, Any]:
             found = None
     if not isinstance(found, dict):
         raise ReplyError("it holds no JSON object that can be read")
-    return cast("dict[str, Any]", found)
+    return _without_halves(cast("dict[str, Any]", found))
+
+
+def _without_halves(found: dict[str, Any]) -> dict[str, Any]:
+    r"""An object without half characters, which JSON can spell (``\ud800``) and no file can hold."""
+    try:
+        text = json.dumps(found, ensure_ascii=False)
+    except RecursionError:
+        raise ReplyError("its objects lie too deep in each other") from None
+    whole = _whole(text)
+    return found if whole == text else json.loads(whole)
+
+
+def _whole(text: str) -> str:
+    """The text with a question mark for each half character."""
+    return text.encode(errors="replace").decode()
+
+
+def _is_about(line: Any, unit: TaskUnit) -> bool:
+    """Whether a line is the unit's; "Line 9" is 9."""
+    word = str(line).strip()
+    return unit.id in (word, re.sub(r"(?i)^line\s+", "", word))
 
 
 def _finding(found: Mapping[str, Any], unit: TaskUnit) -> Mapping[str, Any]:
@@ -168,7 +194,7 @@ def _finding(found: Mapping[str, Any], unit: TaskUnit) -> Mapping[str, Any]:
     if "line_findings" not in found:
         return found
     findings = [cast("dict[str, Any]", one) for one in _list(found["line_findings"]) if isinstance(one, dict)]
-    about = [one for one in findings if str(one.get("line", unit.id)) == unit.id]
+    about = [one for one in findings if _is_about(one.get("line", unit.id), unit)]
     if len(about) == 1 or (not about and len(findings) == 1):
         return (about or findings)[0]
     raise ReplyError(f"it has {len(about) or len(findings)} findings, wanted one, about {unit.id}")

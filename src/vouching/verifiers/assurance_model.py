@@ -17,7 +17,7 @@ from vouching.types import Claim, Proposal, SafetyCase, Unverified
 from vouching.verifiers.assurance_evidence import UnitState
 from vouching.verifiers.assurance_json import ReplyError, read_case, read_choice, read_line
 from vouching.verifiers.assurance_prompt import ask_again, unit_messages
-from vouching.verifiers.assurance_rules import Review, Reviewed, covered, review_by_rules
+from vouching.verifiers.assurance_rules import Review, Reviewed, case_of_nothing, covered, review_by_rules
 from vouching.verifiers.assurance_values import value_text
 from vouching.verifiers.base import failed
 
@@ -67,8 +67,8 @@ class UnitVerifier(Protocol):
 class UnitGenerator(Protocol):
     """Proposes values, revises them, and chooses which one to submit."""
 
-    async def draft(self, state: UnitState) -> Proposal | None:
-        """x; None if there is none that can be read."""
+    async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
+        """x; None if there is none that can be read, and then why not."""
         ...
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> Sequence[Proposal]:
@@ -128,7 +128,8 @@ class ModelVerifier:
 class AssuranceVerifier:
     """Executable rules where there are any, a language model for the rest.
 
-    A unit of which rules decide a part is first put to these, and to the model if they find nothing.
+    A unit of which rules decide a part is first put to these, and to the model if they find nothing. Where there is no
+    value that can be read nobody is asked: that is a case.
 
     Args:
         model: the verifier for rules in words; None leaves such units Unverified.
@@ -143,11 +144,13 @@ class AssuranceVerifier:
         found = review_by_rules(state, proposal)
         if extent == "all" or (isinstance(found, Review) and found.case is not None):
             return found
+        if proposal is None:
+            return Review(case_of_nothing(state))
         if self._model is not None:
             return await self._model.review(state, proposal)
         if isinstance(found, Unverified):
             return found
-        shown = "no value" if proposal is None else value_text(proposal.value)
+        shown = value_text(proposal.value)
         what = "it has no executable rule" if extent == "none" else "some of its rules are in words only"
         message = f"{what}: name a language model to judge it (--model), or write the rules as expressions"
         return Unverified(Claim(f"{state.unit.id} is {shown}", id=state.unit.id), "undecided", message)
@@ -165,10 +168,10 @@ class ModelGenerator:
         self.model = model
         self.config = config or AssuranceConfig()
 
-    async def draft(self, state: UnitState) -> Proposal | None:
-        """x; None if the reply holds none. Raises ModelError if the model gives no reply."""
+    async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
+        """x; None if the reply holds none, and then why not. Raises ModelError if the model gives no reply."""
         [said] = await self.model.generate(unit_messages("draft", state), self.config.sampling())
-        return _read(said, lambda text: read_line(text, state.unit))[0]
+        return _read(said, lambda text: read_line(text, state.unit))
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> list[Proposal]:
         """Those of K candidates that can be read. Raises ModelError if the model gives no reply."""

@@ -20,6 +20,8 @@ from vouching.verifiers.assurance_values import read_value, same_value, value_js
 
 MOST_EVIDENCE = 12
 """Inputs that a case quotes; the rest are counted in its argument."""
+LONGEST_SHOWN = 100
+"""Characters of an expression that an argument repeats; a longer one it only names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
         proposal: what is proposed; None where the generator gave nothing that can be read.
 
     Returns:
-        A case, silence, or Unverified where a rule has no value for these inputs.
+        A case, silence, or Unverified where a rule has no value for these inputs and no other makes a case.
 
     >>> from decimal import Decimal
     >>> from vouching.verifiers.assurance_task import as_task
@@ -65,15 +67,31 @@ def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
     R1: Add the items. Worked out: sum(i.amount for i in data.items) = 42.50.
     data.items[0].amount
     """
+    unsure: Unverified | None = None
     for name in state.unit.rules:
         rule = state.task.rules[name]
         try:
             case = _applied(rule, state, proposal)
         except InputError as error:
-            return Unverified(Claim(_subject(state, proposal), id=state.unit.id), "input", f"rule {name}: {error}")
+            claim = Claim(_subject(state, proposal), id=state.unit.id)
+            unsure = unsure or Unverified(claim, "input", f"rule {name}: {error}")
+            continue
         if case is not None:
             return Review(case)
-    return Review(None)
+    return unsure or Review(None)
+
+
+def case_of_nothing(state: UnitState) -> SafetyCase:
+    """The case against a proposal that has no value, which needs nobody's judgment.
+
+    >>> from vouching.types import Task, TaskUnit
+    >>> task = Task("t", {}, {}, (TaskUnit("x", "number"),))
+    >>> case_of_nothing(UnitState(task, task.units[0], {})).claim
+    'x has no value that can be read.'
+    """
+    rules = [state.task.rules[name] for name in state.unit.rules]
+    argument = " ".join(f"{rule.id}: {rule.text}" for rule in rules) or "Every unit needs a value."
+    return SafetyCase(state.unit.id, f"{_subject(state, None)}.", argument, (), state.unit.rules)
 
 
 def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyCase | None:
@@ -86,25 +104,31 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
             return None
         shown = value_text(right, unit.type)
         claim = f"{_subject(state, proposal)}, but rule {rule.id} gives {shown}."
-        worked = f"Worked out: {rule.value} = {shown}."
+        worked = f"Worked out: {_once(rule.value)} = {shown}."
         evidence = (*_quoted(found.reads), Evidence("computed", rule.value, value_json(right)))
         more = len(found.reads) - MOST_EVIDENCE
         argument = f"{rule.id}: {rule.text} {worked}{f' {more} more inputs were read.' if more > 0 else ''}"
         return SafetyCase(unit.id, claim, argument, evidence, (rule.id,), right)
     if rule.check is not None:
         if proposal is None:
-            return SafetyCase(unit.id, f"{_subject(state, None)}.", f"{rule.id}: {rule.text}", (), (rule.id,))
+            return case_of_nothing(state)
         found = evaluate(parse(rule.check), state.inputs(proposal.value))
         if found.value is True:
             return None
         if found.value is not False:
             raise ExpressionError(f"{rule.check!r} comes to {value_text(found.value)}, wanted True or False")
         reads = {path: value for path, value in found.reads.items() if path != "value"}
-        argument = f"{rule.id}: {rule.text} This does not hold: {rule.check}."
+        argument = f"{rule.id}: {rule.text} This does not hold: {_once(rule.check)}."
         claim = f"{_subject(state, proposal)}, against rule {rule.id}."
         evidence = (*_quoted(reads), Evidence("rule", rule.id, rule.text))
         return SafetyCase(unit.id, claim, argument, evidence, (rule.id,))
     return None
+
+
+def _once(expression: str) -> str:
+    """An expression, or that there is one: a long one stands in the task, and as evidence of a value."""
+    text = " ".join(expression.split())
+    return text if len(text) <= LONGEST_SHOWN else "the rule's expression"
 
 
 def _subject(state: UnitState, proposal: Proposal | None) -> str:

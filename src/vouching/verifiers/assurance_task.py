@@ -32,7 +32,7 @@ from vouching.text.encoding import decode_text
 from vouching.types import Proposal, Rule, Task, TaskUnit, ValueType
 from vouching.verifiers.assurance_expression import ExpressionError, parse
 from vouching.verifiers.assurance_file import LONGEST_JSON, path_of, read_data
-from vouching.verifiers.assurance_values import read_value
+from vouching.verifiers.assurance_values import read_value, shown_value
 
 _WHOLE = ConfigDict(extra="forbid")
 _Word = Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
@@ -87,7 +87,9 @@ def read_file(path: str | Path) -> Any:
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not raw:
-        raise InputError(f"{path} has {size:,} bytes or is no regular file, wanted a JSON or YAML file")
+        what = "is empty" if not size else "is no regular file"
+        what = f"has {size:,} bytes, at most {4 * LONGEST_JSON:,} are read" if size > 4 * LONGEST_JSON else what
+        raise InputError(f"{path} {what}: wanted a JSON or YAML file")
     ending = Path(path).suffix.lower()
     if ending == ".xml":
         raise InputError(f"{path}: XML is not read, wanted JSON or YAML")
@@ -182,9 +184,17 @@ def _validated(found: Any, name: str) -> _File:
             names = list(cast("Any", known).__dataclass_fields__)
             near = _near(str(first["loc"][-1]), names) or f"; there are {', '.join(names)}"
             raise InputError(f"{name}: {place}: there is no such field{near}") from None
-        got = first["input"]
-        shown = "" if first["type"] == "missing" or isinstance(got, dict | list) else f", got {str(got)[:60]!r}"
-        raise InputError(f"{name}: {place}: {first['msg']}{shown}") from None
+        raise InputError(f"{name}: {place} {_complaint(first['type'], first['input'], first['msg'])}") from None
+
+
+def _complaint(kind: str, got: Any, message: str) -> str:
+    """What is wrong with a field, in words of JSON."""
+    if kind == "missing":
+        return "is missing"
+    texts = {"list_type": "a list", "dict_type": "an object", "dataclass_type": "an object", "string_type": "a text"}
+    wanted = texts.get(kind) or message.removeprefix("Input should be ").replace("'", "")
+    shown = "an object" if isinstance(got, dict) else "a list" if isinstance(got, list) else shown_value(got)
+    return f"is {shown}, wanted {wanted}"
 
 
 def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
@@ -192,6 +202,10 @@ def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
     for number, rule in enumerate(given):
         if rule.id in rules or not rule.id.strip():
             raise InputError(f"{path_of('rules', number, 'id')} is {rule.id!r}, wanted an id of its own")
+        if rule.value is not None and rule.check is not None:
+            raise InputError(
+                f"{path_of('rules', number)} has a value and a check, wanted one of them: make it two rules"
+            )
         for key, text in (("value", rule.value), ("check", rule.check)):
             if text is None:
                 continue

@@ -61,7 +61,7 @@ def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
     if unit.type == "boolean":
         if isinstance(raw, bool):
             return raw
-        raise InputError(f"{place} is {_shown(raw)}, wanted true or false")
+        raise InputError(f"{place} is {shown_value(raw)}, wanted true or false")
     if unit.type in ("choice", "text"):
         return _read_text(raw, unit, place)
     wanted = {
@@ -70,19 +70,19 @@ def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
     }[unit.type]  # fmt: skip
     number = read_amount(raw) if unit.type == "amount" and isinstance(raw, str) else as_decimal(raw)
     if number is None:
-        raise InputError(f"{place} is {_shown(raw)}, wanted {wanted}")
+        raise InputError(f"{place} is {shown_value(raw)}, wanted {wanted}")
     if abs(number) >= LARGEST:
-        raise InputError(f"{place} is {_shown(raw)}, wanted {wanted} below 10^18")
+        raise InputError(f"{place} is {shown_value(raw)}, wanted {wanted} below 10^18")
     if unit.type == "integer" and number != number.to_integral_value():
-        raise InputError(f"{place} is {_shown(raw)}, wanted a whole number")
+        raise InputError(f"{place} is {shown_value(raw)}, wanted a whole number")
     return number
 
 
 def _read_text(raw: Any, unit: TaskUnit, place: str) -> str:
     if not isinstance(raw, str) or not raw.strip():
-        raise InputError(f"{place} is {_shown(raw)}, wanted a text with something in it")
+        raise InputError(f"{place} is {shown_value(raw)}, wanted a text with something in it")
     if unit.type == "choice" and raw not in unit.choices:
-        raise InputError(f"{place} is {_shown(raw)}, wanted one of {', '.join(unit.choices)}")
+        raise InputError(f"{place} is {shown_value(raw)}, wanted one of {', '.join(unit.choices)}")
     return raw
 
 
@@ -137,7 +137,14 @@ def same_value(one: Value, other: Value) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and type(one) is type(other) and one == other
 
 
-def _shown(raw: Any) -> str:
+def shown_value(raw: Any) -> str:
+    """A value that is refused, for a message: as JSON writes it, texts in single quotes.
+
+    >>> shown_value(None), shown_value(True), shown_value("12 apples")
+    ('null', 'true', "'12 apples'")
+    """
+    if raw is None or isinstance(raw, bool):
+        return {None: "null", True: "true", False: "false"}[raw]
     # repr of a whole number with thousands of digits raises.
     text = "a number of enormous length" if isinstance(raw, int) and abs(raw) >= 10**40 else repr(raw)
     return text if len(text) <= 60 else f"{text[:60]}..."

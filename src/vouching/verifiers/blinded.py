@@ -36,8 +36,9 @@ from vouching.verifiers.base import ClaimVerifier, failed
 from vouching.verifiers.blinded_match import Match, Ruling, consensus, leaks, rule
 from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
 from vouching.verifiers.blinded_prompt import prompt_digest
-from vouching.verifiers.blinded_roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope
+from vouching.verifiers.blinded_roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
 from vouching.verifiers.blinded_values import find_values
+from vouching.verifiers.embedded.language import looks_english
 from vouching.verifiers.structured_sources import Evidence
 
 _LEAKED = "the question contains its own answer, so it was put to nobody"
@@ -48,7 +49,7 @@ class BlindedConfig:
     """What is asked about and how answers are compared. Raises ConfigError for a value out of range."""
 
     scope: Scope = "numbers"
-    """Numbers, dates among them, or also names and other short answers, which takes a language model."""
+    """Numbers, years among them, or also dates, names and other short answers; names take a language model."""
     match: Match = "units"
     """How answers are compared; "released" is the paper's code."""
     min_questions: int = 3
@@ -162,7 +163,12 @@ class BlindedVerifier:
         await self.checker.aclose()
 
     async def _proposal(self, response: str) -> Proposal:
-        if self.config.scope == "numbers" and not find_values(response):
+        values = find_values(response)
+        if (
+            self.config.scope == "numbers"
+            and not values_of(response, "numbers")
+            and (values or not _has_digits(response))
+        ):
             return Proposal(())
         try:
             return await self.proposer.propose(response, self.config.scope, self.config.min_questions)
@@ -204,6 +210,12 @@ class BlindedVerifier:
         [outcome] = await self._judge.verify([claim], [source])
         return outcome.kind == "verdict" and outcome.attributable
 
+    def _language(self, response: str) -> list[VerdictWarning]:
+        """Whether a reader of English reads another language."""
+        if isinstance(self.proposer, ModelProposer) or looks_english(response):
+            return []
+        return [VerdictWarning("language", "The response does not look English; its numbers may be misread or missed.")]
+
     def _report(
         self,
         question: str | None,
@@ -212,7 +224,7 @@ class BlindedVerifier:
         findings: list[Finding],
         proposal: Proposal,
     ) -> Report:
-        numbers = [Span(value.text, value.start, value.end) for value in find_values(response)]
+        numbers = [Span(value.text, value.start, value.end) for value in values_of(response, self.config.scope)]
         asked = [pair.span for pair in proposal.pairs if pair.span and not leaks(pair.question.text, pair.answer)]
         uncovered = [number for number in numbers if not _touches(number, asked)]
         leaked = [pair.span for pair in proposal.pairs if pair.span]
@@ -231,7 +243,11 @@ class BlindedVerifier:
             coverage=1.0 - len(uncovered) / len(numbers) if numbers else 1.0,
             totals=Totals(same, len(compared) - same, len(findings) - len(compared)),
             score=same / len(compared) if compared else None,
-            warnings=(*Evidence(sources).warnings(), *_notes(proposal, len(numbers), self.config)),
+            warnings=(
+                *Evidence(sources).warnings(),
+                *_notes(proposal, response, len(numbers), self.config),
+                *self._language(response),
+            ),
         )
 
 
@@ -247,8 +263,7 @@ def apart(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
     batches: list[list[Pair]] = []
     for pair in pairs:
         for batch in batches:
-            meets = any(leaks(o.question.text, pair.answer) or leaks(pair.question.text, o.answer) for o in batch)
-            if len(batch) < most and not meets:
+            if len(batch) < most and not any(_meet(pair, other) for other in batch):
                 batch.append(pair)
                 break
         else:
@@ -256,13 +271,19 @@ def apart(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
     return batches
 
 
+def _meet(one: Pair, other: Pair) -> bool:
+    """Whether the question of one gives away the answer of the other."""
+    return leaks(other.question.text, one.answer) or leaks(one.question.text, other.answer)
+
+
 def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None = None) -> BlindedVerifier:
     """The auditor by the name of what asks and answers.
 
     Args:
-        model: "embedded", which needs no language model and asks about numbers, or a language model for both roles;
-            see :func:`vouching.models.open.open_model`.
-        config: what is asked about, and how answers are compared.
+        model: "embedded", which needs no language model and asks about numbers and dates, or a language model for both
+            roles; see :func:`vouching.models.open.open_model`.
+        config: what is asked about, and how answers are compared; None asks the embedded pair about all it can read
+            (the scope "facts"), and a language model about numbers.
 
     Raises:
         ConfigError: a wrong name, or a setting that the embedded pair has no use for.
@@ -272,14 +293,15 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     >>> [(finding.answer, finding.outcome, finding.found) for finding in report.findings]
     [('2', 'different', ('three',))]
     """
-    config = config or BlindedConfig()
-    if isinstance(model, str) and model.startswith("embedded"):
+    embedded = isinstance(model, str) and model.startswith("embedded")
+    config = config or BlindedConfig("facts" if embedded else "numbers")
+    if embedded:
         from vouching.verifiers.blinded_embedded import EmbeddedChecker, EmbeddedProposer
 
-        if config.scope != "numbers" or config.votes != 1 or config.seed is not None:
+        if config.votes != 1 or config.seed is not None:
             raise ConfigError(
-                f"{model} asks about numbers and answers once: got scope {config.scope}, votes {config.votes} and seed "
-                f"{config.seed}; name a language model, or leave them out"
+                f"{model} answers once: got votes {config.votes} and seed {config.seed}; name a language model, or "
+                "leave them out"
             )
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
@@ -319,13 +341,21 @@ def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
     return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
 
 
-def _notes(proposal: Proposal, numbers: int, config: BlindedConfig) -> list[VerdictWarning]:
+def _has_digits(text: str) -> bool:
+    return any(map(str.isnumeric, text))
+
+
+def _notes(proposal: Proposal, response: str, numbers: int, config: BlindedConfig) -> list[VerdictWarning]:
     """What to know about the questions as a whole."""
     asked = len(proposal.pairs)
     if proposal.failure is not None:
         return []
     if not asked and not numbers:
-        return [VerdictWarning("unasked", f"The response states no number{' or fact' * (config.scope == 'facts')}.")]
+        dates = " or date" * (config.scope == "facts")
+        if _has_digits(response) and not find_values(response):
+            return [VerdictWarning("unasked", f"The response states no number{dates} that could be read.")]
+        more = f"{dates}, and nothing else was asked about" if dates else ""
+        return [VerdictWarning("unasked", f"The response states no number{more}.")]
     notes: list[VerdictWarning] = []
     wanted = min(config.min_questions, numbers)
     if asked < wanted:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from vouching.text.sentences import sentence_spans
 from vouching.types import Pair, Question, Span
 from vouching.verifiers.blinded_match import leaks
-from vouching.verifiers.blinded_roles import Proposal, Scope
+from vouching.verifiers.blinded_roles import Proposal, Scope, values_of
 from vouching.verifiers.blinded_values import Value, find_values, stated
 
 GAP = "____"
@@ -38,25 +38,27 @@ class EmbeddedProposer:
     """
 
     async def propose(self, response: str, scope: Scope, least: int) -> Proposal:
-        """A question for each number, whatever ``least`` says."""
-        return Proposal(tuple(cloze_pairs(response)))
+        """A question for each number, and under the scope "facts" for each date, whatever ``least`` says."""
+        return Proposal(tuple(cloze_pairs(response, scope)))
 
     async def aclose(self) -> None:
         """There is nothing to let go of."""
 
 
-def cloze_pairs(response: str) -> list[Pair]:
-    """A gap for each number of a text, in order.
+def cloze_pairs(response: str, scope: Scope = "facts") -> list[Pair]:
+    """A gap for each number of a text, and under the scope "facts" for each date, in order.
 
     >>> [pair.question.wanted for pair in cloze_pairs("Open 5-9 pm. It seats 40.")]
     ['hours', 'count']
     """
-    values = find_values(response)
+    values, asked = find_values(response), {value.start for value in values_of(response, scope)}
     pairs: list[Pair] = []
     before = ""
     for start, end in sentence_spans(response):
         inside = [value for value in values if start <= value.start < end]
         for answer, wanted in stated(response, inside):
+            if answer.start not in asked:
+                continue
             text = _with_gap(response, start, max(end, answer.end), answer, inside)
             if before and _LEANS.match(response, start, end):
                 text = f"{_hiding(before[-_LONGEST_CONTEXT:], answer.text)} {text}"

@@ -9,7 +9,7 @@ well, and differ, make the documents contradictory. Left out: paraphrase beyond 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,11 +17,11 @@ from itertools import chain
 from vouching.text.words import find_words, stem, synonym_groups
 from vouching.types import Checked, Question, Source
 from vouching.verifiers.blinded_cloze import GAP, EmbeddedProposer
-from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_hours
+from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_days, read_hours
 from vouching.verifiers.blinded_match import same_answer
 from vouching.verifiers.blinded_passages import Found, Passage, read_passages
 from vouching.verifiers.blinded_roles import Answered
-from vouching.verifiers.blinded_values import HOURS
+from vouching.verifiers.blinded_values import HOURS, find_values
 from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, rarity, synonyms
 
 CLOSE = 12
@@ -36,7 +36,7 @@ _FADE = 4.0
 """Words from the gap at which a word of the question counts half; none counts less than a quarter."""
 _COUNTED = 0.1
 """What it adds if the word after the gap follows the value too."""
-_CLAUSE = re.compile(r"[,;:()]\s|\s[–—-]\s")
+_CLAUSE = re.compile(r"(?<!\d),\s|[;:()]\s|\s[–—-]\s")
 _NEAR = 6
 """Words from the gap that are looked for near a value."""
 _COVER = 0.6
@@ -58,12 +58,19 @@ _SAID_AS = {
     stem(name): tuple(map(stem, said.split()))
     for name, said in {
         "stars": "rating rated", "hours": "open close operate", "address": "located situated street",
-        "price": "cost charge", "review": "customer reviewer guest patron diner client gave",
-        "business": "restaurant establishment overall place shop store hotel bar cafe salon company",
+        "price": "cost charge", "review": "customer reviewer guest patron client gave",
+        "business": "restaurant establishment overall place shop store hotel bar cafe diner eatery spot salon company",
     }.items()
 }  # fmt: skip
 """Names of fields and what sentences say instead."""
-_BUSINESS, _GIVING = stem("business"), frozenset(map(stem, "gave give gives giving awarded awards".split()))
+_BUSINESS, _REVIEW = stem("business"), stem("review")
+_GIVING = frozenset(map(stem, "gave give gives giving awarded awards".split()))
+_NEXT_ONE = frozenset(map(stem, ("another", "third", "others")))
+"""Whoever gives the next rating, right before the gap."""
+_RANGE = re.compile(
+    r"\b(?:rang(?:e|es|ed|ing)|var(?:y|ies|ied|ying)|between|(?:ratings|reviews) from)\b[^.;]{0,40}\Z", re.IGNORECASE
+)
+"""What stands before the two ends of what several records say."""
 _IMPLIED = {stem("date"): ("date",), stem("year"): ("date",), stem("price"): ("currency",), stem("cost"): ("currency",)}
 """Names of fields that the kind of the value says as well."""
 _LEADING = 2
@@ -142,6 +149,8 @@ def _index(passages: Sequence[Passage]) -> dict[str, list[int]]:
 
 def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[int]]) -> Checked:
     hours: Checked | None = None
+    if asked.wanted == "time" and (days := read_days(asked.text, GAP, passages)) is not None:
+        return days
     if asks_for_hours(asked.text, asked.wanted):
         hours = read_hours(asked.text, asked.wanted, GAP, passages)
         if hours is not None and names_days(asked.text):
@@ -153,27 +162,60 @@ def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[
         for found in passages[number].found
         if _fits(found, passages[number], asked.wanted)
     ]
-    scored.sort(key=lambda one: -one.score)
+    scored = sorted(_of_named_records(terms, scored), key=lambda one: -one.score)
     if hours is not None and (not scored or scored[0].score < _SURE_FIELD):
         return hours
+    if (ends := _ends(asked.text, scored)) is not None:
+        return ends
     if scored and scored[0].score >= (_SURE_FIELD if scored[0].passage.name else _SURE):
-        return _chosen(scored)
+        return _chosen(terms, scored)
     return _possible(scored, asked.wanted, passages)
 
 
-def _chosen(scored: Sequence[_Reading]) -> Checked:
+def _of_named_records(terms: Sequence[_Term], scored: Sequence[_Reading]) -> list[_Reading]:
+    """Of the same field of several records, those of records that the question names, if it names any of them."""
+    said = {term.stem for term in terms}
+    records = {id(one.passage.record): one.passage.record for one in scored}
+    names = {key: [value for value in record if value <= said] for key, record in records.items()}
+    # A record is named by its other fields: that the question states this value elsewhere says nothing.
+    named = {id(one.passage) for one in scored if any(v != one.passage.own for v in names[id(one.passage.record)])}
+    paths = {one.passage.path for one in scored if id(one.passage) in named}
+    return [one for one in scored if id(one.passage) in named or one.passage.path not in paths]
+
+
+def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
     """The best reading, and those in other passages that fit as well but differ from it."""
     best = scored[0]
-    level = [best]
+    level, about = [best], _named(terms, best.passage)
     for one in scored[1:]:
         # Fields of one name in several records are alternatives; fields of other names speak of something else.
         alike = one.passage.path == best.passage.path and one.passage is not best.passage
         near = one.score >= (_SIBLINGS if best.passage.path else LEVEL) * best.score
-        if alike and near and not any(_equal(one.found, other.found) for other in level):
+        # A sentence without a word that tells what the best one is about is about something else.
+        same = best.passage.path != () or about <= _named(terms, one.passage)
+        if alike and near and same and not any(_equal(one.found, other.found) for other in level):
             level.append(one)
     found = [one.found for one in level]
-    any_of = bool(best.passage.path)
+    # Documents whose titles have the value ("1922 season", "1934 season") speak of several things.
+    any_of = bool(best.passage.path) or all(_entitled(one) for one in level)
     return Checked(tuple(one.text for one in found), tuple(one.place for one in found), any_of=any_of)
+
+
+def _ends(question: str, scored: Sequence[_Reading]) -> Checked | None:
+    """What several records say, and the least and the greatest of it, where a question asks for a range."""
+    if not _RANGE.search(question.partition(GAP)[0]):
+        return None
+    paths = Counter(one.passage.path for one in scored if one.passage.path and one.score >= _SURE_FIELD)
+    best = next((one for one in scored if paths[one.passage.path] > 1), None)
+    if best is None:
+        return None
+    found = [one.found for one in scored if one.passage.path == best.passage.path]
+    amounts = {value.quantity.low: one for one in found for value in find_values(one.text) if value.quantity}
+    if not amounts:
+        return None
+    least, greatest = amounts[min(amounts)], amounts[max(amounts)]
+    texts = (*(one.text for one in found), *(f"{least.text} {joint} {greatest.text}" for joint in ("to", "and")))
+    return Checked(texts, (*(one.place for one in found), least.place, least.place), any_of=True)
 
 
 def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passage]) -> Checked:
@@ -189,6 +231,16 @@ def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passag
     if len(several) > _MOST_POSSIBLE and wanted not in _PLENTY:
         several = several[: sum(one.score >= least for one in scored)]
     return Checked(tuple(one.text for one in several), tuple(one.place for one in several), any_of=True)
+
+
+def _named(terms: Sequence[_Term], passage: Passage) -> set[str]:
+    """The telling words of a question that a passage has."""
+    return {term.stem for term in terms if term.weight > 1 and passage.stems.keys() & {term.stem, *term.alike}}
+
+
+def _entitled(one: _Reading) -> bool:
+    """Whether a value stands in the title of its document."""
+    return re.search(rf"(?<!\w){re.escape(one.found.text)}(?!\w)", one.passage.title) is not None
 
 
 def _equal(left: Found, right: Found) -> bool:
@@ -251,12 +303,12 @@ def _score(terms: Sequence[_Term], passage: Passage, found: Found, coverage: flo
         return coverage
     reached = 0.0
     for term in near:
+        places = chain.from_iterable(passage.at.get(one, ()) for one in (term.stem, *term.alike))
         reached += term.fading * max(
-            (_nearness(term, word.stem, number, found) for number, word in enumerate(passage.words)), default=0.0
+            (_nearness(term, passage.words[number].stem, number, found) for number in places), default=0.0
         )
-    return min(
-        1.0, _COVER * coverage + (1 - _COVER) * reached / total + _COUNTED * _counts_the_same(terms, passage, found)
-    )
+    # Not cut off at 1: of two values in a sentence the one that stands as the gap does must come first.
+    return _COVER * coverage + (1 - _COVER) * reached / total + _COUNTED * _counts_the_same(terms, passage, found)
 
 
 def _counts_the_same(terms: Sequence[_Term], passage: Passage, found: Found) -> bool:
@@ -267,12 +319,10 @@ def _counts_the_same(terms: Sequence[_Term], passage: Passage, found: Found) -> 
 
 
 def _nearness(term: _Term, stem: str, number: int, found: Found) -> float:
-    """How well a word of a passage stands to a value as a word of the question stands to the gap, in [0, 1]."""
+    """How well the same word, or a synonym, stands to a value as a word of the question to the gap, in [0, 1]."""
     if found.first <= number < found.last:
         return 0.0
-    count = 1.0 if stem == term.stem else SYNONYM_WEIGHT if stem in term.alike else 0.0
-    if not count:
-        return 0.0
+    count = 1.0 if stem == term.stem else SYNONYM_WEIGHT
     distance = number - found.first if number < found.first else number - found.last + 1
     side = 1.0 if (distance < 0) == (term.distance < 0) else 0.8
     return count * side * max(0.2, 1 - max(0, abs(abs(distance) - abs(term.distance)) - 1) / 8)
@@ -282,7 +332,12 @@ def _field_score(terms: Sequence[_Term], passage: Passage, found: Found, wanted:
     """How well a field fits: the share of its name that the question has, near the gap, and of what is around it."""
     near: dict[str, float] = {}
     alike: dict[str, float] = {}
-    gives = any(term.stem in _GIVING and not term.apart for term in terms)
+    gives = any(
+        not term.apart and (term.stem in _GIVING or (term.stem in _NEXT_ONE and -3 < term.distance < 0))
+        for term in terms
+    )
+    if gives:
+        near[_REVIEW] = 1.0
     for term in terms:
         closeness = max(0.2, 1 - max(0, abs(term.distance) - 1) / 12)
         generic = [name for name in _GENERIC if term.stem in _spoken(name)]
@@ -297,8 +352,10 @@ def _field_score(terms: Sequence[_Term], passage: Passage, found: Found, wanted:
     named = name / sum(weights.values())
     others = [word for word in passage.words[: found.first] + passage.words[found.last :] if word.is_content]
     beside = sum(near.get(word.stem, 0.0) for word in others) / len(others) if others else 0.0
+    own = {word.stem for word in passage.words[found.first : found.last]}  # said of another gap, if at all
     telling = [term for term in terms if term.stem not in _GENERIC]
-    around = sum(t.weight for t in telling if t.stem in passage.stems) / (sum(t.weight for t in telling) or 1.0)
+    known = passage.stems.keys() - own
+    around = sum(t.fading for t in telling if t.stem in known) / (sum(t.fading for t in telling) or 1.0)
     kind = 1.0 if found.wanted == wanted else 0.9
     return kind * _DEPTH ** (len(passage.path) - 1) * min(1.0, max(named, beside) * 0.85 + 0.15 * around)
 

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from vouching.text.date_comparison import compare_dates
@@ -74,6 +75,8 @@ def same_answer(answer: str, checked: str, match: Match = "units", entails: Enta
         return True
     stated, found = _values(answer), _values(checked)
     if stated and found:
+        if len(stated) != len(found):  # "5 and 10", of "between 5 and 10", beside "5 to 10"
+            stated, found = _as_range(answer, stated), _as_range(checked, found)
         return len(stated) == len(found) and all(map(_same, stated, found))
     return not stated and not found and entails is not None and entails(answer, checked)
 
@@ -87,6 +90,7 @@ def is_answer(checked: str | None) -> bool:
     return checked is not None and _NO_ANSWER.fullmatch(checked) is None
 
 
+@lru_cache(maxsize=4_096)
 def leaks(question: str, answer: str) -> bool:
     """Whether a question contains the answer that it asks for, in whatever notation.
 
@@ -184,6 +188,11 @@ def _agree(left: Checked, right: Checked, match: Match) -> bool:
 
 def _values(answer: str) -> list[Value]:
     return [end for value in find_values(answer.strip()) for end in points(value)]
+
+
+def _as_range(answer: str, values: list[Value]) -> list[Value]:
+    """Two values that are the ends of one, if read after "between"."""
+    return _values(f"between {answer}") if len(values) == 2 else values
 
 
 def _same(stated: Value, found: Value) -> bool:

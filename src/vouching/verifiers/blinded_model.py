@@ -20,7 +20,7 @@ from vouching.verifiers.at_once import all_of
 from vouching.verifiers.blinded_match import same_answer
 from vouching.verifiers.blinded_prompt import ask_again, ask_for_more, check_messages, propose_messages
 from vouching.verifiers.blinded_reply import read_answers, read_pairs, says_none
-from vouching.verifiers.blinded_roles import Answered, Proposal, Samples, Scope
+from vouching.verifiers.blinded_roles import Answered, Proposal, Samples, Scope, values_of
 from vouching.verifiers.blinded_values import find_values
 from vouching.verifiers.structured_sources import Evidence, Window
 
@@ -56,7 +56,7 @@ class ModelProposer:
             ModelError: the model gave no usable answer.
         """
         messages = propose_messages(response, scope, least)
-        numbers = [value.text for value in find_values(response)]
+        numbers = [value.text for value in values_of(response, scope)]
         said = [await self._said(messages)]
         pairs = read_pairs(said[0].text)
         if len(pairs) < min(least, len(numbers)) or not (pairs or says_none(said[0].text)):

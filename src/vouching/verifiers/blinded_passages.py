@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vouching.text.fields import Field, find_fields, name_words, unescaped
 from vouching.text.sentences import sentence_spans
@@ -22,6 +22,9 @@ _LONGEST_FIELD = 80
 """Characters of a field from which it is read as text."""
 _SHORT_FIELD = 60
 """Characters up to which a field tells what its record is about."""
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
+_LEAST_TELLING = 3
+"""Letters and digits from which a short field may tell its record from others; "5" tells none."""
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
 _TITLE, _BEFORE, _OUTER, _BESIDE, _NAMED = 0.7, 0.4, 0.6, 0.5, 0.2
 """What a word counts that stands in the title, in the sentence before, in an outer name, in another field, or in the
@@ -58,6 +61,20 @@ class Passage:
     """Stems of a field's innermost name; empty for a sentence."""
     path: tuple[str, ...] = ()
     """Names of a field from the outside in, in lower case; fields of one path stand in records of one list."""
+    title: str = ""
+    """Title of its document."""
+    record: tuple[frozenset[str], ...] = ()
+    """Stems of each short value of a field's record that can tell it from others: names, years, larger numbers."""
+    own: frozenset[str] = field(init=False)
+    """Stems of its content words."""
+    at: dict[str, list[int]] = field(init=False)
+    """Where each stem stands among the words."""
+
+    def __post_init__(self) -> None:
+        self.own = _content(self.words)
+        self.at = {}
+        for number, word in enumerate(self.words):
+            self.at.setdefault(word.stem, []).append(number)
 
 
 def read_passages(sources: Sequence[Source]) -> list[Passage]:
@@ -91,7 +108,9 @@ def _sentences(
         own = {word.stem for word in words}
         if own:
             stems = {**around, **dict.fromkeys(before - around.keys(), _BEFORE), **dict.fromkeys(own, 1.0)}
-            yield Passage(words, _values(source, text[first:last], base + first, words, first), stems)
+            yield Passage(
+                words, _values(source, text[first:last], base + first, words, first), stems, title=source.title or ""
+            )
             before = {word.stem for word in words if word.is_content}
 
 
@@ -114,7 +133,7 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
     for one in fields:
         records.setdefault(one.record, []).append(one)
     for number, members in enumerate(records.values()):
-        beside = _short_words(text, members)
+        beside, told = _short_words(text, members), _telling(text, members)
         if not number:  # the outermost record says what the document is about
             outer = dict.fromkeys(beside, _OUTER * 0.5)
         known = {**title, **outer, **dict.fromkeys(beside, _BESIDE)}
@@ -127,7 +146,7 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
                 around = {**stems, **dict.fromkeys((*label, *own), _NAMED)}
                 yield from _sentences(source, unescaped(text[one.start : one.end]), one.start, around)
             else:
-                yield _field(source, one, stems, own, names)
+                yield replace(_field(source, one, stems, own, names), record=told)
     yield from _lengths(source, records)
 
 
@@ -161,10 +180,23 @@ def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passag
 
 
 def _short_words(text: str, fields: Sequence[Field]) -> set[str]:
-    """Stems of the short texts of a record."""
+    """Stems of the short texts of a record; of numbers, the year that a row begins with."""
     short = [text[one.start : one.end] for one in fields if one.end - one.start <= _SHORT_FIELD]
     words = (word for value in short for word in find_words(unescaped(value)))
-    return {word.stem for word in words if word.is_content and not word.lower[0].isdigit()}
+    year = text[fields[0].start : fields[0].end].strip()
+    label = {year} if _YEAR.fullmatch(year) else set[str]()
+    return label | {word.stem for word in words if word.is_content and not word.lower[0].isdigit()}
+
+
+def _telling(text: str, fields: Sequence[Field]) -> tuple[frozenset[str], ...]:
+    """Stems of each short value of a record that may be what the record is called by."""
+    short = (unescaped(text[one.start : one.end]) for one in fields if one.end - one.start <= _SHORT_FIELD)
+    values = (value for value in short if sum(map(str.isalnum, value)) >= _LEAST_TELLING)
+    return tuple(filter(None, (_content(find_words(value)) for value in values)))
+
+
+def _content(words: Sequence[Word]) -> frozenset[str]:
+    return frozenset(word.stem for word in words if word.is_content)
 
 
 __all__ = ["Found", "Passage", "read_passages"]

@@ -50,8 +50,8 @@ def read_answers(reply: str, questions: int) -> list[Checked | None]:
     >>> reply = '1. Evidence: "It is 6 km long." [Answer: 6 km]\n2. Evidence: none [Answer: Cannot answer]'
     >>> [checked and checked.answers for checked in read_answers(reply, 3)]
     [('6 km',), (), None]
-    >>> read_answers("It is six kilometres long, I believe.", 1)
-    [None]
+    >>> read_answers("It is six kilometres long, I believe.", 1), read_answers("1. Evidence: none [Answer: ]", 1)
+    ([None], [None])
     """
     said = spoken(reply)
     found: list[Checked | None] = [None] * questions
@@ -72,6 +72,8 @@ def _answer(part: str) -> Checked | None:
     if not given:
         return Checked() if _CANNOT.search(part) else None
     values = [value.strip(_MARKS) for one in given for value in re.split(r"\s\|\s", one)]
+    if not any(re.search(r"\w", value) for value in values):  # "[Answer: ]", "[Answer: ...]"
+        return None
     answers: list[str] = []
     for value in filter(is_answer, values):
         if not any(same_answer(value, other) for other in answers):

@@ -9,9 +9,10 @@ from typing import Literal, Protocol, TypeAlias
 from vouching.errors import ModelError
 from vouching.models.base import Completion
 from vouching.types import Checked, Pair, Question, Source
+from vouching.verifiers.blinded_values import Value, find_numbers, find_values
 
 Scope: TypeAlias = Literal["numbers", "facts"]
-"""What is asked about: numbers, dates among them (the paper), or also names and other short answers."""
+"""What is asked about: numbers, years among them (the paper), or also dates, names and other short answers."""
 Samples: TypeAlias = tuple[Checked | None, ...]
 """One per checker: what it found; None where it gave no answer that could be read."""
 
@@ -40,6 +41,15 @@ class Answered:
     """What a language model wrote, for its cost."""
     cut_off: bool = False
     """Whether an answer was cut off at the limit of its length."""
+
+
+def values_of(response: str, scope: Scope) -> tuple[Value, ...]:
+    """The values of a response that must be asked about.
+
+    >>> [len(values_of("On 3 May 1937 all 12 came.", scope)) for scope in ("numbers", "facts")]
+    [1, 2]
+    """
+    return find_numbers(response) if scope == "numbers" else find_values(response)
 
 
 class Proposer(Protocol):

@@ -25,6 +25,11 @@ _SOMEBODY = re.compile(
     r"|woman|user|critic|author|expert|day)\b",
     re.IGNORECASE,
 )
+_SAID_BY_ONE = re.compile(
+    r"one (?:gave|gives|giving|says|said|praised|complain\w*|mention\w*|rated|who|even|also)\b", re.IGNORECASE
+)
+_WHOLE = re.compile(r" stars? out of (?:\d{1,3}|five|ten)\b")
+"""What a rating is out of, where it stands after its unit."""
 _DIGIT = re.compile(r"\d")
 _JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
 HOURS = "hours"
@@ -76,8 +81,18 @@ def find_values(text: str) -> tuple[Value, ...]:
     dates = [date for date in find_dates(text) if date.kind != "duration"]
     values = [_of_date(text, date) for date in dates if date.year is not None or _has_number(text, date)]
     values += [_of_quantity(text, quantity) for quantity in find_quantities(text, dates)]
-    values = [value for value in values if not _SOMEBODY.match(text, value.start)]
-    return tuple(sorted(values, key=lambda value: value.start))
+    values = [value for value in values if not any(one.match(text, value.start) for one in (_SOMEBODY, _SAID_BY_ONE))]
+    values.sort(key=lambda value: value.start)
+    return tuple(value for before, value in zip((None, *values), values, strict=False) if not _inside(value, before))
+
+
+def find_numbers(text: str) -> tuple[Value, ...]:
+    """The values of a text that are numbers: a year is one, a date with a day or a month is none.
+
+    >>> [value.text for value in find_numbers("About 500 men marched 5 km in 1937, on 3 May 1938 and in the 1940s.")]
+    ['About 500', '5 km', '1937']
+    """
+    return tuple(value for value in find_values(text) if value.date is None or value.bare is not None)
 
 
 def points(value: Value) -> tuple[Value, ...]:
@@ -123,9 +138,14 @@ def _of_date(text: str, date: DateMention) -> Value:
 
 
 def _of_quantity(text: str, quantity: Quantity) -> Value:
-    after = _AFTER.match(text, quantity.end)
+    after = _WHOLE.match(text, quantity.end) or _AFTER.match(text, quantity.end)
     end = after.end() if after else quantity.end
     return Value(quantity.hedge_start, end, text[quantity.hedge_start : end], quantity=quantity)
+
+
+def _inside(value: Value, before: Value | None) -> bool:
+    """Whether a value is the whole of the rating before it ("3 stars out of 5")."""
+    return before is not None and value.start < before.end
 
 
 def _has_number(text: str, date: DateMention) -> bool:

@@ -10,13 +10,13 @@ there is a calibration for the model and the prompt. Left out: streaming, and a 
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from vouching.errors import ConfigError, ModelError
 from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.running import in_thread
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.base import Outcome, failed
@@ -84,6 +84,7 @@ class StructuredVerifier:
             votes, else the verdict says that it is there and does not fit.
         prompt: other words for the question; None for those that ship.
 
+    >>> import asyncio
     >>> from vouching.models import ScriptedModel
     >>> said = '{"evidence_alignment": [{"claim_span": "1937", "source_span": "1973", "status": "mismatch"}],'
     >>> said += '"reasoning_chain": [{"claim_part": "1937", "source_evidence": "1973", "judgment": "not_supported",'
@@ -272,7 +273,7 @@ def _spent(case: _Case, started: float) -> Usage:
 async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
     """The sources, read; in another thread where that would hold up the others for long."""
     if sum(len(source.text) for source in sources) > _SHORT:
-        return await asyncio.to_thread(Evidence, sources, screen)
+        return await in_thread(lambda: Evidence(sources, screen))
     return Evidence(sources, screen)
 
 

@@ -9,12 +9,12 @@ about; there the rules decide alone).
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouching.encoder.reading import Reading as SoftReading
+from vouching.models.running import in_thread
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Provenance, ReasoningStep, Source, Usage, Verdict
 from vouching.verifiers.base import Outcome
@@ -90,17 +90,18 @@ class EmbeddedVerifier:
         """One verdict per claim, in order. Long sources are read in a thread, so that the event loop stays free."""
         if sum(len(source.text) for source in sources) < _LONG_SOURCES:
             return [self.judge(claim, sources) for claim in claims]
-        return await asyncio.to_thread(lambda: [self.judge(claim, sources) for claim in claims])
+        return await in_thread(lambda: [self.judge(claim, sources) for claim in claims])
 
     async def support(self, text: str, sources: Sequence[Source]) -> float:
         """How much of a text the sources have, in [0, 1]: the score of its features, without ceilings.
 
+        >>> import asyncio
         >>> asyncio.run(EmbeddedVerifier().support("It rained.", [Source("Not a word of it.")])) < 0.5
         True
         """
         if sum(len(source.text) for source in sources) < _LONG_SOURCES:
             return self._support(text, sources)
-        return await asyncio.to_thread(self._support, text, sources)
+        return await in_thread(lambda: self._support(text, sources))
 
     async def aclose(self) -> None:
         """Nothing to let go of."""

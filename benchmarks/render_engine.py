@@ -1,0 +1,51 @@
+"""The sections of docs/figures.md on the training engine: what it costs beside TRL's trainer, and whether it learns.
+
+Left out: single steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from render_tables import Figures, table
+
+COST_NOTE = """
+107,000 weights, {rollouts_of_a_step} rollouts a step, one core, the same tokens; {rounds} rounds of {steps} steps,
+alternating. Bookkeeping: {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
+LEARNING_NOTE = """
+107,000 weights, warmed up by imitation of labels a third of which are wrong. The share of right records by a rule, mean
+over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain."""
+GPU_NOTE = """
+A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs each."""
+NOT_MEASURED = """
+On a GPU: not measured; `benchmarks/engine_gpu.py` is the script."""
+
+
+def cost_lines(record: Figures, on_gpu: Figures | None) -> Iterator[str]:
+    """CPU time of a step beside TRL's own; tokens a second and memory where a GPU was there."""
+    yield from ("## Training engine: what it costs", "", _origin(record))
+    pairs = zip(record["seconds_of_a_step"], record["ratios"], strict=True)
+    rows = [(at, f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.3f}") for at, ((ours, theirs), ratio) in enumerate(pairs, 1)]
+    rows.append(("median", "", "", f"{record['median_ratio']:.3f}"))
+    yield from table(("round", "CPU s a step >", "TRL's trainer >", "ratio >"), rows)
+    yield COST_NOTE.format(**record, rounds=len(record["ratios"]))
+    if on_gpu is None:
+        yield NOT_MEASURED
+        return
+    names = ("tokens_per_second", "seconds_of_a_step", "peak_gigabytes")
+    rows = [(name.replace("_", " "), on_gpu["vouch"][name], on_gpu["trl"][name]) for name in names]
+    yield from table(("on a GPU", "Vouch >", "TRL's trainer >"), rows)
+    yield GPU_NOTE.format(**on_gpu)
+
+
+def learning_lines(record: Figures) -> Iterator[str]:
+    """What an oracle saw, first and last, per seed."""
+    yield from ("## Training engine: whether it learns", "", _origin(record))
+    keys = ("first", "last", "gain", "lower_95")
+    rows = [(run["weights"], run["seed"], *(f"{run[key]:.3f}" for key in keys)) for run in record["runs"]]
+    yield from table(("weights", "seed >", "first >", "last >", "gain >", "lower bound >"), rows)
+    yield LEARNING_NOTE.format(**record)
+
+
+def _origin(record: Figures) -> str:
+    return f"`{record['command']}`, torch {record['torch']}; {record['date']}."
