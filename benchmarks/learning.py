@@ -25,7 +25,7 @@ import torch
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.train import checklist_learning  # noqa: E402  (lies beside the tests that run it)
+from tests.train import blinded_learning, checklist_learning  # noqa: E402  (lies beside the tests that run it)
 from tests.train.learning import EDGE, Learnt, learn  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/learning.json"
@@ -36,6 +36,7 @@ GAMES: dict[str, Callable[[Path, int], Learnt]] = {
     "structured-adapters": lambda folder, seed: learn(folder, seed, adapters=True),
     "checklist-outside": lambda folder, seed: checklist_learning.learn(folder, seed, "outside"),
     "checklist-self": lambda folder, seed: checklist_learning.learn(folder, seed, "self"),
+    "blinded": blinded_learning.learn,
 }
 """A run of each game."""
 

@@ -86,7 +86,7 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 160) ->
     return folder
 
 
-def learn(folder: Path, seed: int, steps: int = 60) -> Learnt:
+def learn(folder: Path, seed: int, steps: int = 40) -> Learnt:
     """Train by the game and tell how the oracle metric went."""
     rows = question_rows(128, seed)
     model = warmed_up(folder / "model", rows, seed)

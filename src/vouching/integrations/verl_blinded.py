@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, cast
 from uuid import uuid4
 
@@ -149,9 +150,9 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _loop_class() -> Any:
-    from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
+    engine = import_module("verl.experimental.agent_loop.agent_loop")
 
-    class BlindedAgentLoop(AgentLoopBase):
+    class BlindedAgentLoop(engine.AgentLoopBase):
         """Plays a row and hands back one trajectory with its terminal reward."""
 
         def __init__(self, *args: Any, votes: int = 3, scale: str = "-1/0", min_questions: int = 3, **kwargs: Any):
@@ -162,7 +163,7 @@ def _loop_class() -> Any:
             """A trajectory as verl takes it."""
             one = await play_row(self._game, ServerSampler(self, sampling_params), kwargs["extra_info"])
             assert one.reward is not None
-            return AgentLoopOutput(
+            return engine.AgentLoopOutput(
                 prompt_ids=[*one.prompt_ids], response_ids=[*one.completion_ids],
                 response_mask=[*one.completion_mask], reward_score=one.reward.total, num_turns=2, metrics={},
                 response_logprobs=None if one.sampling_logprobs is None else [*one.sampling_logprobs],
