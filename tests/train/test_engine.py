@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from tests.train.engine_runs import (
     weights_of,
 )
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.errors import BackendError, ConfigError, InputError, MissingExtraError, TrainingError
+from vouching.errors import BackendError, ConfigError, TrainingError
 from vouching.games.base import Row
 from vouching.games.scripted import ScriptedSampler
 from vouching.games.structured import Score, StructuredGame
@@ -288,60 +287,7 @@ def test_measuring_on_other_rows_changes_nothing_of_the_run(model: Path, tmp_pat
     assert found[0]["reward/verifier/total"] == pytest.approx(found[1]["reward/verifier/total"], abs=0.05)
 
 
-# What cannot be trained on.
-
-
-@pytest.mark.parametrize("missing", ["chat_template", "pad_token", "eos_token"])
-def test_a_tokenizer_that_lacks_something_is_named(model: Path, tmp_path: Path, missing: str) -> None:
-    settings, tokenizer = config(model), tokenizer_of(model)
-    setattr(tokenizer, missing, None)
-    with pytest.raises(ConfigError, match=f"the tokenizer has no .*: set tokenizer.{missing}"):
-        make_trainer(settings, training_arguments(settings, tmp_path), str(model), tokenizer, vowel_game(), rows())
-
-
-def test_prompts_over_the_limit_are_counted_and_the_longest_named(model: Path, tmp_path: Path) -> None:
-    long = {"id": "long", "prompt": [{"role": "user", "content": "old bridge " * 60}], "gold": "Attributable"}
-    with pytest.raises(InputError, match=r"1 of 9 prompts have more than 40 tokens, the longest .* \(row 'long'\)"):
-        trainer_of(config(model), tmp_path, data=[*rows(), long])
-
-
-def test_more_tokens_than_the_model_reads_are_refused(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="do not fit the 128 that the model reads"):
-        trainer_of(config(model, sampling={"completion_tokens": 120}), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("changed", "wrong"),
-    [
-        ({"batch_prompts": 9}, "there are 8 rows and a step takes 9"),
-        ({"updates": 3, "watch": {"checkpoint_every": 10}}, "checkpoint_every must be a multiple of updates"),
-    ],
-)
-def test_settings_that_do_not_go_together_are_refused(
-    model: Path, tmp_path: Path, changed: dict[str, Any], wrong: str
-) -> None:
-    with pytest.raises((ConfigError, InputError), match=wrong):
-        trainer_of(config(model, **changed), tmp_path)
-
-
-def test_prompts_that_cannot_be_shared_among_the_processes_are_refused(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "3")
-    with pytest.raises(ConfigError, match="2 prompts cannot be shared among 3 processes"):
-        training_arguments(config(model), tmp_path)
-
-
-@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
-def test_vllm_that_is_to_sample_and_is_not_installed_is_named(model: Path, tmp_path: Path) -> None:
-    for changed in ({"engine": "vllm"}, {"engine": "vllm-server", "server": "http://localhost:8000"}):
-        with pytest.raises(MissingExtraError, match=r"sampling.engine=vllm.* needs .* 'vouching\[vllm\]'"):
-            training_arguments(config(model, sampling=changed), tmp_path)
-
-
-def test_a_game_with_another_number_of_samples_is_refused(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="the game draws 3 samples and group_size is 4"):
-        trainer_of(config(model), tmp_path, vowel_game(3))
+# What ends a run.
 
 
 def test_a_judge_that_fails_on_everything_ends_the_run_and_keeps_the_checkpoint(model: Path, tmp_path: Path) -> None:
