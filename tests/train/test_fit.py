@@ -192,7 +192,8 @@ def test_a_run_that_fails_lets_its_processes_go(folder: Path, tmp_path: Path) ->
 
     config = read_config(TOML, overrides(folder))
     rows = (read_prompts(config.rows), [])
-    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/meet", rank=0, world_size=1)
+    store = distributed.FileStore(str(tmp_path / "meet"), 1)
+    distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     with pytest.raises(BackendError, match="The judge is down"):
         fit(StructuredGame(4, judge), rows, config, tmp_path / "run", best_by="oracle/right", report=lambda line: None)
     assert not distributed.is_initialized()
