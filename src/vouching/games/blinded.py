@@ -182,7 +182,9 @@ class BlindedGame:
     def _reward(self, one: Audit) -> Reward:
         """Step 4: Eq. 7, or another of the scales."""
         unsaid = max(0, max(self.min_numbers, int(not one.response.strip())) - one.numbers)
-        outcomes: list[BlindOutcome] = [*["leaked"] * one.leaked, *["not_found"] * unsaid]
+        outcomes: list[BlindOutcome] = []
+        outcomes.extend("leaked" for _ in range(one.leaked))
+        outcomes.extend("not_found" for _ in range(unsaid))
         for pair, votes in one.checked:
             answers = [vote or Checked() for vote in votes]
             outcomes.append(rule(pair.question.text, pair.answer, answers, self.rules.match).outcome)
