@@ -81,8 +81,9 @@ async def checklist(task: Any, trace: Any) -> float:
     >>> from types import SimpleNamespace
     >>> trace = SimpleNamespace(last_reply="Yes, sir.", record_metrics=lambda parts: None)
     >>> rows = SimpleNamespace(prompt="Be brief.", checklist=[{"rule": "punctuation:no_comma"}])
-    >>> os.environ["VOUCH_MODEL"] = "http://localhost:1/v1#judge"  # a rule decides, nobody is asked
-    >>> asyncio.run(checklist(rows, trace))
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, VOUCH_MODEL="http://localhost:1/v1#judge"):  # a rule decides, nobody is asked
+    ...     asyncio.run(checklist(rows, trace))
     0.0
     """
     judge = os.environ.get("VOUCH_MODEL")
