@@ -35,7 +35,7 @@ from vouching.verifiers.blinded import BlindedVerifier, apart
 from vouching.verifiers.blinded_match import leaks, rule
 from vouching.verifiers.blinded_prompt import check_messages, propose_messages
 from vouching.verifiers.blinded_reply import read_answers, read_pairs
-from vouching.verifiers.blinded_values import find_values
+from vouching.verifiers.blinded_values import find_numbers, find_values
 from vouching.verifiers.structured_sources import Evidence, Window
 
 Preference: TypeAlias = Callable[[str, Row], Awaitable[Reward | Unverified]]
@@ -69,8 +69,8 @@ class Audit:
 
     @property
     def numbers(self) -> int:
-        """Numbers that the response states."""
-        return len(find_values(self.response))
+        """Numbers that the response states, as the proposer's prompt counts them: a date with a day is none."""
+        return len(find_numbers(self.response))
 
     @property
     def leaked(self) -> int:
