@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import numpy as np
 import pytest
 
 from tests.train.engine_runs import config, rows
-from vouching.games.base import Processes, Row
+from vouching.games.assurance import AssuranceGame
+from vouching.games.base import Play, Processes, Row
 from vouching.games.scripted import ScriptedSampler
 from vouching.games.structured import StructuredGame
+from vouching.models.base import Message
 from vouching.train.engine_batch import amounts_of, importance_ratio, role_factors, to_arrays
-from vouching.train.engine_figures import figures
+from vouching.train.engine_figures import figures, observe
 from vouching.train.engine_table import Table
-from vouching.types import Reward, Rollout
+from vouching.types import Group, Reward, Rollout
 
 SAID = Rollout("verifier", (7, 8), (9,), (1,), None, "stop", advantage=0.5)
 
@@ -58,7 +61,25 @@ def test_trying_again_is_bounded() -> None:
     assert given.state_dict() == {"drawn": 3 * 2}
 
 
-def test_the_stream_ofother_rows_is_state() -> None:
+def test_a_game_with_many_groups_of_a_row_plays_rows_again_and_not_as_many_as_groups() -> None:
+    # A task of five units has five groups of drafts. Units of r0 all differ in reward, those of r1 are flat: of ten
+    # groups five are flat, as many as one task has.
+    units = [{"id": f"u{number}", "type": "number"} for number in range(5)]
+    tasks = [
+        {"id": name, "task": {"task": name, "data": {}, "units": units}, "gold": {f"u{at}": 1 for at in range(5)}}
+        for name in ("r0", "r1", "r2", "r3")
+    ]
+
+    def draft(prompt: Sequence[Message], role: str, number: int) -> str:
+        return f'{{"amount": {number if "r0" in prompt[-1].content.splitlines() else 1}}}'
+
+    settings = config(Path("model"), sampling={"resample": 1, "group_size": 2})
+    played = Table(settings, AssuranceGame(2, alone=True), tasks, ScriptedSampler(draft)).play(tasks[:2])
+    assert figures([played.observed])["groups/generator/flat"] == pytest.approx(10 / 15)
+    assert figures([played.observed])["groups/resampled"] == 1.0
+
+
+def test_the_stream_of_other_rows_is_state() -> None:
     first, again = table(1), table(1)
     taken = [row["id"] for _ in range(5) for row in first.other_rows(3)]
     assert sorted(taken[:8]) == sorted(row["id"] for row in rows())  # an epoch of it has every row once
@@ -141,3 +162,13 @@ def test_ends_are_kept_sums_summed_and_the_rest_averaged_over_processes() -> Non
         {"advantage/verifier/least": [-2.0], "groups/dropped": [2], "oracle/right": [0.0], "absent": []},
     ])  # fmt: skip
     assert found == {"advantage/verifier/least": -2.0, "groups/dropped": 3.0, "oracle/right": 0.75}
+
+
+def test_rewards_that_are_not_compared_have_no_deviation_inside_groups() -> None:
+    # Votes that agree more and more, or a critic's only response, would look like a collapse.
+    seen = {}
+    for estimator in ("group", "pair", "plain", "gae"):
+        two = [replace(SAID, reward=Reward(total), group="g", estimator=estimator) for total in (1.0, 0.0)]
+        play = Play((Group("g", "verifier", estimator, (two[0], two[1])),))
+        seen[estimator] = observe([play], play.groups).get("reward/verifier/deviation")
+    assert seen == {"group": [0.5], "pair": [0.5], "plain": None, "gae": None}

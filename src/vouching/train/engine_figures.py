@@ -62,7 +62,8 @@ def _observe_group(group: Group, seen: defaultdict[str, list[float]]) -> None:
     role, rewards = group.role, [one.reward for one in group.rollouts if one.reward is not None]
     seen[f"groups/{role}/count"].append(1)
     seen[f"groups/{role}/flat"].append(is_flat(group))
-    seen[f"reward/{role}/deviation"].append(float(np.std([reward.total for reward in rewards])))
+    if group.estimator in ("group", "pair"):  # elsewhere rewards are not compared with each other
+        seen[f"reward/{role}/deviation"].append(float(np.std([reward.total for reward in rewards])))
     for reward in rewards:
         seen[f"reward/{role}/total"].append(reward.total)
         for part, value in reward.parts.items():

@@ -7,8 +7,10 @@ which all processes share and whose place is state. Left out: keeping what was d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -77,7 +79,7 @@ class Table:
         groups, again = [*plays[0].groups], 0
         for _ in range(self.config.sampling.resample):
             # All processes play equally many, as sampling may need all of them.
-            wanted = max(self.processes.gather([sum(map(is_flat, groups))]))
+            wanted = max(self.processes.gather([_rows_for(groups, len(rows))]))
             if not wanted:
                 break
             plays.append(run(self.game.play(self.sampler, self.other_rows(wanted))))
@@ -97,6 +99,12 @@ class Table:
 
     def _order(self, turn: int) -> list[int]:
         return np.random.default_rng([self.config.seed, turn]).permutation(len(self.rows)).tolist()
+
+
+def _rows_for(groups: Sequence[Group], rows: int) -> int:
+    """Rows that bring as many groups of each role as are flat, if they bring as many as the ``rows`` before did."""
+    all_of, flat = (Counter(group.role for group in some) for some in (groups, filter(is_flat, groups)))
+    return max((min(count, ceil(count * rows / all_of[role])) for role, count in flat.items()), default=0)
 
 
 def _replace_flat(groups: list[Group], spare: Sequence[Group]) -> None:

@@ -219,7 +219,7 @@ def question_shrinkage(columns: Columns) -> Iterator[Finding]:
         yield Finding(
             "question_shrinkage", name, mean < 0.5 * first,
             lambda at, mean=mean, first=first, what=what: f"{mean[at]:.2g} {what} per answer, at first {first:.2g}: "
-            "the policy avoids what can be checked; raise game.min_questions, kl, or choose questions about numbers",
+            "the policy avoids what can be checked; set game.min_numbers, raise kl, or choose questions about numbers",
         )  # fmt: skip
 
 

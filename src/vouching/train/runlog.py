@@ -8,7 +8,7 @@ after it, so that the log has every step once. Names, where a run has such a thi
 
     loss, learning_rate, grad_norm, entropy, kl            of the update
     reward/ROLE/total, reward/ROLE/PART                    means of the reward and of every part
-    reward/ROLE/deviation                                  mean standard deviation inside groups
+    reward/ROLE/deviation                                  mean standard deviation inside groups that are compared
     advantage/ROLE/least, advantage/ROLE/greatest          ends of the advantages
     groups/ROLE/count, groups/ROLE/flat, groups/dropped    groups; share with equal rewards; groups without two rewards
     length/ROLE/mean, length/ROLE/cut                      tokens of a completion; share cut off at the limit
