@@ -97,14 +97,24 @@ def train_assurance(
     """
     see_device(config.device)
     rows = (read_work(config.rows), read_work(config.dev))
+    game, blind = assurance_games(config, max(map(units_of, rows)))
+    return fit(game, rows, config, out, best_by="oracle/submitted", scored_by=blind, resume=resume, report=report)
+
+
+def assurance_games(config: AssuranceRunConfig, turns: int) -> tuple[AssuranceGame, AssuranceGame]:
+    """What is learnt from, and what is played where a run is only scored: there nobody chooses by what is right.
+
+    >>> learnt, scored = assurance_games(AssuranceRunConfig(rows=("returns",), model="policy"), turns=19)
+    >>> learnt.oracle, scored.oracle
+    (True, False)
+    """
     settings = config.game
     game = AssuranceGame(
         config.sampling.group_size, settings.candidates, settings.revision_temperature,
         AssuranceCosts(settings.intervention_cost, settings.revision_cost), settings.proposals, settings.oracle,
-        settings.alone, turns=max(map(units_of, rows)),
+        settings.alone, turns=turns,
     )  # fmt: skip
-    blind = replace(game, oracle=False)  # where a run is scored, nobody chooses by what is right
-    return fit(game, rows, config, out, best_by="oracle/submitted", scored_by=blind, resume=resume, report=report)
+    return game, replace(game, oracle=False)
 
 
 def train_checklist(

@@ -15,8 +15,8 @@ from vouching.games.base import Play, Row
 from vouching.games.blinded import BlindedGame, audit_watch, read_row
 from vouching.games.scripted import ScriptedSampler
 from vouching.models.base import Message
-from vouching.rewards.blinded import BlindedRules, report_reward
-from vouching.types import Claim, Reward, Source, Unverified
+from vouching.rewards.blinded import BlindedRules
+from vouching.types import Claim, Reward, Unverified
 from vouching.verifiers.blinded import open_blinded
 
 Said = Mapping[tuple[str, str], Sequence[str]]
@@ -195,18 +195,16 @@ def test_a_batch_without_any_question_still_teaches_the_solver() -> None:
 
 
 def test_a_date_is_no_number_that_must_be_asked_about() -> None:
-    # The proposer is told so, and does as it is told; of "5 km" and a date one question is wanted.
-    response = "It opened on 3 May 1937."
-    said = {("Ada", "solver"): [solved("The Ada bridge opened on 3 May 1973.")],
-            ("Bob", "solver"): [solved("The Bob bridge is 5 km long and opened on 3 May 1973.")],
-            ("Bob", "proposer"): [asks("Bob", ("long", "5 km"))], ("Bob", "checker"): [answers("5 km")] * 3}  # fmt: skip
+    # The proposer is told so, and does as it is told; beside "5 km" one question is wanted.
+    said = {
+        ("Ada", "solver"): [solved("The Ada bridge opened on 3 May 1973.")],
+        ("Bob", "solver"): [solved("The Bob bridge is 5 km long and opened on 3 May 1973.")],
+        ("Bob", "proposer"): [asks("Bob", ("long", "5 km"))],
+        ("Bob", "checker"): [answers("5 km")] * 3,
+    }
     play, _ = played(BlindedGame(), said, row("Ada"), row("Bob"))
     assert totals(play) == {"0:Ada:solver": [0.0], "1:Bob:solver": [0.0], "1:Bob:0:checker": [0.0]}
     assert play.measures["questions/numbers"] == (0.0, 1.0)
-    report = asyncio.run(open_blinded().verify(None, response, [Source("It opened on 3 May 1937.")]))
-    audited = report_reward(report)
-    assert isinstance(audited, Reward)
-    assert audited.total == 0.0  # as an audit has it
 
 
 def test_a_question_that_is_asked_three_times_is_one_question() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from vouching.errors import ConfigError, InputError
+from vouching.fit import assurance_games
+from vouching.rewards.assurance import AssuranceCosts
 from vouching.train.assurance_config import read_config
 from vouching.train.assurance_rows import read_work, units_of
 
@@ -61,6 +64,15 @@ def test_a_setting_that_is_wrong_is_named(setting: str, wrong: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read_config(RECIPES / "tiny.toml", [setting])
     assert wrong in str(raised.value)
+
+
+def test_every_setting_reaches_the_game_and_gold_chooses_nothing_where_a_run_is_scored() -> None:
+    given = ["game.candidates=3", "game.intervention_cost=0.1", "game.revision_cost=0.2", "game.proposals=false"]
+    learnt, scored = assurance_games(read_config(RECIPES / "dpa-4b.toml", given), turns=19)
+    assert (learnt.samples, learnt.candidates, learnt.revision_temperature, learnt.turns) == (4, 3, 0.7, 19)
+    assert (learnt.costs, learnt.proposals, learnt.alone) == (AssuranceCosts(0.1, 0.2), False, False)
+    assert learnt.oracle
+    assert scored == replace(learnt, oracle=False)
 
 
 TASK = '{"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]}'
