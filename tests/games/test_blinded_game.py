@@ -215,6 +215,31 @@ def test_a_question_that_is_asked_three_times_is_one_question() -> None:
     assert play.measures["questions/asked"] == (1.0,)
 
 
+@pytest.mark.parametrize("alone_first", [True, False])
+def test_of_questions_that_are_put_apart_the_longest_list_is_trained(alone_first: bool) -> None:
+    # The year's question holds the length and the count, so that it is put by itself; its checkers get it wrong.
+    told = "The Ada bridge is 5 km long, has 4 towers and opened in 1973."
+    year = "- Question: When did the Ada bridge of 5 km and 4 towers open? [Answer: 1973]"
+    others = [asks("Ada", ("long", "5 km")), "- Question: How many towers has the Ada bridge? [Answer: 4]"]
+    said = {("Ada", "solver"): [solved(told)], ("Ada", "checker"): [answers("5 km", "4")] * 3,
+            ("Ada", "proposer"): ["\n".join([year, *others] if alone_first else [*others, year])]}  # fmt: skip
+    play, asked = played(BlindedGame(), said, {**row("Ada"), "sources": ["The Ada bridge is nice."]})
+    assert [group.role for group in play.groups] == ["solver", "checker"]
+    [trained] = play.groups[1].rollouts
+    shown = bytes(trained.prompt_ids).decode()
+    assert "How many towers" in shown
+    assert "When did" not in shown
+    assert sum(role == "checker" for role, _ in asked) == 2 * 3
+    assert totals(play) == {"0:Ada:solver": [-1.0], "0:Ada:0:checker": [-1.0]}
+
+
+@pytest.mark.parametrize(("asked_for", "least"), [(0, 1), (1, 1), (3, 3)])
+def test_the_proposer_is_told_how_many_questions_the_rule_wants(asked_for: int, least: int) -> None:
+    _, asked = played(BlindedGame(rules=BlindedRules(min_questions=asked_for)), BATCH, row("Ada"))
+    [prompt] = [prompt for role, prompt in asked if role == "proposer"]
+    assert f"Write at least {least} questions" in prompt[0].content
+
+
 def test_a_preference_is_added_for_the_solver_alone_and_its_failure_is_no_reward() -> None:
     async def prefer(response: str, given: Row) -> Reward | Unverified:
         if given["id"] == "Bob":

@@ -8,7 +8,7 @@ asked and how answers are read and compared is that of :mod:`vouching.verifiers.
 is sent documents and questions, and no question that contains its answer.
 
 Departures: questions that would give each other's answers away are put apart, and the trained sample is one of the
-first, largest list. A reply that cannot be read is the policy's own: no answer, which is a fault. A response without a
+largest list. A reply that cannot be read is the policy's own: no answer, which is a fault. A response without a
 number is asked nothing and earns 0, unless ``min_numbers`` asks for some; one without a word earns what a fault earns.
 ``preference`` adds a second reward for the solver alone (the paper's start from RLHF). Left out: questions about other
 facts than numbers, and documents longer than a prompt.
@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TypeAlias
 
 from vouching.answering.prompt import Style, answer_messages
@@ -172,12 +173,14 @@ class BlindedGame:
         prompts = [check_messages([pair.question for pair in batch], windows[one.key]) for one, batch in lists]
         said = await sampler.sample(prompts, "checker", self.votes)
         checked: dict[str, list[tuple[Pair, tuple[Checked | None, ...]]]] = {one.key: [] for one in audits}
-        trained: dict[str, Rollout] = {}
+        trained: dict[str, tuple[int, Rollout]] = {}
         for (one, batch), votes in zip(lists, said, strict=True):
             read = [read_answers(vote.text, len(batch)) for vote in votes]
             checked[one.key] += [(pair, tuple(vote[at] for vote in read)) for at, pair in enumerate(batch)]
-            trained.setdefault(one.key, votes[0])
-        return [replace(one, checked=tuple(checked[one.key]), checker=trained.get(one.key)) for one in audits]
+            trained[one.key] = max(trained.get(one.key, (0, votes[0])), (len(batch), votes[0]), key=itemgetter(0))
+        return [
+            replace(one, checked=tuple(checked[one.key]), checker=trained.get(one.key, (0, None))[1]) for one in audits
+        ]
 
     def _reward(self, one: Audit) -> Reward:
         """Step 4: Eq. 7, or another of the scales."""
