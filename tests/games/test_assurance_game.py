@@ -122,6 +122,21 @@ def test_one_batch_by_hand() -> None:
     assert (play.failures, play.dropped) == ((), 0)
 
 
+def test_both_actions_of_a_pair_answer_the_prompt_of_their_role() -> None:
+    # Counterfactuals: the same information, another action. What each role was asked is kept apart by the script.
+    asked: dict[str, list[bytes]] = {}
+
+    def line(prompt: Sequence[Message], role: str, number: int) -> str:
+        asked.setdefault(role, []).append("\n".join(message.content for message in prompt).encode())
+        return BATCH[(*where(prompt), role)][number]
+
+    play = asyncio.run(AssuranceGame(samples=2, candidates=3).play(ScriptedSampler(line), [row("A"), row("B")]))
+    for group in play.groups:
+        [prompt] = {bytes(one.prompt_ids) for one in group.rollouts}
+        assert prompt in asked[group.role], group.key
+    assert {group.role for group in play.groups} == {"generator", "verifier", "approver"}
+
+
 def test_each_role_counts_by_its_own_rows() -> None:
     # 8 drafts, 8 reviews, 4 choices: 20 rows. Each role has a mean of its own, so 20 / 8, 20 / 8 and 20 / 4.
     play, _ = played(AssuranceGame(samples=2, candidates=3), BATCH, "A", "B")
