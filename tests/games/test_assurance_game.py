@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from vouching.advantages import filled
 from vouching.errors import ConfigError, InputError
 from vouching.games.assurance import AssuranceGame
-from vouching.games.assurance_unit import challenge_text, choice_text, read_approval, read_review
+from vouching.games.assurance_unit import challenge_text, choice_text, read_approval, read_draft, read_review
 from vouching.games.base import Play
 from vouching.games.scripted import ScriptedSampler
 from vouching.models.base import Message
@@ -163,6 +164,31 @@ def test_the_next_unit_sees_what_was_submitted_and_not_the_draft() -> None:
     assert [json.loads(seen[task])[0]["amount"] for task in ("A", "B")] == [10, 10]  # B proposed 3 and revised
 
 
+def test_a_wrong_value_that_was_submitted_is_seen_as_it_is() -> None:
+    # 7 is wrong and nobody says so: what the next unit sees is 7, neither nothing nor the right value.
+    said = {("A", "a", "generator"): [value(7)] * 2, ("A", "a", "verifier"): [NS],
+            ("A", "b", "generator"): [value(20)] * 2, ("A", "b", "verifier"): [NS]}  # fmt: skip
+    seen: list[str] = []
+
+    def line(prompt: Sequence[Message], role: str, number: int) -> str:
+        if where(prompt)[1] == "b":
+            seen.extend(one for one in prompt[-1].content.splitlines() if one.startswith("[{"))
+        return said[(*where(prompt), role)][number]
+
+    asyncio.run(AssuranceGame(samples=2).play(ScriptedSampler(line), [row("A")]))
+    assert {json.loads(one)[0]["amount"] for one in seen} == {7}
+
+
+def test_what_was_cut_off_is_not_read() -> None:
+    unit = TaskUnit("a", "amount")
+    whole, cut = (Rollout("r", (), (), (), None, reason, text="{}") for reason in ("stop", "length"))
+    assert read_draft(replace(whole, text=value(3)), unit) is not None
+    assert read_draft(replace(cut, text=value(3)), unit) is None
+    assert [read_review(replace(whole, text=text), unit)[0] for text in (SAC, NS)] == ["SAC", "NS"]
+    assert [read_review(replace(cut, text=text), unit) for text in (SAC, NS)] == [(None, None)] * 2
+    assert [read_approval(replace(one, text="REVISE")) for one in (whole, cut)] == ["REVISE", None]
+
+
 def test_costs_prefer_silence_and_a_kept_proposal() -> None:
     said: Said = {
         ("A", "a", "generator"): [value(7)] * 2, ("A", "a", "verifier"): [SAC], ("A", "a", "reviser"): [value(8)],
@@ -230,6 +256,7 @@ def test_proposals_may_be_left_out_of_the_update() -> None:
 
 def test_all_processes_may_be_made_to_call_alike() -> None:
     calls: list[tuple[str, int, float | None]] = []
+    policies: set[tuple[str, str]] = set()
 
     class Counting:
         async def sample(
@@ -237,6 +264,7 @@ def test_all_processes_may_be_made_to_call_alike() -> None:
             temperature: float | None = None,
         ) -> list[list[Rollout]]:  # fmt: skip
             calls.append((role, len(prompts), temperature))
+            policies.add((role, policy))
             return await inner.sample(prompts, role, n, policy)
 
         async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
@@ -251,6 +279,7 @@ def test_all_processes_may_be_made_to_call_alike() -> None:
     assert [role for role, _, _ in calls] == four * 3
     assert [count for _, count, _ in calls] == [1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]
     assert {temperature for role, _, temperature in calls if role == "reviser"} == {0.7}
+    assert policies == {(role, "verifier" if role == "verifier" else "default") for role in four}
 
 
 @given(
