@@ -64,6 +64,14 @@ def test_settings_that_contradict_each_other_are_told(settings: list[str], messa
         read_config(RECIPES / "soft-sverl-j3.toml", settings)
 
 
+def test_a_file_that_says_nothing_of_the_game_does_not_train_a_judge_that_nothing_holds(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text('rows = ["rows.jsonl"]\nmodel = "policy"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="gold names no file, and the policy would learn to judge"):
+        read_config(path)
+    assert read_config(path, ["checklist.lambda_v=0"]).checklist.lambda_v == 0.0  # asked for, it is played
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -95,8 +95,8 @@ class ChecklistRunConfig(GrpoConfig):
     3
     """
 
-    checklist: ChecklistSettings = field(default_factory=lambda: ChecklistSettings(lambda_v=0.0))
-    """What is the game's own."""
+    checklist: ChecklistSettings = field(default_factory=ChecklistSettings)
+    """What is the game's own; there is none without gold, a judge, or lambda_v = 0."""
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> ChecklistRunConfig:
