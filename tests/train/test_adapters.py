@@ -57,6 +57,18 @@ def test_a_model_that_writes_nothing_readable_teaches_the_verifier_alone(model: 
     assert (told[0]["readable/generator"], told[0]["case/none"], told[0]["gradient/default"]) == (0.0, 1.0, 0.0)
 
 
+def test_a_role_that_writes_no_token_at_all_has_no_part_in_the_update(model: Path, tmp_path: Path) -> None:
+    # Under a loss that counts tokens its share is none. Drafts are all empty, so that no value is right.
+    said = talk(model)
+    mute = replace(said, end=(), script=lambda prompt, role, number: (
+        "" if role == "generator" else said.script(prompt, role, number)))  # fmt: skip
+    settings = two_policies(model, most_steps=1, loss="dapo", kl=0.1)
+    trainer = trainer_of(settings, tmp_path, game(), ROWS, mute)
+    before = weights_of(trainer)
+    train_from(trainer)
+    assert "verifier" in {name.split(".")[-2] for name in moved(trainer, before)}
+
+
 @pytest.mark.parametrize("loss", ["grpo", "dapo"])
 def test_how_a_step_is_cut_changes_nothing_for_either_policy(model: Path, tmp_path: Path, loss: str) -> None:
     updates: list[dict[str, Any]] = []

@@ -50,9 +50,11 @@ def test_a_verifier_that_always_says_the_same_is_noticed(share: float, about: st
     assert (alarm.step, alarm.kind, alarm.about) == (20, "challenge_collapse", about)  # after two windows of ten
 
 
-def test_a_verifier_that_is_silent_about_right_proposals_is_right() -> None:
-    right = np.full(STEPS, 0.95)
-    found = alarms({**healthy(), "said/SAC": np.full(STEPS, 0.01), "oracle/draft": right})
+@pytest.mark.parametrize(("share", "right"), [(0.01, 0.95), (0.99, 0.05)])
+def test_a_verifier_is_right_to_be_silent_about_right_proposals_and_to_speak_up_against_wrong_ones(
+    share: float, right: float
+) -> None:
+    found = alarms({**healthy(), "said/SAC": np.full(STEPS, share), "oracle/draft": np.full(STEPS, right)})
     assert found == []
 
 

@@ -100,11 +100,11 @@ def read_review(said: Rollout, unit: TaskUnit) -> tuple[Challenge | None, Safety
     >>> read_review(said, TaskUnit("9", "amount"))
     ('NS', None)
     """
-    try:
-        case = None if said.finish_reason == "length" else read_case(said.text, unit)
-    except ReplyError:
-        return None, None
     if said.finish_reason == "length":
+        return None, None
+    try:
+        case = read_case(said.text, unit)
+    except ReplyError:
         return None, None
     return ("NS", None) if case is None else ("SAC", case)
 

@@ -222,7 +222,7 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     arrays = to_arrays(played.rollouts, size, trainer._tokenizer.pad_token_id, factors)
     arrays["policy"] = np.array(policies)
     arrays["factor"] = np.ones(size, dtype=np.float32)
-    arrays["factor"][: len(played.rollouts)] = [factors[one.role] for one in played.rollouts]
+    arrays["factor"][: len(played.rollouts)] = [factors.get(one.role, 0.0) for one in played.rollouts]
     batch = {name: torch.from_numpy(array).to(accelerator.device) for name, array in arrays.items()}
     mask = batch["completion_mask"] * batch.get("tool_mask", 1)
     batch["num_items_in_batch"] = accelerator.gather(mask.sum()).sum()
