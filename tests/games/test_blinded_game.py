@@ -207,12 +207,17 @@ def test_a_date_is_no_number_that_must_be_asked_about() -> None:
     assert play.measures["questions/numbers"] == (0.0, 1.0)
 
 
-def test_a_question_that_is_asked_three_times_is_one_question() -> None:
-    # Two numbers, one of which is right and is asked about three times: one question is missing.
+def test_a_question_that_is_repeated_counts_as_often_as_its_answer_is_stated() -> None:
+    # Two numbers, one of which is asked about three times: one question is missing. Where it is stated twice, none is.
     said = {**BATCH, ("Dee", "proposer"): [asks("Dee", *[("long", "5 km")] * 3)]}
     play, _ = played(BlindedGame(), said, row("Dee"))
     assert totals(play) == {"0:Dee:solver": [-1.0], "0:Dee:0:checker": [-1.0]}
     assert play.measures["questions/asked"] == (1.0,)
+    twice = {**said, ("Dee", "solver"): [solved("The Dee bridge is 5 km long. Yes, 5,000 m.")],
+             ("Dee", "checker"): [answers("5 km", "5 km")] * 3}  # fmt: skip
+    play, _ = played(BlindedGame(), twice, row("Dee"))
+    assert totals(play) == {"0:Dee:solver": [0.0], "0:Dee:0:checker": [0.0]}
+    assert play.measures["questions/asked"] == (2.0,)
 
 
 @pytest.mark.parametrize("alone_first", [True, False])

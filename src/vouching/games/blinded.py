@@ -33,7 +33,7 @@ from vouching.types import Checked, Group, Pair, Reward, Rollout, Source, Unveri
 from vouching.types.blinded import BlindOutcome
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.blinded import BlindedVerifier, apart
-from vouching.verifiers.blinded_match import leaks, rule
+from vouching.verifiers.blinded_match import leaks, rule, same_answer
 from vouching.verifiers.blinded_prompt import check_messages, propose_messages
 from vouching.verifiers.blinded_reply import read_answers, read_pairs
 from vouching.verifiers.blinded_values import find_numbers, find_values
@@ -163,7 +163,9 @@ class BlindedGame:
         asked = [one for one in audits if one.numbers]
         prompts = [propose_messages(one.response, least=max(1, self.rules.min_questions)) for one in asked]
         lists = await sampler.sample(prompts, "proposer", 1)
-        found = {one.key: tuple(read_pairs(said.text)) for one, [said] in zip(asked, lists, strict=True)}
+        found = {
+            one.key: _told_apart(read_pairs(said.text), one.response) for one, [said] in zip(asked, lists, strict=True)
+        }
         return [replace(one, pairs=found.get(one.key, ())) for one in audits]
 
     async def _checked(self, sampler: Sampler, audits: Sequence[Audit]) -> list[Audit]:
@@ -241,6 +243,16 @@ def read_row(row: Row) -> tuple[str, tuple[Source, ...]]:
     if not any(source.text.strip() for source in sources):
         raise InputError(f"row {row.get('id', '?')!r} has no documents with text: there is nothing to answer from")
     return question, sources
+
+
+def _told_apart(pairs: Sequence[Pair], response: str) -> tuple[Pair, ...]:
+    """The pairs; one that is repeated counts as often as the response states its answer, or asking would be idle."""
+    kept: list[Pair] = []
+    for pair in pairs:
+        stated = sum(same_answer(value.text, pair.answer) for value in find_values(response))
+        if kept.count(pair) < max(1, stated):
+            kept.append(pair)
+    return tuple(kept)
 
 
 def _askable(one: Audit) -> list[Pair]:

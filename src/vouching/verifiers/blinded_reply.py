@@ -25,15 +25,14 @@ _MARKS = "\"'“”„«»` *"
 
 
 def read_pairs(reply: str) -> list[Pair]:
-    """The questions of a reply with their answers; one that is asked twice is one.
+    """The questions of a reply with their answers.
 
     >>> [(pair.question.text, pair.answer) for pair in read_pairs("- Question: How long? [Answer: 5 km]")]
     [('How long?', '5 km')]
     """
     found = _PAIR.finditer(spoken(reply))
     pairs = (Pair(Question(one["question"].strip(_MARKS)), one["answer"].strip(_MARKS)) for one in found)
-    asked = {(pair.question.text.casefold(), pair.answer.casefold()): pair for pair in pairs}
-    return [pair for pair in asked.values() if pair.question.text and is_answer(pair.answer)]
+    return [pair for pair in pairs if pair.question.text and is_answer(pair.answer)]
 
 
 def says_none(reply: str) -> bool:
