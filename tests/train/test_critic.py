@@ -157,6 +157,23 @@ def test_tokens_that_the_policy_did_not_choose_have_no_advantage(folder: Path) -
     assert found.rollouts[0].advantage == (-0.5, 0.0, -1.0)
 
 
+def test_its_loss_is_half_the_mean_square_over_the_tokens_that_are_trained(folder: Path) -> None:
+    # A fresh critic guesses 0, and without discount every token returns the reward: of six tokens two return 1, three
+    # -1, one .5, so .5 * (5 + .25) / 6.
+    critic = critic_of(folder, discount=1.0)
+    critic(BATCH)
+    assert critic.seen["critic/loss"] == [pytest.approx(0.4375)]
+    # One that guesses something, about a completion whose middle token was not chosen.
+    critic = critic_of(folder, discount=1.0)
+    with torch.no_grad():
+        critic.model.score.weight.normal_(std=0.5)
+    [group] = BATCH[1:2]
+    one = replace(group.rollouts[0], completion_mask=(1, 0, 1))
+    first, _, last = critic._values([one])[0].tolist()
+    critic([replace(group, rollouts=(one,))])
+    assert critic.seen["critic/loss"] == [pytest.approx(0.5 * ((first + 1) ** 2 + (last + 1) ** 2) / 2, rel=1e-5)]
+
+
 def test_it_learns_what_comes(folder: Path) -> None:
     critic = critic_of(folder, learning_rate=1e-3, warmup_steps=1, discount=1.0, passes=2)
     losses = []

@@ -246,7 +246,7 @@ def read_row(row: Row) -> tuple[str, tuple[Source, ...]]:
 
 
 def _told_apart(pairs: Sequence[Pair], response: str) -> tuple[Pair, ...]:
-    """The pairs; one that is repeated counts as often as the response states its answer, or asking would be idle."""
+    """The pairs; one that is repeated counts as often as the response states its answer, lest one pass for three."""
     kept: list[Pair] = []
     for pair in pairs:
         stated = sum(same_answer(value.text, pair.answer) for value in find_values(response))
