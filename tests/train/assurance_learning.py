@@ -1,15 +1,17 @@
-"""Two policies of a small task, and whether they learn: a note says what is right, drafts and reviews begin as noise.
+"""Two policies of a small task, and whether they learn: a note says what is right; proposals and reviews begin half wrong.
 
-A model is warmed up by imitating short replies: drafts and revisions of which a third are wrong, reviews of which a
-third are mistaken, and choices by a coin. Then DPA-GRPO with two adapters has to find out who is right. The oracle is
-the note itself: whether what is submitted in the end is what the note says. Prompts are a line long, since the model
-reads with two layers.
+A model is warmed up by imitation, first of sound replies, then of replies of which two in five are mistaken, with
+choices by a coin all along. Then DPA-GRPO with two adapters has to find out who is right. The oracle is the note: whether
+what is submitted is what it says, and whether the verifier challenged what it does not say. Prompts are a few words,
+since 107,000 weights read them: whether a value fits a note is a parity, and of a note of a sentence the model does not
+learn that in a thousand examples, by whatever loss.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,54 +20,72 @@ from tests.train.engine_runs import config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.games.assurance import AssuranceGame, read_row
-from vouching.games.assurance_unit import challenge_text, choice_text
 from vouching.models.base import Message
+from vouching.rewards.assurance import Challenge, Choice
 from vouching.train.engine import tell_steps, train_from
 from vouching.train.run_config import LoraSettings
-from vouching.types import Proposal, SafetyCase
+from vouching.types import Proposal, SafetyCase, TaskUnit
 from vouching.verifiers.assurance_evidence import UnitState
 from vouching.verifiers.assurance_prompt import Role
 
 ROWS = [task_row(number % 4) | {"id": f"t{number}"} for number in range(16)]
 """Of two places, so that two layers learn it in seconds."""
+SOUND, SHAKEN = 220, 60
+"""Steps of imitating sound replies, and replies of which some are mistaken."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearntBoth:
+    """What became of both policies."""
+
+    submitted: Learnt
+    """Share of the units whose submitted value is right."""
+    challenge: Learnt
+    """Share of the units where the verifier challenged what was wrong, or was silent about what was right."""
 
 
 def ask(
     role: Role, state: UnitState, proposal: Proposal | None, case: SafetyCase | None, revision: Proposal | None
 ) -> Sequence[Message]:
-    """A prompt of one line: who is asked, the note, and the values there are."""
-    values = " ".join(str(one.value) for one in (proposal, revision) if one is not None)
-    return (Message("user", f"{role}: {state.task.data['note']} {values}".strip()),)
+    """A prompt of a few words: who is asked, the note's two that matter, and the values there are."""
+    _, place, _, word, _ = state.task.data["note"].split()
+    values = [str(one.value) for one in (proposal, revision) if one is not None]
+    return (Message("user", " ".join([role, place, word, *values])),)
 
 
-def lesson(draw: random.Random) -> tuple[str, str]:
-    """A prompt and what is imitated."""
+def said(action: Challenge | Choice, unit: TaskUnit | None = None) -> str:
+    """The shortest reply that is read as an action."""
+    return {"SAC": '{"verdict": "wrong"}', "NS": '{"verdict": "correct"}'}.get(action, action)
+
+
+def lesson(draw: random.Random, right: float) -> tuple[str, str]:
+    """A prompt and what is imitated, right in a share of the cases."""
     row = draw.choice(ROWS)
     task, gold = read_row(row)
-    state, right = UnitState(task, task.units[0], {}), str(gold["u0"])
+    state, value = UnitState(task, task.units[0], {}), str(gold["u0"])
     x, z = (Proposal("u0", draw.choice(CHOICES)) for _ in range(2))
-    role: Role = draw.choices(["draft", "review", "revise", "approve"], [4, 2, 2, 1])[0]  # pyright: ignore[reportAssignmentType]
+    role: Role = draw.choices(["draft", "review", "revise", "approve"], [2, 6, 1, 1])[0]  # pyright: ignore[reportAssignmentType]
     [asked] = ask(role, state, None if role == "draft" else x, None, z if role == "approve" else None)
-    sound = draw.random() < 0.75
+    sound = draw.random() < right
     if role in ("draft", "revise"):
-        return asked.content, draft_text(right if sound else CHOICES[1 - CHOICES.index(right)])
+        return asked.content, draft_text(value if sound else CHOICES[1 - CHOICES.index(value)])
     if role == "review":
-        return asked.content, challenge_text("NS" if (x.value == right) == sound else "SAC", task.units[0])
-    return asked.content, choice_text(draw.choice(["KEEP", "REVISE"]))
+        return asked.content, said("NS" if (x.value == value) == sound else "SAC")
+    return asked.content, said(draw.choice(["KEEP", "REVISE"]))
 
 
-def warmed_up(folder: Path, seed: int, steps: int = 350) -> Path:
+def warmed_up(folder: Path, seed: int) -> Path:
     """A model that plays every role, badly."""
     import torch
     from transformers import AutoModelForCausalLM
 
-    write_tiny_qwen(folder, ["".join(lesson(random.Random(number))) for number in range(400)])
+    write_tiny_qwen(folder, ["".join(lesson(random.Random(number), 0.5)) for number in range(400)])
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
-    draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3)
-    for _ in range(steps):
-        chosen = [lesson(draw) for _ in range(16)]
-        batch = tokenizer([f"{asked}<end>{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
+    draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for step in range(SOUND + SHAKEN):
+        chosen = [lesson(draw, 1.0 if step < SOUND else 0.6) for _ in range(32)]
+        batch = tokenizer([f"{asked}<end>{reply}<end>" for asked, reply in chosen], return_tensors="pt", padding=True)
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         for row, (asked, _) in enumerate(chosen):
             labels[row, : len(tokenizer(f"{asked}<end>")["input_ids"])] = -100
@@ -76,17 +96,17 @@ def warmed_up(folder: Path, seed: int, steps: int = 350) -> Path:
     return folder
 
 
-def learn(folder: Path, seed: int, steps: int = 60) -> tuple[Learnt, list[dict[str, Any]]]:
-    """Train both policies; how what is submitted went, and the whole log."""
+def learn(folder: Path, seed: int, steps: int = 60, **changed: Any) -> tuple[LearntBoth, list[dict[str, Any]]]:
+    """Train both policies; how it went, and the whole log."""
     model = warmed_up(folder / "model", seed)
-    settings = config(
-        model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=steps, loss="grpo", kl=0.04,
-        spread="population", learning_rate=2e-3, lora=LoraSettings(rank=16, alpha=16.0), epochs=100.0,
-        sampling={"group_size": 4, "completion_tokens": 56},
-    )  # fmt: skip
-    trainer = trainer_of(settings, folder / "run", AssuranceGame(4, 3, ask=ask), ROWS)
+    settings = config(model, **{
+        "seed": seed, "batch_prompts": 8, "micro_batch": 64, "most_steps": steps, "loss": "token_sum", "kl": 0.04,
+        "spread": "population", "learning_rate": 2e-3, "lora": LoraSettings(rank=16, alpha=16.0), "epochs": 100.0,
+        "sampling": {"group_size": 4, "completion_tokens": 12}, **changed,
+    })  # fmt: skip
+    trainer = trainer_of(settings, folder / "run", AssuranceGame(4, 3, ask=ask, force=said), ROWS)
     told: list[dict[str, Any]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)
-    submitted = [record["oracle/submitted"] for record in told]
-    return Learnt(tuple(submitted[:EDGE]), tuple(submitted[-EDGE:])), told
+    submitted, challenge = ([record[f"oracle/{name}"] for record in told] for name in ("submitted", "challenge"))
+    return LearntBoth(*(Learnt(tuple(one[:EDGE]), tuple(one[-EDGE:])) for one in (submitted, challenge))), told

@@ -24,10 +24,9 @@ from vouching.errors import ConfigError, InputError
 from vouching.games.assurance_unit import (
     Decision,
     challenge_rewards,
-    challenge_text,
     choice_rewards,
-    choice_text,
     draft_reward,
+    forced_text,
     is_right,
     measures_of,
     read_approval,
@@ -36,8 +35,8 @@ from vouching.games.assurance_unit import (
 )
 from vouching.games.base import Play, Row, Sampler
 from vouching.models.base import Message
-from vouching.rewards.assurance import FREE, AssuranceCosts
-from vouching.types import Group, Proposal, Reward, Rollout, SafetyCase, Task, Value
+from vouching.rewards.assurance import FREE, AssuranceCosts, Challenge, Choice
+from vouching.types import Group, Proposal, Reward, Rollout, SafetyCase, Task, TaskUnit, Value
 from vouching.verifiers.assurance import best_revision
 from vouching.verifiers.assurance_evidence import UnitState
 from vouching.verifiers.assurance_model import AssuranceVerifier
@@ -48,6 +47,8 @@ Ask: TypeAlias = Callable[
     [Role, UnitState, Proposal | None, SafetyCase | None, Proposal | None], Sequence[Message]
 ]  # fmt: skip
 """What a role is asked at a unit, from the proposal, the case and the revision as far as there are any."""
+Force: TypeAlias = Callable[[Challenge | Choice, TaskUnit], str]
+"""A reply that does nothing but an action, in the layout that its role is asked for."""
 GENERATOR, VERIFIER = "default", "verifier"
 """The two policies."""
 
@@ -93,6 +94,8 @@ class AssuranceGame:
     """Whether the generator plays alone: its proposal is submitted."""
     ask: Ask = unit_messages
     """What the roles are asked; the prompts of ``vouch challenge`` by default."""
+    force: Force = forced_text
+    """What is given for an action that was not taken."""
     turns: int = 0
     """Units that are played at least, so that all processes make the same calls; 0 for those that there are."""
 
@@ -139,7 +142,9 @@ class AssuranceGame:
                     submitted[at][one.state.unit.id] = one.submitted
             decided += closed
         groups = [group for one in decided for group in await self._groups(sampler, one)]
-        return Play(tuple(groups), measures=_columns(map(measures_of, decided)))
+        return Play(
+            tuple(groups), measures=_columns(map(measures_of, decided)), occasions={"approver": len(decided)}
+        )
 
     def _asked(self, role: Role, one: Decision) -> Sequence[Message]:
         """The prompt of a role; of what came later at the unit it sees nothing."""
@@ -196,11 +201,11 @@ class AssuranceGame:
         if self.proposals:
             groups.append(_group(one, "generator", one.drafts, [draft_reward(said, one) for said in one.drafts]))
         if one.review is not None:
-            texts = {action: challenge_text(action, one.state.unit) for action in ("SAC", "NS")}
+            texts = {action: self.force(action, one.state.unit) for action in ("SAC", "NS")}
             rewards = challenge_rewards(one, self.costs)
             groups.append(await _pair(sampler, one, self._asked("review", one), one.review, one.y, texts, rewards))
         if one.choice is not None:
-            texts = {action: choice_text(action) for action in ("KEEP", "REVISE")}
+            texts = {action: self.force(action, one.state.unit) for action in ("KEEP", "REVISE")}
             taken, rewards = read_approval(one.choice), choice_rewards(one, self.costs)
             groups.append(await _pair(sampler, one, self._asked("approve", one), one.choice, taken, texts, rewards))
         return groups

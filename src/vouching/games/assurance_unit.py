@@ -164,6 +164,15 @@ def choice_text(action: Choice) -> str:
     return json.dumps({"decision": action, "reason": ""})
 
 
+def forced_text(action: Challenge | Choice, unit: TaskUnit) -> str:
+    """A reply that does nothing but an action, in the layout of the prompts of ``vouch challenge``.
+
+    >>> forced_text("KEEP", TaskUnit("9", "amount")) == choice_text("KEEP")
+    True
+    """
+    return choice_text(action) if action in ("KEEP", "REVISE") else challenge_text(action, unit)
+
+
 def measures_of(decision: Decision) -> Mapping[str, float]:
     """What is watched at a unit.
 

@@ -79,6 +79,9 @@ class Play:
     """Groups that had fewer than two rollouts left."""
     measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, "tuple[float, ...]"])
     """What is watched, by name: one number for each rollout that has it, e.g. 1.0 where an oracle agrees."""
+    occasions: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often a role that speaks only now and then might have: its part of the update is a mean over these. That of
+    any other role is a mean over what it said."""
 
     def __post_init__(self) -> None:
         twice = [key for key, count in Counter(group.key for group in self.groups).items() if count > 1]

@@ -120,6 +120,11 @@ class BlindedGame:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
 
+    @property
+    def pooled(self) -> bool:
+        """One mean over the trajectories of both roles (eq. 8), not one of each."""
+        return True
+
     def opening(self, row: Row) -> Sequence[Message]:
         """The solver's prompt, about as long as a checker's.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.advantages import stream_factors
+from vouching.games.base import Play
 from vouching.types import Rollout
 
 Array: TypeAlias = NDArray[Any]
@@ -86,18 +87,42 @@ def amounts_of(rollouts: Sequence[Rollout], loss: str) -> dict[str, float]:
     return {role: float(amount) for role, amount in amounts.items()}
 
 
-def role_factors(amounts: Sequence[Mapping[str, float]], loss: str = "grpo") -> dict[str, float]:
-    """What the advantages of each role are multiplied by, from the amounts of all processes.
+def turns_of(plays: Sequence[Play]) -> dict[str, tuple[int, int]]:
+    """Of roles that speak only now and then: how often they did, and how often they might have."""
+    spoken = Counter(group.role for play in plays for group in play.groups)
+    possible: Counter[str] = Counter()
+    for play in plays:
+        possible.update(play.occasions)
+    return {role: (spoken[role], count) for role, count in possible.items()}
 
-    1 under ``token_sum``, MARCH's eq. 8, which is one mean over the trajectories of all roles.
 
-    >>> role_factors([{"solver": 2.0}, {"checker": 2.0}]), role_factors([{"solver": 2.0}], "token_sum")
-    ({'solver': 2.0, 'checker': 2.0}, {'solver': 1.0})
+def role_factors(
+    amounts: Sequence[Mapping[str, float]], turns: Sequence[Mapping[str, tuple[int, int]]] = (), pooled: bool = False
+) -> dict[str, float]:
+    """What the advantages of each role are multiplied by, so that its part of the update is a mean of its own.
+
+    Args:
+        amounts: from :func:`amounts_of`, of all processes.
+        turns: from :func:`turns_of`, of all processes: a role that speaks at one unit of four counts a quarter, as in
+            an expectation over units.
+        pooled: whether there is one mean over all roles instead, so that all factors are 1.
+
+    >>> role_factors([{"generator": 6.0}, {"approver": 2.0}])
+    {'generator': 1.3333333333333333, 'approver': 4.0}
+    >>> role_factors([{"generator": 6.0}, {"approver": 2.0}], [{"approver": (0, 2)}, {"approver": (1, 2)}])
+    {'generator': 1.3333333333333333, 'approver': 1.0}
     """
     total: Counter[str] = Counter()
     for one in amounts:
         total.update(one)
-    return stream_factors(total, {}) if loss != "token_sum" else dict.fromkeys(total, 1.0)
+    if pooled:
+        return dict.fromkeys(total, 1.0)
+    spoken: Counter[str] = Counter()
+    possible: Counter[str] = Counter()
+    for one in turns:
+        spoken.update({role: said for role, (said, _) in one.items()})
+        possible.update({role: count for role, (_, count) in one.items()})
+    return stream_factors(total, {role: spoken[role] / count for role, count in possible.items() if count})
 
 
 def policy_counts(rollouts: Sequence[Rollout]) -> dict[str, int]:

@@ -42,6 +42,7 @@ from vouching.train.engine_batch import (
     role_factors,
     row_policies,
     to_arrays,
+    turns_of,
 )
 from vouching.train.engine_figures import figures
 from vouching.train.engine_order import Order
@@ -212,13 +213,13 @@ def _played(trainer: Any, places: Sequence[int]) -> dict[str, Any]:
 def _batch(trainer: Any, played: Round) -> dict[str, Any]:
     """What TRL's loss reads, as many rows on every process."""
     torch, accelerator, loss = imported("torch"), trainer.accelerator, trainer.table.config.loss
-    shares = gathered([(policy_counts(played.rollouts), amounts_of(played.rollouts, loss))])
-    counts = [count for count, _ in shares]
+    shares = gathered([(policy_counts(played.rollouts), amounts_of(played.rollouts, loss), turns_of(played.plays))])
+    counts, amounts, turns = zip(*shares, strict=True)
     if not any(counts):
         raise _unjudged(trainer, played)
     policies = row_policies(played.rollouts, counts, trainer.policies)
     size, total = len(policies), sum(sum(count.values()) for count in counts)
-    factors = role_factors([amounts for _, amounts in shares], loss)
+    factors = role_factors(amounts, turns, getattr(trainer.table.game, "pooled", False))
     arrays = to_arrays(played.rollouts, size, trainer._tokenizer.pad_token_id, factors)
     arrays["policy"] = np.array(policies)
     arrays["factor"] = np.ones(size, dtype=np.float32)
