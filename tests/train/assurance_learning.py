@@ -1,10 +1,9 @@
-"""Two policies of a small task, and whether they learn: a note says what is right; proposals and reviews begin half wrong.
+"""Two policies of a small task, and whether they learn: a note says what is right, and both begin unsure of it.
 
-A model is warmed up by imitation, first of sound replies, then of replies of which two in five are mistaken, with
-choices by a coin all along. Then DPA-GRPO with two adapters has to find out who is right. The oracle is the note: whether
-what is submitted is what it says, and whether the verifier challenged what it does not say. Prompts are a few words,
-since 107,000 weights read them: whether a value fits a note is a parity, and of a note of a sentence the model does not
-learn that in a thousand examples, by whatever loss.
+A model is warmed up by imitation: of sound replies first, then of replies of which a third are mistaken, with choices
+by a coin all along. Then DPA-GRPO with two adapters has to find out who is right. The oracle is the note: whether what
+is submitted is what it says, and whether the verifier challenged what it does not say. Prompts are a few words:
+whether a value fits a note is a parity, which 107,000 weights do not learn from sentences in thousands of examples.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from vouching.verifiers.assurance_prompt import Role
 
 ROWS = [task_row(number % 4) | {"id": f"t{number}"} for number in range(16)]
 """Of two places, so that two layers learn it in seconds."""
-SOUND, SHAKEN = 220, 60
-"""Steps of imitating sound replies, and replies of which some are mistaken."""
+SOUND, SHAKEN = 230, 80
+"""Steps of imitating sound replies, and replies of which a third are mistaken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,9 @@ def warmed_up(folder: Path, seed: int) -> Path:
     torch.manual_seed(seed)
     draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(SOUND + SHAKEN):
-        chosen = [lesson(draw, 1.0 if step < SOUND else 0.6) for _ in range(32)]
+        if step == SOUND:
+            optimizer.param_groups[0]["lr"] = 1e-3
+        chosen = [lesson(draw, 1.0 if step < SOUND else 0.65) for _ in range(32)]
         batch = tokenizer([f"{asked}<end>{reply}<end>" for asked, reply in chosen], return_tensors="pt", padding=True)
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         for row, (asked, _) in enumerate(chosen):
@@ -100,11 +101,11 @@ def learn(folder: Path, seed: int, steps: int = 60, **changed: Any) -> tuple[Lea
     """Train both policies; how it went, and the whole log."""
     model = warmed_up(folder / "model", seed)
     settings = config(model, **{
-        "seed": seed, "batch_prompts": 8, "micro_batch": 64, "most_steps": steps, "loss": "token_sum", "kl": 0.04,
-        "spread": "population", "learning_rate": 2e-3, "lora": LoraSettings(rank=16, alpha=16.0), "epochs": 100.0,
+        "seed": seed, "batch_prompts": 16, "micro_batch": 64, "most_steps": steps, "loss": "token_sum", "kl": 0.2,
+        "spread": "population", "learning_rate": 1e-3, "lora": LoraSettings(rank=16, alpha=16.0), "epochs": 100.0,
         "sampling": {"group_size": 4, "completion_tokens": 12}, **changed,
     })  # fmt: skip
-    trainer = trainer_of(settings, folder / "run", AssuranceGame(4, 3, ask=ask, force=said), ROWS)
+    trainer = trainer_of(settings, folder / "run", AssuranceGame(4, 2, ask=ask, force=said), ROWS)
     told: list[dict[str, Any]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)

@@ -112,6 +112,12 @@ def make_trainer(
         raise InputError(f"there are {len(rows):,} rows and a step takes {config.batch_prompts:,}: lower batch_prompts")
     _see_prompts(tokenizer, game, rows, drawn.prompt_tokens)
     datasets, named = imported("datasets"), getattr(getattr(model, "config", None), "_name_or_path", None)
+    policies = getattr(game, "policies", (MAIN,))
+    if config.loss == "bnpo" and len(policies) > 1:
+        raise ConfigError(
+            f"loss bnpo is a mean over the tokens of a process, whosever they are, and the game has {len(policies)} "
+            "policies: take dapo, which is the same in one process and holds in several"
+        )
     if config.kl and not config.lora.rank and named == "":
         raise ConfigError("the model comes from no folder, where the reference would be loaded from: save it first")
     trainer = trainer_class()(
@@ -119,8 +125,9 @@ def make_trainer(
         peft_config=lora_of(config.lora),
         train_dataset=datasets.Dataset.from_dict({"row": range(len(rows))}),
     )  # fmt: skip
-    trainer.policies = getattr(game, "policies", (MAIN,))
+    trainer.policies = policies
     add_adapters(trainer.model, trainer.policies, config.lora)
+    imported("trl.trainer.utils").disable_dropout_in_model(trainer.model)  # TRL did so before there were the others
     context = getattr(trainer.model.config, "max_position_embeddings", math.inf)
     if drawn.prompt_tokens + drawn.completion_tokens > context:
         raise ConfigError(
