@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +26,17 @@ import torch
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.train import blinded_learning, checklist_learning  # noqa: E402  (lies beside the tests that run it)
+from tests.train import assurance_learning, blinded_learning, checklist_learning  # noqa: E402  (lies beside the tests that run it)
 from tests.train.learning import EDGE, Learnt, learn  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/learning.json"
+
+
+@cache
+def play_assurance(seed: int) -> assurance_learning.LearntBoth:
+    """One run, told by two metrics: the second has it for nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        return assurance_learning.learn(Path(folder), seed)[0]
 
 
 GAMES: dict[str, Callable[[Path, int], Learnt]] = {
@@ -37,6 +45,8 @@ GAMES: dict[str, Callable[[Path, int], Learnt]] = {
     "checklist-outside": lambda folder, seed: checklist_learning.learn(folder, seed, "outside"),
     "checklist-self": lambda folder, seed: checklist_learning.learn(folder, seed, "self"),
     "blinded": blinded_learning.learn,
+    "assurance": lambda folder, seed: play_assurance(seed).submitted,
+    "assurance-verifier": lambda folder, seed: play_assurance(seed).challenge,
 }
 """A run of each game."""
 

@@ -56,14 +56,16 @@ def script(model: Path, review: Review) -> ScriptedSampler:
     return ScriptedSampler(line, lambda text: tokenizer(text)["input_ids"], (tokenizer.eos_token_id,))
 
 
-def made(model: Path, out: Path, review: Review, plain: bool, given: Any = None, **changed: Any) -> Any:
+def made(
+    model: Path, out: Path, review: Review, plain: bool, given: Any = None, alone: bool = False, **changed: Any
+) -> Any:
     """A trainer; ``plain`` has the gradient as its update, ``given`` are other rows and another script."""
     rows, sampler = given or (ROWS, script(model, review))
     settings = config(model, **{
         "loss": "token_sum", "kl": 0.04, "spread": "population", "micro_batch": 64, "epochs": 100.0,
         "lora": LoraSettings(rank=4, alpha=8.0), "sampling": {"group_size": 2}, **changed,
     })  # fmt: skip
-    game = AssuranceGame(2, 1, ask=ask, force=said)
+    game = AssuranceGame(2, 1, ask=ask, force=said, alone=alone)
     return trainer_of(settings, out, game, rows, sampler, **(PLAIN | {"learning_rate": 0.1} if plain else {}))
 
 
@@ -182,6 +184,25 @@ def test_comparisons_that_are_even_teach_the_generator_nothing(model: Path, tmp_
     assert record["gradient/default"] == 0.0
     moved = {name for name, value in weights_of(trainer).items() if not torch.equal(value, before[name])}
     assert {name.split(".")[-2] for name in moved} == {"verifier"}
+
+
+def test_the_generator_alone_is_trained_by_each_loss_of_the_papers_baselines_at_equal_tokens(
+    model: Path, tmp_path: Path
+) -> None:
+    # A draft has 7 tokens and two are drawn, whatever the loss. The paired game has besides a review (7), a revision (7)
+    # and a choice (2): 30 tokens, to be had by the baseline with four drafts and a little more.
+    for loss in ("grpo", "dapo", "gspo"):
+        trainer = made(
+            model, tmp_path / loss, lambda prompt: said("SAC"), plain=True, alone=True, loss=loss, most_steps=1
+        )
+        before = weights_of(trainer)
+        [record] = told(trainer)
+        assert (record["tokens"], record["reward/generator/total"], record["groups/generator/flat"]) == (14.0, 0.5, 0.0)
+        moved = {name for name, value in weights_of(trainer).items() if not torch.equal(value, before[name])}
+        assert moved
+        assert {name.split(".")[-2] for name in moved} == {"default"}
+    [record] = told(made(model, tmp_path / "pairs", lambda prompt: said("SAC"), plain=True, most_steps=1))
+    assert record["tokens"] == 30.0
 
 
 def told(trainer: Any) -> list[dict[str, float]]:

@@ -40,7 +40,8 @@ def test_recipes_hold_the_values_of_the_papers_appendix(name: str, model: str) -
     # Section 2.2: no costs. Section 2.3: the population's deviation, which makes a pair +-1.
     assert (game.intervention_cost, game.revision_cost) == (0.0, 0.0)
     if not game.alone:
-        assert config.spread == "population"
+        # Section 2.3: -A(a) log pi(a | I), where log pi of an action is the sum over its tokens; one update by a batch.
+        assert (config.spread, config.loss, config.updates) == ("population", "token_sum", 1)
 
 
 def test_the_baselines_are_one_recipe_with_another_loss() -> None:

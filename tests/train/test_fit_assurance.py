@@ -43,6 +43,30 @@ def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRu
         assert (place / "adapter_model.safetensors").is_file(), place
     assert not [*model.glob("ref*")]
     assert json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["kind"] == "assurance"
+    assert_exported(tmp_path / "run", tmp_path / "out")
     # A run that ended has nothing to go on with, and says so by doing nothing.
     train_assurance(config, tmp_path / "run", resume=True, report=lines.append)
     assert len(read_records(tmp_path / "run")) == 4
+
+
+def assert_exported(run: Path, out: Path) -> None:
+    """Each policy is a model of its own, and says what the model says with its adapter."""
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from vouching.train.export import export_run
+    from vouching.train.policy import adapter_base
+
+    exported = export_run(run, out)
+    assert {path.name for path in exported.iterdir()} == {"README.md", "generator", "verifier"}
+    card = (exported / "README.md").read_text(encoding="utf-8")
+    assert "`vouch train assurance`" in card
+    assert "--verifier local:FOLDER/verifier" in card
+    model, said = run / "model", {}
+    for role, adapters in (("generator", model), ("verifier", model / "verifier")):
+        ids = AutoTokenizer.from_pretrained(exported / role)("old or new", return_tensors="pt").input_ids
+        base = AutoModelForCausalLM.from_pretrained(adapter_base(adapters))
+        with torch.no_grad():
+            said[role] = AutoModelForCausalLM.from_pretrained(exported / role)(ids).logits
+            assert torch.allclose(said[role], PeftModel.from_pretrained(base, adapters).eval()(ids).logits, atol=1e-4)
+    assert not torch.allclose(said["generator"], said["verifier"], atol=1e-4)

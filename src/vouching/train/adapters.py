@@ -17,7 +17,7 @@ from vouching.train.run_config import LoraSettings
 
 MAIN = "default"
 """The first adapter."""
-_REFERENCE = "ref"
+REFERENCE = "ref"
 """What TRL calls the copy of an adapter that was trained before; of another adapter it is ``ref_NAME``."""
 
 
@@ -43,11 +43,11 @@ def add_adapters(model: Any, policies: Sequence[str], lora: LoraSettings) -> Non
             if not lora.rank:
                 raise ConfigError(f"the model has no adapter for the policy {name!r}: start from the model without any")
             model.add_adapter(name, lora_of(lora))
-        elif _REFERENCE in model.peft_config:
-            model.add_adapter(f"{_REFERENCE}_{name}", model.peft_config[name])
+        elif REFERENCE in model.peft_config:
+            model.add_adapter(f"{REFERENCE}_{name}", model.peft_config[name])
             for weight, value in [*model.named_parameters()]:
                 if f".{name}." in weight:
-                    copy = model.get_parameter(weight.replace(f".{name}.", f".{_REFERENCE}_{name}."))
+                    copy = model.get_parameter(weight.replace(f".{name}.", f".{REFERENCE}_{name}."))
                     copy.data.copy_(value.data)
     activate(model, MAIN)
 
@@ -67,13 +67,13 @@ def activate(model: Any, policy: str) -> None:
 
 def release(model: Any) -> None:
     """Let all adapters learn but the references."""
-    trained = [name for name in model.peft_config if not name.startswith(_REFERENCE)]
+    trained = [name for name in model.peft_config if not name.startswith(REFERENCE)]
     model.base_model.set_requires_grad(trained, True)
 
 
 def reference_of(model: Any, policy: str) -> str | None:
     """The adapter that holds what a policy was at first; None where that is the model without adapters."""
-    name = _REFERENCE if policy == MAIN else f"{_REFERENCE}_{policy}"
+    name = REFERENCE if policy == MAIN else f"{REFERENCE}_{policy}"
     return name if name in model.peft_config else None
 
 

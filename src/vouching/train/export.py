@@ -15,6 +15,7 @@ from typing import Any
 
 from vouching.errors import ConfigError, InputError
 from vouching.rewards.tables import Table
+from vouching.train.adapters import REFERENCE
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, best_checkpoint, copy_weights, step_of
 from vouching.train.policy import ADAPTER, adapter_base
 from vouching.train.rank_model import imported
@@ -23,12 +24,25 @@ from vouching.train.runs import Run, read_run
 from vouching.types.visible import visible_line
 
 CARD = "README.md"
+_USE = (
+    "It judges whether a source supports a claim, as a record with evidence, reasons, a label and a confidence:",
+    "`vouch check --method structured --model local:FOLDER`. Supported by this source is not the same as true, and",
+    "its stated confidence is not calibrated: fit it with `vouch calibrate` on rows of your own. Measure it on",
+    "test sets (`vouch bench run`) before you rely on it; the figures below are of the training.",
+)
+_USE_OF_TWO = (
+    "`generator` fills in structured work, `verifier` raises cases against it, the generator keeps or revises:",
+    "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`. A run of the",
+    "generator alone has its model in FOLDER itself. What both agree on may be wrong: measure them before you rely on",
+    "them (`vouch bench taxes`); the figures below are of the training.",
+)
 
 
 def export_run(run: Path, out: Path) -> Path:
     """Write the model of a run, ready to be loaded by transformers or served by vLLM, with its card.
 
-    A run that has not ended gives the best of its checkpoints, or the last.
+    A run that has not ended gives the best of its checkpoints, or the last. One that trained several policies gives a
+    model of each, in folders by role.
 
     Args:
         run: folder of the run.
@@ -50,7 +64,8 @@ def export_run(run: Path, out: Path) -> Path:
     fresh = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         if (weights / ADAPTER).is_file():
-            _merge(weights, fresh)
+            for place, adapters in _adapters(weights).items():
+                _merge(adapters, fresh / place, weights)
         else:
             copy_weights(weights, fresh)
         (fresh / CARD).write_text(model_card(known, run), encoding="utf-8")
@@ -79,17 +94,14 @@ def model_card(run: Run, folder: Path) -> str:
     Trained from `base` by `vouch train`, with [Vouch](https://pypi.org/project/vouching/).
     """
     note, settings = run.note, run.settings
-    kind = {"grpo": " structured", "sft": " sft"}.get(str(note.get("kind")), "")
+    kind = {"grpo": "structured"}.get(str(note.get("kind")), str(note.get("kind", "")))
     base = visible_line(str(settings.get("model", "unknown")))
     lines = [
         "---", f"base_model: {json.dumps(base)}", "library_name: transformers",
         'tags: ["attribution", "fact-checking", "vouching"]', "---", f"# {visible_line(folder.name)}", "",
-        f"Trained from `{base}` by `vouch train{kind}`, with [Vouch](https://pypi.org/project/vouching/).", "",
+        f"Trained from `{base}` by `{f"vouch train {kind}".strip()}`, with [Vouch](https://pypi.org/project/vouching/).", "",
         "## Use", "",
-        "It judges whether a source supports a claim, as a record with evidence, reasons, a label and a confidence:",
-        "`vouch check --method structured --model local:FOLDER`. Supported by this source is not the same as true, and",
-        "its stated confidence is not calibrated: fit it with `vouch calibrate` on rows of your own. Measure it on",
-        "test sets (`vouch bench run`) before you rely on it; the figures below are of the training.", "",
+        *(_USE_OF_TWO if kind == "assurance" else _USE), "",
         "## Data", "", *_data(run), "",
     ]  # fmt: skip
     chosen = best_checkpoint(folder) if (folder / CHECKPOINTS).is_dir() else None
@@ -131,15 +143,22 @@ def _markdown(table: Table) -> Iterator[str]:
         yield f"| {' | '.join(visible_line(cell).replace('|', chr(92) + '|') for cell in row)} |"
 
 
-def _merge(folder: Path, out: Path) -> None:
-    """Adapters merged into their model."""
+def _adapters(weights: Path) -> dict[str, Path]:
+    """The folder of each policy's adapters by where its model goes: one alone goes to the top."""
+    others = {path.parent.name: path.parent for path in sorted(weights.glob(f"*/{ADAPTER}"))}
+    trained = {name: folder for name, folder in others.items() if not name.startswith(REFERENCE)}
+    return {"generator": weights, **trained} if trained else {"": weights}
+
+
+def _merge(folder: Path, out: Path, spoken: Path) -> None:
+    """Adapters merged into their model, with the tokenizer in ``spoken``."""
     torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
     base = adapter_base(folder)
     transformers.logging.disable_progress_bar()
     try:
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         merged = peft.PeftModel.from_pretrained(model, folder).merge_and_unload()
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(spoken)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise ConfigError(
             f"cannot merge the adapters in {folder} into {base} ({error}): put that model there"

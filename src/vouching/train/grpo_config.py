@@ -14,8 +14,8 @@ from vouching.errors import ConfigError
 from vouching.train.run_config import LoraSettings, PowerSettings, WatchSettings, require
 
 Loss: TypeAlias = Literal["grpo", "dapo", "gspo", "dr_grpo", "bnpo", "token_sum"]
-"""How the clipped surrogate is averaged; gspo takes the ratio of whole sequences; token_sum is MARCH's eq. 8, a sum
-over the tokens of each trajectory and a mean over all of them."""
+"""How the clipped surrogate is averaged; gspo takes the ratio of whole sequences; token_sum is a
+sum over the tokens of each completion and a mean over completions, as in MARCH's eq. 8 and DPA-GRPO's pairs."""
 Sampling: TypeAlias = Literal["hf", "vllm", "vllm-server"]
 """Who samples: the model itself, vLLM in the same process, or a vLLM server."""
 
