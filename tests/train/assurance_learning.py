@@ -9,21 +9,18 @@ whether a value fits a note is a parity, which 107,000 weights do not learn from
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.train.assurance_runs import CHOICES, draft_text, task_row
+from tests.train.assurance_runs import CHOICES, ask, draft_text, said, task_row
 from tests.train.engine_runs import config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.games.assurance import AssuranceGame, read_row
-from vouching.models.base import Message
-from vouching.rewards.assurance import Challenge, Choice
 from vouching.train.engine import tell_steps, train_from
 from vouching.train.run_config import LoraSettings
-from vouching.types import Proposal, SafetyCase, TaskUnit
+from vouching.types import Proposal
 from vouching.verifiers.assurance_evidence import UnitState
 from vouching.verifiers.assurance_prompt import Role
 
@@ -41,20 +38,6 @@ class LearntBoth:
     """Share of the units whose submitted value is right."""
     challenge: Learnt
     """Share of the units where the verifier challenged what was wrong, or was silent about what was right."""
-
-
-def ask(
-    role: Role, state: UnitState, proposal: Proposal | None, case: SafetyCase | None, revision: Proposal | None
-) -> Sequence[Message]:
-    """A prompt of a few words: who is asked, the note's two that matter, and the values there are."""
-    _, place, _, word, _ = state.task.data["note"].split()
-    values = [str(one.value) for one in (proposal, revision) if one is not None]
-    return (Message("user", " ".join([role, place, word, *values])),)
-
-
-def said(action: Challenge | Choice, unit: TaskUnit | None = None) -> str:
-    """The shortest reply that is read as an action."""
-    return {"SAC": '{"verdict": "wrong"}', "NS": '{"verdict": "correct"}'}.get(action, action)
 
 
 def lesson(draw: random.Random, right: float) -> tuple[str, str]:

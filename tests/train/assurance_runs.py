@@ -13,11 +13,12 @@ from vouching.games.assurance import AssuranceGame, read_row
 from vouching.games.assurance_unit import challenge_text, choice_text
 from vouching.games.scripted import ScriptedSampler
 from vouching.models.base import Message
+from vouching.rewards.assurance import Challenge, Choice
 from vouching.train.grpo_config import GrpoConfig
 from vouching.train.run_config import LoraSettings
-from vouching.types import Proposal, SafetyCase
+from vouching.types import Proposal, SafetyCase, TaskUnit
 from vouching.verifiers.assurance_evidence import UnitState
-from vouching.verifiers.assurance_prompt import unit_messages
+from vouching.verifiers.assurance_prompt import Role, unit_messages
 
 PLACES = ("bridge", "tower", "river", "city", "mill", "road", "harbour", "castle")
 CHOICES = ("old", "new")
@@ -34,6 +35,20 @@ def task_row(number: int, units: int = 1) -> dict[str, Any]:
     ]
     return {"id": f"t{number}", "task": {"task": "age", "data": {"note": note}, "units": made},
             "gold": {f"u{at}": gold for at in range(units)}}  # fmt: skip
+
+
+def ask(
+    role: Role, state: UnitState, proposal: Proposal | None, case: SafetyCase | None, revision: Proposal | None
+) -> Sequence[Message]:
+    """A prompt of a few words: who is asked, the note's two that matter, and the values there are."""
+    _, place, _, word, _ = state.task.data["note"].split()
+    values = [str(one.value) for one in (proposal, revision) if one is not None]
+    return (Message("user", " ".join([role, place, word, *values])),)
+
+
+def said(action: Challenge | Choice, unit: TaskUnit | None = None) -> str:
+    """The shortest reply that is read as an action."""
+    return {"SAC": '{"verdict": "wrong"}', "NS": '{"verdict": "correct"}'}.get(action, action)
 
 
 def draft_text(value: str) -> str:
@@ -86,4 +101,5 @@ def talk(model: Path) -> ScriptedSampler:
 
 
 def game(**changed: Any) -> AssuranceGame:
-    return AssuranceGame(**{"samples": 2, "candidates": 2, "turns": 2, **changed})
+    """With prompts of a few words, which are read in little time."""
+    return AssuranceGame(**{"samples": 2, "candidates": 2, "turns": 2, "ask": ask, "force": said, **changed})

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.train.assurance_learning import ask, said
-from tests.train.assurance_runs import CHOICES, draft_text, task_row
+from tests.train.assurance_runs import CHOICES, ask, draft_text, said, task_row
 from tests.train.engine_runs import PLAIN, config, tokenizer_of, trainer_of, weights_of
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError
@@ -79,9 +78,7 @@ def logprob(trainer: Any, policy: str, prompt: Sequence[int], reply: Sequence[in
 def test_a_step_is_the_gradient_of_algorithm_1(model: Path, tmp_path: Path) -> None:
     # One unit of two is challenged. Line 18: theta by the pairs of both units. Line 19: phi by the proposals of both
     # and by keep or revise where there is a case: that term is there at half of the units. beta has no gradient yet.
-    trainer = made(
-        model, tmp_path, lambda prompt: said("SAC" if "not" in prompt else "NS"), plain=True, most_steps=1
-    )
+    trainer = made(model, tmp_path, lambda prompt: said("SAC" if "not" in prompt else "NS"), plain=True, most_steps=1)
     before, tokenizer = weights_of(trainer), tokenizer_of(model)
     trainer.model.eval()
     loss: Any = 0.0
@@ -122,7 +119,9 @@ def margins(trainer: Any, tokenizer: Any) -> dict[tuple[str, str], float]:
             ("approve", "default", (x, z), (said("KEEP"), said("REVISE"))),
         ):
             [asked] = ask(role, state, values[0], None, values[1])
-            prompt, *replies = (tokenizer(text)["input_ids"] for text in (asked.content, *(f"{text}<end>" for text in pair)))
+            prompt, *replies = (
+                tokenizer(text)["input_ids"] for text in (asked.content, *(f"{text}<end>" for text in pair))
+            )
             with torch.no_grad():
                 likely, other = (float(logprob(trainer, policy, prompt, reply)) for reply in replies)
             found[role, row["id"]] = likely - other if right else other - likely
@@ -189,8 +188,8 @@ def test_comparisons_that_are_even_teach_the_generator_nothing(model: Path, tmp_
 def test_the_generator_alone_is_trained_by_each_loss_of_the_papers_baselines_at_equal_tokens(
     model: Path, tmp_path: Path
 ) -> None:
-    # A draft has 7 tokens and two are drawn, whatever the loss. The paired game has besides a review (7), a revision (7)
-    # and a choice (2): 30 tokens, to be had by the baseline with four drafts and a little more.
+    # A draft has 7 tokens and two are drawn, whatever the loss. The paired game has besides a review of 7, a revision
+    # of 7 and a choice of 2: 30 tokens, about those of four drafts.
     for loss in ("grpo", "dapo", "gspo"):
         trainer = made(
             model, tmp_path / loss, lambda prompt: said("SAC"), plain=True, alone=True, loss=loss, most_steps=1

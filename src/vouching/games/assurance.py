@@ -142,9 +142,7 @@ class AssuranceGame:
                     submitted[at][one.state.unit.id] = one.submitted
             decided += closed
         groups = [group for one in decided for group in await self._groups(sampler, one)]
-        return Play(
-            tuple(groups), measures=_columns(map(measures_of, decided)), occasions={"approver": len(decided)}
-        )
+        return Play(tuple(groups), measures=_columns(map(measures_of, decided)), occasions={"approver": len(decided)})
 
     def _asked(self, role: Role, one: Decision) -> Sequence[Message]:
         """The prompt of a role; of what came later at the unit it sees nothing."""

@@ -95,11 +95,12 @@ def model_card(run: Run, folder: Path) -> str:
     """
     note, settings = run.note, run.settings
     kind = {"grpo": "structured"}.get(str(note.get("kind")), str(note.get("kind", "")))
+    command = f"vouch train {kind}".strip()
     base = visible_line(str(settings.get("model", "unknown")))
     lines = [
         "---", f"base_model: {json.dumps(base)}", "library_name: transformers",
         'tags: ["attribution", "fact-checking", "vouching"]', "---", f"# {visible_line(folder.name)}", "",
-        f"Trained from `{base}` by `{f"vouch train {kind}".strip()}`, with [Vouch](https://pypi.org/project/vouching/).", "",
+        f"Trained from `{base}` by `{command}`, with [Vouch](https://pypi.org/project/vouching/).", "",
         "## Use", "",
         *(_USE_OF_TWO if kind == "assurance" else _USE), "",
         "## Data", "", *_data(run), "",
