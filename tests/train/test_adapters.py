@@ -103,9 +103,10 @@ def test_each_role_has_a_divergence_from_the_reference_of_its_own_mean(
     settings = two_policies(model, kl=0.5, kl_estimator=estimator, learning_rate=1e-2, most_steps=1)
     trainer = trainer_of(settings, tmp_path, game(), ROWS, talk(model))
     train_from(trainer)  # away from the reference
-    batch = trainer._generate_and_score_completions([{"row": 0}] * 2 + [{"row": 1}] * 2)
-    rollouts = trainer.table.play([ROWS[0], ROWS[1]]).rollouts
+    batch = trainer._generate_and_score_completions([{"row": 1}] * 2 + [{"row": 2}] * 2)
+    rollouts = trainer.table.play([ROWS[1], ROWS[2]]).rollouts  # of two units and of one; that one has a case
     counts = {role: sum(one.role == role for one in rollouts) for role in ("generator", "verifier", "approver")}
+    assert counts["approver"] == 2
     mask = batch["completion_mask"]
     ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
     seen = torch.cat([batch["prompt_mask"], mask], 1)
@@ -118,7 +119,8 @@ def test_each_role_has_a_divergence_from_the_reference_of_its_own_mean(
             with trainer.model.disable_adapter():
                 then = trainer._get_per_token_logps_and_entropies(trainer.model, *asked)[0][0]
         fall = {"k1": now - then, "k1-loss": torch.ones_like(now), "k3": 1 - (then - now).exp()}[estimator]
-        factor = len(rollouts) / counts[one.role]  # grpo averages over rows
+        # grpo averages over rows; keep or revise is a mean over units, and there is a choice at one of three.
+        factor = len(rollouts) / counts[one.role] / (3 if one.role == "approver" else 1)
         expected = factor * (one.advantage - 0.5 * fall * mask[row])
         kept = mask[row].bool()
         assert torch.allclose(batch["advantages"][row][kept], expected[kept].float(), atol=1e-5), one.role

@@ -34,7 +34,7 @@ _USE_OF_TWO = (
     "`generator` fills in structured work, `verifier` raises cases against it, the generator keeps or revises:",
     "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`. A run of the",
     "generator alone has its model in FOLDER itself. What both agree on may be wrong: measure them before you rely on",
-    "them (`vouch bench taxes`); the figures below are of the training.",
+    "them; the figures below are of the training.",
 )
 
 
