@@ -4,7 +4,7 @@
 
 The tasks are those of tests/train/learning.py and checklist_learning.py: 107,000 weights, warmed up by imitation,
 trained for 60 steps (adapters: 100) of 64 rollouts on SEVA's process reward, on a checklist with a noisy judge, and on
-one that the policy judges itself. What is told is the metric that a rule computes from the prompt alone: its mean over
+one that the policy judges itself; and those of assurance_learning.py, 60 steps of 16 units with two adapters. What is told is the metric that a rule computes from the prompt alone: its mean over
 the first and the last 20 steps, and the lower 95 % bound of the gain. One thread. Left out: larger models.
 """
 

@@ -13,8 +13,9 @@ COST_NOTE = """
 107,000 weights, {rollouts_of_a_step} rollouts a step, one core, the same tokens; {rounds} rounds of {steps} steps,
 alternating. Bookkeeping: {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
 LEARNING_NOTE = """
-107,000 weights, warmed up by imitation of labels a third of which are wrong. The share of right records by a rule, mean
-over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain."""
+107,000 weights, warmed up by imitation of replies a third of which are wrong. The share of right records by a rule, mean
+over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain. Of `assurance`: the share of
+units whose submitted value is right; `assurance-verifier`, of the same runs: of units rightly challenged or left alone."""
 GPU_NOTE = """
 A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs each."""
 NOT_MEASURED = """
@@ -42,8 +43,8 @@ def learning_lines(record: Figures) -> Iterator[str]:
     """What an oracle saw, first and last, per seed."""
     yield from ("## Training engine: whether it learns", "", _origin(record))
     keys = ("first", "last", "gain", "lower_95")
-    rows = [(run["weights"], run["seed"], *(f"{run[key]:.3f}" for key in keys)) for run in record["runs"]]
-    yield from table(("weights", "seed >", "first >", "last >", "gain >", "lower bound >"), rows)
+    rows = [(run["game"], run["seed"], *(f"{run[key]:.3f}" for key in keys)) for run in record["runs"]]
+    yield from table(("game", "seed >", "first >", "last >", "gain >", "lower bound >"), rows)
     yield LEARNING_NOTE.format(**record)
 
 

@@ -252,7 +252,7 @@ def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there
         "steps": 12, "seconds_of_a_step": [[0.3, 0.4], [0.5, 0.5]], "ratios": [0.75, 1.0], "median_ratio": 0.875,
         "bookkeeping_ms_per_rollout": 0.057,
     }  # fmt: skip
-    run = {"weights": "adapters", "seed": 2, "first": 0.5, "last": 0.75, "gain": 0.25, "lower_95": 0.125}
+    run = {"game": "adapters", "seed": 2, "first": 0.5, "last": 0.75, "gain": 0.25, "lower_95": 0.125}
     learning = {"command": "python benchmarks/learning.py", "date": "2026-11-22", "torch": "2.13.0"}
     results = {
         "benchmarks/results/engine.json": engine,
