@@ -4,8 +4,9 @@
 
 The tasks are those of tests/train/learning.py and checklist_learning.py: 107,000 weights, warmed up by imitation,
 trained for 60 steps (adapters: 100) of 64 rollouts on SEVA's process reward, on a checklist with a noisy judge, and on
-one that the policy judges itself; and those of assurance_learning.py, 60 steps of 16 units with two adapters. What is told is the metric that a rule computes from the prompt alone: its mean over
-the first and the last 20 steps, and the lower 95 % bound of the gain. One thread. Left out: larger models.
+one that the policy judges itself; assurance_learning.py has 60 steps of 16 units and two adapters. What is told is the
+metric that a rule computes from the prompt alone: its mean over the first and the last 20 steps, and the lower 95 %
+bound of the gain. One thread. Left out: larger models.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import torch
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.train import assurance_learning, blinded_learning, checklist_learning  # noqa: E402  (lies beside the tests that run it)
+from tests.train import assurance_learning, blinded_learning, checklist_learning  # noqa: E402  (beside the tests)
 from tests.train.learning import EDGE, Learnt, learn  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/learning.json"

@@ -13,9 +13,10 @@ COST_NOTE = """
 107,000 weights, {rollouts_of_a_step} rollouts a step, one core, the same tokens; {rounds} rounds of {steps} steps,
 alternating. Bookkeeping: {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
 LEARNING_NOTE = """
-107,000 weights, warmed up by imitation of replies a third of which are wrong. The share of right records by a rule, mean
-over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain. Of `assurance`: the share of
-units whose submitted value is right; `assurance-verifier`, of the same runs: of units rightly challenged or left alone."""
+107,000 weights, warmed up by imitation of replies a third of which are wrong. The share of right records by a rule,
+mean over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain. Of `assurance`: the share
+of units whose submitted value is right; of `assurance-verifier`, the same runs: of units rightly challenged or left
+alone."""
 GPU_NOTE = """
 A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs each."""
 NOT_MEASURED = """
