@@ -7,7 +7,8 @@ Two policies: the generator, which drafts, revises and, under a third prompt, ap
 step are played side by side, one call per role and unit; the next unit sees what was submitted. Revisions are chosen as
 ``vouch challenge --fill`` does, by agreement and without gold; ``oracle`` chooses by gold, as the paper does in
 training. Algorithm 1 also updates the proposal (line 19) without saying what it is compared with: here with other
-drafts of the same unit, each worth S_x, if ``proposals``. ``alone`` is the paper's baseline: the generator by itself.
+drafts of the same unit, each worth S_x, if ``proposals``. Keep or revise counts over all units, also those
+without a case, as in J_f (section 2.2). ``alone`` is the paper's baseline: the generator by itself.
 
 Departures: the released code passes the draft on, not what was submitted; a review that cannot be read is neither a
 case nor silence: what the generator proposed stands, and the unit is in none of the eight cases. Left out: updates of
