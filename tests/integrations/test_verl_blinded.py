@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from vouching.errors import InputError
+from vouching.errors import InputError, MissingExtraError
 from vouching.games.blinded import BlindedGame
 from vouching.integrations.verl_blinded import ServerSampler, compute_score, play_row
 
@@ -79,6 +80,15 @@ def test_a_response_is_scored_by_the_embedded_auditor() -> None:
     assert (wrong["score"], wrong["acc"]) == (0.0, 0.0)
     assert asyncio.run(compute_score("", "", None, ROW))["score"] == -1.0
     assert right.keys() == wrong.keys()  # verl stacks them into one table
+
+
+def test_without_verl_the_loop_says_what_to_install() -> None:
+    if find_spec("verl") is not None:
+        pytest.skip("verl is installed")
+    from vouching.integrations import verl_blinded
+
+    with pytest.raises(MissingExtraError, match="the agent loop of the blinded game needs the module 'verl'"):
+        _ = verl_blinded.BlindedAgentLoop
 
 
 def test_verl_finds_the_loop_by_the_path_that_the_recipe_gives() -> None:

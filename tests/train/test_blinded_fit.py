@@ -60,10 +60,13 @@ def config_of(folder: Path, *more: str) -> BlindedConfig:
                                 f'dev=["{folder}/dev.jsonl"]', "device=cpu", "epochs=9", *more])  # fmt: skip
 
 
-def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them(folder: Path, tmp_path: Path) -> None:
+def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     said: list[str] = []
     whole = tmp_path / "whole"
     model = train_blinded(config_of(folder), whole, report=said.append)
+    assert "luspo" not in caplog.text + capfd.readouterr().err  # TRL's name of the loss, which nobody asked for
     assert (model / "model.safetensors").is_file()
     records = read_records(whole)
     assert [record["step"] for record in records] == [1, 2, 3, 4]

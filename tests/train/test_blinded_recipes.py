@@ -55,6 +55,8 @@ def test_every_recipe_can_be_read() -> None:
     ("setting", "message"),
     [
         ("game.vote=3", "there is no setting 'game.vote'; did you mean game.votes?"),
+        ("checklist.votes=3", "there is no setting 'checklist'; did you mean game.votes?"),
+        ("critc.clip=0.2", "there is no setting 'critc'; did you mean critic.clip?"),
         ("game.votes=0", "votes must be above 0, got 0"),
         ("game.scale=1/2", "game.scale is '1/2'"),
         ("game.min_questions=-1", "min_questions is -1"),
@@ -67,3 +69,8 @@ def test_a_setting_that_is_wrong_is_named(setting: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read_config(RECIPES / "stem.toml", [setting])
     assert message in str(raised.value)
+
+
+def test_a_file_of_another_game_is_refused_by_its_table() -> None:
+    with pytest.raises(ConfigError, match="there is no setting 'checklist'; there are rows, .*, game, critic$"):
+        read_config(RECIPES.parent / "checklist/tiny.toml")

@@ -57,6 +57,10 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
         (["checklist.holistic=true"], "a policy judges itself item by item"),
         (["checklist.judge=http://localhost:1/v1#judge"], "who learns nothing, and there is gold"),
         (["checklist.lamda_v=1"], "did you mean checklist.lambda_v"),
+        (["votes=8"], "no setting 'votes'; did you mean checklist.votes"),  # of a table, without its name
+        (["game.votes=8"], "no setting 'game'; did you mean checklist.votes"),  # of a table of another game
+        (["critic=1"], "no setting 'critic'; there are rows"),
+        (["lora=4"], r"lora is 4: wanted a table of settings: set them one by one, as in lora\.KEY=VALUE"),
     ],
 )
 def test_settings_that_contradict_each_other_are_told(settings: list[str], message: str) -> None:
@@ -76,7 +80,8 @@ def test_a_file_that_says_nothing_of_the_game_does_not_train_a_judge_that_nothin
     ("line", "message"),
     [
         ({"x": "a", "y": "b", "c": "d", "l": None}, 'line 1: "l" is None, wanted 1 or 0'),
-        ({"x": "a", "y": "b", "l": 1}, 'line 1: the "c" is of type NoneType|"c"'),
+        ({"x": "a", "y": "b", "l": 1}, r"line 1: the row has the keys .*wanted x, y, c and l.* there is no c"),
+        ({"prompt": "a", "checklist": ["b"]}, "as  vouch data gold  writes them; there is no x, y, c, l"),
     ],
 )
 def test_gold_that_cannot_be_used_is_told_with_its_place(tmp_path: Path, line: dict[str, Any], message: str) -> None:

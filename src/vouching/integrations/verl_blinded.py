@@ -20,7 +20,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from vouching.answering.reply import read_reply
-from vouching.errors import BackendError, InputError
+from vouching.errors import BackendError, InputError, MissingExtraError
 from vouching.games.blinded import BlindedGame, read_row
 from vouching.models.base import Message
 from vouching.rewards.blinded import BlindedRules, Scale, outcome_reward, report_reward
@@ -150,7 +150,10 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _loop_class() -> Any:
-    engine = import_module("verl.experimental.agent_loop.agent_loop")
+    try:
+        engine = import_module("verl.experimental.agent_loop.agent_loop")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("", "the agent loop of the blinded game", "verl") from error
 
     class BlindedAgentLoop(engine.AgentLoopBase):
         """Plays a row and hands back one trajectory with its terminal reward."""

@@ -36,6 +36,8 @@ def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for path in paths:
+        if not Path(path).suffix and not Path(path).exists():
+            raise InputError(f"{path}: there is no such folder or file; make one with  vouch data taxes --out {path}")
         rows += _of_folder(Path(path)) if Path(path).is_dir() else _of_file(path)
     if paths and not rows:
         raise InputError(f"{', '.join(paths)}: no rows; give some with task and gold")
@@ -74,6 +76,11 @@ def _of_folder(folder: Path) -> list[dict[str, Any]]:
     mistakes = folder / "mistakes.jsonl"
     if mistakes.is_file() and mistakes.stat().st_size:
         raise InputError(f"the proposals in {folder} have mistakes: make them without (vouch data taxes --out DIR)")
+    if not (folder / "tasks").is_dir():
+        raise InputError(
+            f"{folder} is a folder without tasks/ and proposals/: name one that  vouch data taxes  wrote, or files of "
+            "rows"
+        )
     rows: list[dict[str, Any]] = []
     for path in sorted((folder / "tasks").glob("*.json")):
         right = cast("dict[str, Any] | None", read_file(folder / "proposals" / path.name))

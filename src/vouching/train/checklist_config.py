@@ -66,7 +66,7 @@ class ChecklistSettings:
         if not self.judge and self.lambda_v and not self.gold:
             raise ConfigError(
                 "gold names no file, and the policy would learn to judge from its own answers alone: give what  vouch "
-                "data gold  wrote, set lambda_v=0, or name a judge"
+                "data gold  wrote, set checklist.lambda_v=0, or name a model in checklist.judge"
             )
 
     @property

@@ -13,6 +13,7 @@ the folder of a run, its log and its monitors, which ``fit`` adds.
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -120,6 +121,7 @@ def make_trainer(
         )
     if config.kl and not config.lora.rank and named == "":
         raise ConfigError("the model comes from no folder, where the reference would be loaded from: save it first")
+    logging.getLogger("trl.trainer.grpo_trainer").addFilter(_of_use)
     trainer = trainer_class()(
         model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
         peft_config=lora_of(config.lora),
@@ -157,6 +159,11 @@ def prompt_lengths(tokenizer: Any, game: Game, rows: Sequence[Row]) -> list[int]
         if getattr(tokenizer, name, None) is None:
             raise ConfigError(f"the tokenizer has no {need}: set tokenizer.{name}, or take an instruction-tuned model")
     return [len(ids) for ids in encoded(tokenizer, [game.opening(row) for row in rows])]
+
+
+def _of_use(record: logging.LogRecord) -> bool:
+    """Not TRL's advice on the loss that stands in for eq. 8 of MARCH: nobody chose it by that name."""
+    return "luspo" not in record.getMessage()
 
 
 def tell_steps(trainer: Any, tell: Tell) -> None:

@@ -135,6 +135,11 @@ def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
     >>> gold_item({"x": "Name a bridge.", "y": "The Thames.", "c": "Is a bridge named?", "l": 0}, "row-1").l
     False
     """
+    if missing := [key for key in "xycl" if key not in fields]:
+        raise InputError(
+            f"the row has the keys {[*fields]}, wanted x, y, c and l, as  vouch data gold  writes them; there is no "
+            + ", ".join(missing)
+        )
     x, y, c = (check_text(fields.get(key), f'"{key}"') for key in "xyc")
     if fields.get("l") not in (0, 1):
         raise InputError(f'"l" is {fields.get("l")!r}, wanted 1 or 0: leave out what nobody labelled')

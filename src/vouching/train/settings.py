@@ -47,7 +47,7 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         raise ConfigError(f"{path} is not TOML: {error}") from None
     for override in overrides:
         _set(record, override)
-    _refuse_unknown(kind, record)
+    _refuse_unknown(kind, record, kind)
     try:
         return TypeAdapter(kind).validate_python(record)
     except ValidationError as error:
@@ -55,23 +55,37 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
             raise cause from None
         name = ".".join(str(part) for part in first["loc"])
-        wanted = 'wanted a list, as in ["one", "two"]' if first["type"] == "tuple_type" else first["msg"].lower()
+        wanted = {
+            "tuple_type": 'wanted a list, as in ["one", "two"]',
+            "dataclass_type": f"wanted a table of settings: set them one by one, as in {name}.KEY=VALUE",
+        }.get(first["type"], first["msg"].lower())
         raise ConfigError(f"{name} is {first['input']!r}: {wanted.replace('input should be', 'wanted')}") from None
 
 
-def _refuse_unknown(kind: Any, record: dict[str, Any], place: str = "") -> None:
-    """Raise ConfigError for a key that the settings, or a table of them, do not have."""
+def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = "") -> None:
+    """Raise ConfigError for a key that the settings, or a table of them, do not have; ``whole`` is all of them."""
     known = [place + f.name for f in fields(kind)]
     for key, value in record.items():
+        inner_record = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if (name := place + key) not in known:
-            near = get_close_matches(name, known, n=1)
+            meant = next(iter(inner_record)) if len(inner_record) == 1 else key
+            near = [path for path in _paths(whole) if path.endswith(f".{meant}")]  # of a table that was not named
+            near = near or get_close_matches(name, known, n=1)
             raise ConfigError(
                 f"there is no setting {name!r}; "
                 + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
             )
         inner = get_type_hints(kind)[key]
         if is_dataclass(inner) and isinstance(value, dict):
-            _refuse_unknown(inner, cast("dict[str, Any]", value), f"{name}.")
+            _refuse_unknown(inner, inner_record, whole, f"{name}.")
+
+
+def _paths(kind: Any, place: str = "") -> list[str]:
+    """The names of all settings, those of tables with the table's."""
+    named: list[str] = []
+    for name, inner in ((f.name, get_type_hints(kind)[f.name]) for f in fields(kind)):
+        named += _paths(inner, f"{name}.") if is_dataclass(inner) else [place + name]
+    return named
 
 
 def _set(record: dict[str, Any], override: str) -> None:

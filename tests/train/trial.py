@@ -1,0 +1,105 @@
+"""What the tiny.toml of recipes/checklist, assurance and blinded read: rows of each game, and a model that plays them.
+
+python -m tests.train.trial runs/tiny
+
+The model has 107,000 weights and half a minute of imitation in every role, a third of it wrong. In four steps it learns
+nothing; it shows what a run does, tells and leaves behind.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.train.assurance_runs import CHOICES, draft_text, task_row
+from tests.train.blinded_learning import LAST, question_rows
+from tests.train.blinded_learning import lesson as blinded_lesson
+from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
+from tests.train.engine_runs import tokenizer_of
+from tests.train.tiny_qwen import write_tiny_qwen
+from vouching.games.assurance import read_row
+from vouching.games.assurance_unit import choice_text
+from vouching.types import Proposal, SafetyCase
+from vouching.verifiers.assurance_evidence import UnitState
+from vouching.verifiers.assurance_prompt import unit_messages
+from vouching.verifiers.checklist_prompt import item_messages
+
+CONTEXT = 2048
+TASKS = [task_row(number) for number in range(8)]
+QUESTIONS = question_rows(16, 0)
+
+
+def lessons(draw: random.Random) -> list[tuple[str, str]]:
+    """What every role is asked once, and what it is to say; two times of three what is right."""
+    return [*_checklist(draw), *_assurance(draw), *_blinded(draw)]
+
+
+def write_trial(folder: Path, steps: int = 120) -> None:
+    """The model in ``folder/player``, and a file of rows for each game."""
+    _player(folder / "player", steps)
+    written: dict[str, Sequence[dict[str, Any]]] = {
+        "checklists": CHECKLISTS, "gold": GOLD_ROWS, "tasks": TASKS, "questions": QUESTIONS,
+    }  # fmt: skip
+    for name, rows in written.items():
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def _checklist(draw: random.Random) -> list[tuple[str, str]]:
+    gold, right = draw.choice(GOLD_ROWS), draw.random() < 2 / 3
+    responds = next(row["y"] for row in GOLD_ROWS if row["x"] == gold["x"] and row["l"] == right)
+    judged = item_messages(gold["x"], gold["y"], gold["c"])[-1].content
+    return [(gold["x"], responds), (judged, "yes" if gold["l"] == (draw.random() < 2 / 3) else "no")]
+
+
+def _assurance(draw: random.Random) -> list[tuple[str, str]]:
+    task, gold = read_row(draw.choice(TASKS))
+    state, case = UnitState(task, task.units[0], {}), SafetyCase("u0", "The value is not right.", "")
+    right, right_now = str(gold["u0"]), draw.random() < 2 / 3
+    x, z = (Proposal("u0", draw.choice(CHOICES)) for _ in range(2))
+    drafted = draft_text(right if right_now else CHOICES[1 - CHOICES.index(right)])
+    verdict = "correct" if (x.value == right) == right_now else "wrong"
+    said = {"draft": drafted, "review": json.dumps({"verdict": verdict}), "revise": drafted,
+            "approve": choice_text(draw.choice(["KEEP", "REVISE"]))}  # fmt: skip
+    asked = (unit_messages("draft", state), unit_messages("review", state, x), unit_messages("revise", state, x, case),
+             unit_messages("approve", state, x, case, z))  # fmt: skip
+    return [(prompt[-1].content, reply) for prompt, reply in zip(asked, said.values(), strict=True)]
+
+
+def _blinded(draw: random.Random) -> list[tuple[str, str]]:
+    row, roles = draw.choice(QUESTIONS), ("solver", "proposer", "checker")
+    return [blinded_lesson(row, role, role != "solver" or draw.random() < 2 / 3) for role in roles]
+
+
+def _player(folder: Path, steps: int) -> None:
+    """A model that has seen what every role says."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    draw = random.Random(0)
+    write_tiny_qwen(
+        folder, [text for _ in range(64) for asked, said in lessons(draw) for text in (asked, said, said)], CONTEXT
+    )
+    tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer.chat_template = LAST
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    for _ in range(steps):
+        chosen = lessons(draw)
+        batch = tokenizer([f"{asked}<end>{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
+        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+        for row, (asked, _) in enumerate(chosen):
+            labels[row, : len(tokenizer(f"{asked}<end>")["input_ids"])] = -100
+        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model.save_pretrained(folder)
+
+
+if __name__ == "__main__":
+    write_trial(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/tiny"))
