@@ -66,6 +66,7 @@ def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them
     said: list[str] = []
     whole = tmp_path / "whole"
     model = train_blinded(config_of(folder), whole, report=said.append)
+    assert not (model / "critic.pt").exists()  # three times the model, and of use only to a run that goes on
     assert "luspo" not in caplog.text + capfd.readouterr().err  # TRL's name of the loss, which nobody asked for
     assert (model / "model.safetensors").is_file()
     records = read_records(whole)

@@ -72,5 +72,5 @@ def test_a_setting_that_is_wrong_is_named(setting: str, message: str) -> None:
 
 
 def test_a_file_of_another_game_is_refused_by_its_table() -> None:
-    with pytest.raises(ConfigError, match="there is no setting 'checklist'; there are rows, .*, game, critic$"):
+    with pytest.raises(ConfigError, match=r"there is no setting 'checklist'; there are rows, .*, game, critic$"):
         read_config(RECIPES.parent / "checklist/tiny.toml")

@@ -31,7 +31,8 @@ _STATE = "trainer_state.json"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_ROOM_WORDS = ("No space left", "Disk quota exceeded", "File too large", "PytorchStreamWriter", "unexpected pos")
 _TO_GO_ON = re.compile(
-    r"(optimizer|scheduler|scaler|trainer_state|training_args)\.|rng_state|engine\.json$|global_step|ref(_|$)|README"
+    r"(optimizer|scheduler|scaler|trainer_state|training_args)\.|rng_state|engine\.json$|critic\.pt$|global_step|ref(_|$)|"
+    r"README"
 )
 """Files and folders of a checkpoint that only a run that goes on needs, and the empty card of peft."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,18 +25,35 @@ from vouching.train.runs import Run, read_run
 from vouching.types.visible import visible_line
 
 CARD = "README.md"
-_USE = (
+_MEASURE = "Measure it before you rely on it; the figures below are of the training."
+_JUDGES = (
     "It judges whether a source supports a claim, as a record with evidence, reasons, a label and a confidence:",
     "`vouch check --method structured --model local:FOLDER`. Supported by this source is not the same as true, and",
     "its stated confidence is not calibrated: fit it with `vouch calibrate` on rows of your own. Measure it on",
     "test sets (`vouch bench run`) before you rely on it; the figures below are of the training.",
 )
-_USE_OF_TWO = (
-    "`generator` fills in structured work, `verifier` raises cases against it, the generator keeps or revises:",
-    "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`. A run of the",
-    "generator alone has its model in FOLDER itself. What both agree on may be wrong: measure them before you rely on",
-    "them; the figures below are of the training.",
-)
+_USES = {
+    "rank": (
+        "It scores answers by their evidence, the better above the worse:",
+        "`vouch rank --score-model discriminative:FOLDER`.", _MEASURE,
+    ),
+    "checklist": (
+        "It responds to instructions, and learnt from the share of a checklist that its responses pass. If it judged",
+        "itself, it judges others too: `vouch check --method checklist --model local:FOLDER`.", _MEASURE,
+    ),
+    "assurance": (
+        "`generator` fills in structured work, `verifier` raises cases against it, the generator keeps or revises:",
+        "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`. A run of the",
+        "generator alone has its model in FOLDER itself. What both agree on may be wrong: measure them before you rely on",
+        "them; the figures below are of the training.",
+    ),
+    "blinded": (
+        "It answers questions from documents, `vouch answer --model local:FOLDER`, and learnt from audits of its",
+        "answers, which it makes of others too: `vouch check --method blinded --model local:FOLDER`. What the documents bear out is not the",
+        "same as true.", _MEASURE,
+    ),
+}  # fmt: skip
+"""What a model is for, by the command that trained it, where that is not ``vouch check --method structured``."""
 
 
 def export_run(run: Path, out: Path) -> Path:
@@ -102,7 +120,7 @@ def model_card(run: Run, folder: Path) -> str:
         'tags: ["attribution", "fact-checking", "vouching"]', "---", f"# {visible_line(folder.name)}", "",
         f"Trained from `{base}` by `{command}`, with [Vouch](https://pypi.org/project/vouching/).", "",
         "## Use", "",
-        *(_USE_OF_TWO if kind == "assurance" else _USE), "",
+        *_USES.get(kind, _JUDGES), "",
         "## Data", "", *_data(run), "",
     ]  # fmt: skip
     chosen = best_checkpoint(folder) if (folder / CHECKPOINTS).is_dir() else None
@@ -156,6 +174,7 @@ def _merge(folder: Path, out: Path, spoken: Path) -> None:
     torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
     base = adapter_base(folder)
     transformers.logging.disable_progress_bar()
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # of peft's calls, not of ours
     try:
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         merged = peft.PeftModel.from_pretrained(model, folder).merge_and_unload()
