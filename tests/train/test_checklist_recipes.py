@@ -12,6 +12,7 @@ from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from vouching.errors import ConfigError, InputError
 from vouching.train.checklist_config import ChecklistSettings, read_config
 from vouching.train.lessons import read_gold, read_tasks
+from vouching.train.run_folder import open_run
 
 RECIPES = Path(__file__).parents[2] / "recipes/checklist"
 APPENDIX_A1 = {"batch_prompts": 256, "learning_rate": 5e-6, "clip": (0.1, 0.2), "kl": 0.0, "loss": "grpo"}
@@ -66,6 +67,16 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
 def test_settings_that_contradict_each_other_are_told(settings: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_config(RECIPES / "soft-sverl-j3.toml", settings)
+
+
+def test_a_run_is_not_gone_on_with_by_another_setting_of_a_table_and_it_is_named(tmp_path: Path) -> None:
+    counts, digests = {"rows": 6, "dev": 0}, {"rows": "r", "dev": "d"}
+    recipe = RECIPES / "soft-sverl-j3.toml"
+    open_run(tmp_path / "run", read_config(recipe), counts, digests, False)
+    open_run(tmp_path / "run", read_config(recipe, ["device=cpu"]), counts, digests, True)  # where, not what
+    other = read_config(recipe, ["checklist.votes=8", "kl=0.1"])
+    with pytest.raises(InputError, match=r"with other settings \(checklist.votes, kl\): ask for the same"):
+        open_run(tmp_path / "run", other, counts, digests, True)
 
 
 def test_a_file_that_says_nothing_of_the_game_does_not_train_a_judge_that_nothing_holds(tmp_path: Path) -> None:

@@ -43,14 +43,14 @@ _USES = {
     ),
     "assurance": (
         "`generator` fills in structured work, `verifier` raises cases against it, the generator keeps or revises:",
-        "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`. A run of the",
-        "generator alone has its model in FOLDER itself. What both agree on may be wrong: measure them before you rely on",
-        "them; the figures below are of the training.",
+        "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier local:FOLDER/verifier`. A run of",
+        "the generator alone has its model in FOLDER itself. What both agree on may be wrong: measure them before you",
+        "rely on them; the figures below are of the training.",
     ),
     "blinded": (
         "It answers questions from documents, `vouch answer --model local:FOLDER`, and learnt from audits of its",
-        "answers, which it makes of others too: `vouch check --method blinded --model local:FOLDER`. What the documents bear out is not the",
-        "same as true.", _MEASURE,
+        "answers, which it makes of others' too: `vouch check --method blinded --model local:FOLDER`. What the",
+        "documents bear out is not the same as true.", _MEASURE,
     ),
 }  # fmt: skip
 """What a model is for, by the command that trained it, where that is not ``vouch check --method structured``."""

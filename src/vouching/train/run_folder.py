@@ -13,7 +13,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -54,9 +54,7 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
                 raise InputError(f"{out} holds a run of another kind ({kept['kind']}): name another folder")
             found = {"split": asked["split"], **kept}
             for part, wanted in asked.items():
-                keys = {**wanted, **found[part]}.keys() - _WHERE
-                differing = sorted(key for key in keys if wanted.get(key) != found[part].get(key))
-                if differing:
+                if differing := [*_differing(wanted, found[part])]:
                     raise InputError(
                         f"{out} holds a run with other {part} ({', '.join(differing)}): ask for the same, or name "
                         "another folder"
@@ -163,3 +161,13 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _differing(wanted: Mapping[str, Any], found: Mapping[str, Any], place: str = "") -> Iterator[str]:
+    """The names of what is not the same, those in tables with the table's."""
+    for key in sorted({**wanted, **found}.keys() - (set() if place else _WHERE)):
+        one, other = wanted.get(key), found.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differing(one, other, f"{place}{key}.")
+        elif one != other:
+            yield place + key
