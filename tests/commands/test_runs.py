@@ -137,3 +137,22 @@ def test_a_run_that_has_only_begun_can_be_shown_and_drawn(tmp_path: Path) -> Non
     assert vouch("runs", "list", tmp_path).exit_code == 0
     assert vouch("diagnose", "run", tmp_path / "run").exit_code == 0
     assert vouch("runs", "plot", tmp_path / "run", "--report", tmp_path / "page.html").exit_code == 0
+
+
+def test_a_list_of_games_tells_whole_names_and_the_reward_of_who_is_trained_for(tmp_path: Path) -> None:
+    kinds = {"assurance": ("approver", "generator", "submitted"), "blinded": ("checker", "solver", "borne_out")}
+    for kind, (other, main, oracle) in kinds.items():
+        folder = tmp_path / f"a-folder-with-a-long-name/{kind}"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps({"kind": kind, "settings": {}}), encoding="utf-8")
+        RunLog(folder).write({
+            "step": 1.0, "loss": 0.5, f"reward/{other}/total": 0.11, f"reward/{main}/total": 0.22,
+            "oracle/a": 0.33 if kind == "assurance" else 0.44, f"oracle/{oracle}": 0.44,
+        })  # fmt: skip
+    shown = vouch("runs", "list", tmp_path).stdout
+    rows = [line.split() for line in shown.splitlines()]
+    for kind in kinds:
+        assert any(row.count("0.22") == 1 and row.count("0.44") == 1 for row in rows if kind in row)
+    assert "…" not in shown
+    folded = "".join(row[0] for row in rows[2:] if row)
+    assert all(str(tmp_path / f"a-folder-with-a-long-name/{kind}") in folded for kind in kinds)

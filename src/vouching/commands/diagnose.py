@@ -97,7 +97,7 @@ def draw_tables(tables: Iterable[Table]) -> None:
             drawn = Table(box=None, show_header=any(table.head))
             for number, name in enumerate(table.head):
                 words = number == 0 or any(len(row[number]) > MOST_OF_A_NUMBER for row in table.rows)
-                drawn.add_column(name, justify="left" if words else "right")
+                drawn.add_column(name, justify="left" if words else "right", overflow="fold")
             for row in table.rows:
                 drawn.add_row(*row)
             console.print(drawn)

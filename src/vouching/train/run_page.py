@@ -26,6 +26,8 @@ _TOGETHER = 5
 """Curves in one chart, at most: there are as many looks."""
 _OWN_SCALE = ("/deviation", "/cut", "/flat", "/count")
 """Numbers that are drawn alone, by the end of their name."""
+_MAIN = ("reward/generator/total", "reward/solver/total", "oracle/rules", "oracle/submitted")
+"""What is told of a game of several roles, where there is room for one number."""
 _LEADING = ("reward/", "oracle/", "dev/", "loss", "kl", "entropy", "advantage/", "groups/", "length/", "judge/",
             "readable", "not_attributable/", "case/", "said/", "gradient/")  # fmt: skip
 """What is shown, and in which order, by the beginning of its name."""
@@ -201,9 +203,9 @@ def _figures(run: Run) -> tuple[str, ...]:
     ends = {name: last for name, (_, last) in run.ends().items()}
 
     def first(start: str, end: str = "") -> str:
-        return next(
-            (_number(value) for name, value in ends.items() if name.startswith(start) and name.endswith(end)), "–"
-        )
+        found = [name for name in ends if name.startswith(start) and name.endswith(end)]
+        chosen = next((name for name in (*_MAIN, *found) if name in found), None)
+        return "–" if chosen is None else _number(ends[chosen])
 
     carbon = run.columns.get("energy/kg_co2e")
     spent = "–" if carbon is None or not len(carbon) else f"{float(carbon[-1]):.2g}"
