@@ -17,7 +17,7 @@ from vouching.train.runs import Run
         ("sft", "`vouch check --method structured --model local:FOLDER`"),
         ("rank", "`vouch rank --score-model discriminative:FOLDER`"),
         ("checklist", "`vouch check --method checklist --model local:FOLDER`"),
-        ("assurance", "`vouch challenge --fill --model local:FOLDER`"),
+        ("assurance", "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier"),
         ("blinded", "`vouch answer --model local:FOLDER`"),
     ],
 )
