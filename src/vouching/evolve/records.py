@@ -301,6 +301,18 @@ def to_json(record: object, indent: int | None = None) -> str:
         raise InputError(f"cannot be written as JSON, wanted text without surrogates: {error}") from None
 
 
+def from_json(kind: type[Made], text: str, place: str) -> Made:
+    """A record of this module from JSON. Raises InputError, which names the place, if it is none of this kind."""
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole text"
+        raise InputError(f'{place}: not a {kind.__name__}: "{where}": {first["msg"]}') from None
+
+
 def write_record(path: Path, record: object) -> None:
     """Write one record as a file, whole or not at all."""
     _write(path, to_json(record, indent=1) + "\n")
@@ -321,13 +333,13 @@ def write_records(path: Path, records: Iterable[object]) -> None:
 
 def read_record(path: Path, kind: type[Made]) -> Made:
     """Read a file of one record. Raises InputError if it cannot be read or holds something else."""
-    return _read(path, kind, _text(path), "")
+    return from_json(kind, _text(path), str(path))
 
 
 def read_records(path: Path, kind: type[Made]) -> list[Made]:
     """Read a file of JSONL. Raises InputError, with the line, if it cannot be read or holds something else."""
     lines = _text(path).split("\n")
-    return [_read(path, kind, line, f", line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    return [from_json(kind, line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
 
 
 @cache
@@ -335,17 +347,6 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
-
-
-def _read(path: Path, kind: type[Made], text: str, place: str) -> Made:
-    from pydantic import ValidationError
-
-    try:
-        return _adapter(kind).validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole text"
-        raise InputError(f'{path}{place}: not a {kind.__name__}: "{where}": {first["msg"]}') from None
 
 
 def _text(path: Path) -> str:
