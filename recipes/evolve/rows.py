@@ -3,7 +3,7 @@
     VOUCH_DATA=... python recipes/evolve/rows.py --out runs/evolve-rows [--split-of EXPORT]
 
 ``held_out.json`` names the rows of attribution/train that the shipped encoder's run held out, by set. Some of each set
-become ``dev.jsonl``, by whole groups, with claims of known error type made of Attributable ones among them.
+become ``dev.jsonl``, with claims of known error type made of Attributable ones among them.
 ``train.jsonl`` has the rows with a short source that share no claim, source or document with a held-out one: long
 sources take an encoder on a CPU ten times as long, and so there are sets that no probe is made from. With
 ``--split-of`` the list is made anew from the record of an export, which needs the perturbations that its run learned
@@ -16,9 +16,8 @@ import argparse
 import gzip
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
 from pathlib import Path
 
 from vouching.bench.catalog import data_folder
@@ -53,22 +52,18 @@ def read_rows() -> dict[str, list[Row]]:
 
 
 def some(rows: Sequence[Row]) -> list[Row]:
-    """As many rows of a set as are scored in every round, by whole groups."""
+    """As many rows of a set as are verified in every round: of as many groups as there are, and of both labels."""
     most = MOST_OF_LONG if sum(len(row.source) for row in rows) > LONG * len(rows) else MOST_OF_A_SET
-    groups: defaultdict[int, list[Row]] = defaultdict(list)
-    for number, row in zip(document_numbers(row.keys for row in rows).tolist(), rows, strict=True):
-        groups[number].append(row)
-    drawn = list(groups.values())
-    random.Random(SEED).shuffle(drawn)
-    # Few are Attributable, and a set needs rows of both labels: half of the room is for groups that have one.
-    rich = [group for group in drawn if any(row.attributable for row in group)]
-    first = rich[: sum(1 for size in accumulate(map(len, rich)) if size <= most / 2)]
-    drawn = first + [group for group in drawn if group not in first]
-    chosen: list[Row] = []
-    for group in drawn:
-        if len(chosen) + len(group) <= most:
-            chosen += group
-    return chosen
+    drawn = random.Random(SEED).sample(rows, len(rows))
+    numbers = document_numbers(row.keys for row in drawn).tolist()
+    taken: Counter[tuple[int, str]] = Counter()
+    place: dict[str, int] = {}
+    for number, row in zip(numbers, drawn, strict=True):
+        place[row.id] = taken[number, row.label]
+        taken[number, row.label] += 1
+    drawn.sort(key=lambda row: place[row.id])
+    supported = [row for row in drawn if row.attributable][: most // 2]
+    return supported + [row for row in drawn if not row.attributable][: most - len(supported)]
 
 
 def held_out_of(export: Path, sets: dict[str, list[Row]]) -> dict[str, list[str]]:

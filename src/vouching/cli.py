@@ -34,6 +34,7 @@ from vouching.commands import (
     diagnose_verifier,
     evolve,
     evolve_reflect,
+    evolve_run,
     index,
     pairs,
     rank,
@@ -79,6 +80,7 @@ reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 evolve.app.add_typer(evolve_reflect.app)
+evolve.app.add_typer(evolve_run.app)
 diagnose.app.add_typer(runs.diagnosis)
 bench.app.add_typer(build_ranking.app)
 bench.app.add_typer(bench_answers.app)

@@ -112,7 +112,7 @@ def _change(name: str, pairs: Sequence[Pair], most_loss: float | None, rule: Rul
         return SetChange(name, metric, 0, lost, None, None, nothing, answered, refused)
     first, second = (partial(measure, gold, label) for label in labels)
     numbers = metrics.document_numbers((int(groups[place]),) for place in both)
-    difference = intervals({"difference": _less(second, first)}, numbers, resamples)["difference"]
+    difference = intervals({"difference": less(second, first)}, numbers, resamples)["difference"]
     ones = np.ones((1, len(both)))
     refused = None
     if most_loss is not None:
@@ -124,7 +124,8 @@ def _change(name: str, pairs: Sequence[Pair], most_loss: float | None, rule: Rul
     return SetChange(name, metric, len(both), lost, *values, difference, answered, refused)
 
 
-def _less(one: Callable[[FloatArray], FloatArray], other: Callable[[FloatArray], FloatArray]) -> metrics.Statistic:
+def less(one: Callable[[FloatArray], FloatArray], other: Callable[[FloatArray], FloatArray]) -> metrics.Statistic:
+    """The difference of two statistics of the same rows."""
     return lambda weights: one(weights) - other(weights)
 
 

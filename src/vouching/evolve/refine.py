@@ -41,14 +41,14 @@ LOSSES: Mapping[str, float] = {"token": 0.3, "error": 0.1, "ranking": 0.5}
 class EmbeddedSettings:
     """How the encoder of the embedded verifier is refined.
 
-    >>> EmbeddedSettings(steps=60).batch_tokens
+    >>> EmbeddedSettings(steps=30).batch_tokens
     1024
     """
 
     start: str = ""
     """Folder of a run of ``vouch train encoder`` to start from; empty for the encoder that ships, whose int8 weights
     are taken back to floats."""
-    steps: int = 80
+    steps: int = 60
     """Steps of a round, at most."""
     batch_tokens: int = 1024
     """Tokens of a batch, padding included."""

@@ -1,0 +1,43 @@
+"""From settings to what an evolution starts with: the student of round 0 and the verifier that cross-checks.
+
+Left out: students of other kinds; ``evolve.loop`` takes any that has the methods of ``records.Student``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from vouching.evolve.config import EvolveConfig
+from vouching.evolve.loop import Start, Verify
+from vouching.evolve.records import Judged, Row, judged_as
+from vouching.evolve.refine import EmbeddedStudent, KeptReadings
+
+
+def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) -> Start:
+    """What makes the student of round 0.
+
+    Args:
+        config: the settings.
+        report: takes lines of progress of its training.
+    """
+    kept = KeptReadings()
+
+    def start(folder: Path, dev: Sequence[Row]) -> EmbeddedStudent:
+        return EmbeddedStudent.start(folder, dev, config.embedded, config.seed, kept, report)
+
+    return start
+
+
+def second_verifier(config: EvolveConfig) -> Verify | None:
+    """The verifier that every probe has to pass; None if none is named. Raises ConfigError if it cannot be opened."""
+    if not config.cross_check:
+        return None
+    from vouching.checker import Checker
+
+    checker = Checker(config.cross_check)
+
+    def check(rows: Sequence[Row]) -> list[Judged]:
+        return [judged_as(row, checker.check(row.claim, row.source)) for row in rows]
+
+    return check
