@@ -315,7 +315,7 @@ def from_json(kind: type[Made], text: str, place: str) -> Made:
 
 def write_record(path: Path, record: object) -> None:
     """Write one record as a file, whole or not at all."""
-    _write(path, to_json(record, indent=1) + "\n")
+    write_text(path, to_json(record, indent=1) + "\n")
 
 
 def write_records(path: Path, records: Iterable[object]) -> None:
@@ -328,7 +328,7 @@ def write_records(path: Path, records: Iterable[object]) -> None:
     >>> read_records(path, Row) == rows
     True
     """
-    _write(path, "".join(to_json(record) + "\n" for record in records))
+    write_text(path, "".join(to_json(record) + "\n" for record in records))
 
 
 def read_record(path: Path, kind: type[Made]) -> Made:
@@ -356,7 +356,8 @@ def _text(path: Path) -> str:
         raise InputError(f"{path} cannot be read: {error}") from None
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file, whole or not at all; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
     fresh.write_text(text, encoding="utf-8")

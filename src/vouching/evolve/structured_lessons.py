@@ -98,7 +98,7 @@ def reply_of(row: Row, original: str | None = None) -> Reply | NoLesson:
     edits = [] if row.attributable or original is None else changes(row.claim, original)
     made = bool(edits)
     parts = [*_read(verdict)]
-    supported = [part for part in parts if part.entry.status == "match" and not part.touches(edits)]
+    supported = [part for part in parts if part.holds and not part.touches(edits)]
     faults = [part for part in parts if part.entry.status != "match" and (part.touches(edits) or not made)]
     rest = [part for part in parts if not part.touches(edits)]
     if row.attributable or made:
@@ -138,7 +138,9 @@ def write_lessons(
     lines: list[str] = []
     left_out: Counter[NoLesson] = Counter()
     for (row, _), reply in zip(asked, replies, strict=True):
-        question = None if isinstance(reply, str) else lesson_prompt(Claim(row.claim), [Source(row.source)], prompt=prompt)
+        question = (
+            None if isinstance(reply, str) else lesson_prompt(Claim(row.claim), [Source(row.source)], prompt=prompt)
+        )
         if isinstance(reply, str) or question is None:
             left_out[reply if isinstance(reply, str) else "too long"] += 1
             continue
@@ -156,6 +158,10 @@ class _Part(NamedTuple):
     end: int
     entry: ReplyEntry
     step: ReplyStep
+
+    @property
+    def holds(self) -> bool:
+        return self.entry.status == "match" and self.step.judgment == "supported"
 
     def touches(self, edits: Sequence[Change]) -> bool:
         return any(self.start < edit.end and edit.start < self.end for edit in edits)
