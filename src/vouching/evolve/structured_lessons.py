@@ -138,17 +138,21 @@ def write_lessons(
     lines: list[str] = []
     left_out: Counter[NoLesson] = Counter()
     for (row, _), reply in zip(asked, replies, strict=True):
-        question = (
-            None if isinstance(reply, str) else lesson_prompt(Claim(row.claim), [Source(row.source)], prompt=prompt)
-        )
-        if isinstance(reply, str) or question is None:
-            left_out[reply if isinstance(reply, str) else "too long"] += 1
-            continue
-        messages = [*question, {"role": "assistant", "content": lesson(reply)}]
-        about = {"id": f"{row.data_set}/{row.id}", "gold": row.label, "group": row.group or row.id}
-        lines.append(json.dumps({**about, "messages": messages}, ensure_ascii=False) + "\n")
+        made = _chat(row, reply, prompt) if isinstance(reply, Reply) else reply
+        if isinstance(made, dict):
+            lines.append(json.dumps(made, ensure_ascii=False) + "\n")
+        else:
+            left_out[made] += 1
     write_text(path, "".join(lines))
     return Taught(len(lines), dict(left_out))
+
+
+def _chat(row: Row, reply: Reply, prompt: StructuredPrompt) -> dict[str, object] | NoLesson:
+    question = lesson_prompt(Claim(row.claim), [Source(row.source)], prompt=prompt)
+    if question is None:
+        return "too long"
+    messages = [*question, {"role": "assistant", "content": lesson(reply)}]
+    return {"id": f"{row.data_set}/{row.id}", "gold": row.label, "group": row.group or row.id, "messages": messages}
 
 
 class _Part(NamedTuple):

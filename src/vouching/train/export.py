@@ -50,7 +50,7 @@ def export_run(run: Path, out: Path) -> Path:
     fresh = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         if (weights / ADAPTER).is_file():
-            _merge(weights, fresh)
+            merge_adapters(weights, fresh)
         else:
             copy_weights(weights, fresh)
         (fresh / CARD).write_text(model_card(known, run), encoding="utf-8")
@@ -131,8 +131,13 @@ def _markdown(table: Table) -> Iterator[str]:
         yield f"| {' | '.join(visible_line(cell).replace('|', chr(92) + '|') for cell in row)} |"
 
 
-def _merge(folder: Path, out: Path) -> None:
-    """Adapters merged into their model."""
+def merge_adapters(folder: Path, out: Path) -> None:
+    """Write a model with the adapters of a folder merged into it, in single precision.
+
+    Raises:
+        ConfigError: the model that they are for cannot be loaded.
+        MissingExtraError: torch, transformers or peft is not installed.
+    """
     torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
     base = adapter_base(folder)
     transformers.logging.disable_progress_bar()
