@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -65,9 +66,8 @@ def changes(claim: str, original: str) -> list[Change]:
     [Change(start=3, end=13, was='has not opened')]
     """
     now, before = ([*_WORD.finditer(text)] for text in (claim, original))
-    matcher = SequenceMatcher(None, *([word.group() for word in words] for words in (now, before)), autojunk=False)
     found: list[Change] = []
-    for kind, start, end, was_start, was_end in matcher.get_opcodes():
+    for kind, start, end, was_start, was_end in _differences([w.group() for w in now], [w.group() for w in before]):
         if kind == "delete":
             found.append(Change(now[start].start(), now[end - 1].end(), ""))
         elif kind != "equal":
@@ -77,6 +77,16 @@ def changes(claim: str, original: str) -> list[Change]:
             was = original[before[was_start].start() : before[was_end - 1].end()]
             found.append(Change(now[start].start(), now[end - 1].end(), was))
     return found
+
+
+def _differences(now: Sequence[str], before: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Where two lists differ, as ``difflib`` tells it; place by place if they are of one length: names may swap."""
+    if len(now) != len(before):
+        return SequenceMatcher(None, now, before, autojunk=False).get_opcodes()
+    places = [place for place, pair in enumerate(zip(now, before, strict=True)) if pair[0] != pair[1]]
+    runs = groupby(enumerate(places), key=lambda found: found[1] - found[0])
+    ends = [(run[0][1], run[-1][1] + 1) for run in ([*members] for _, members in runs)]
+    return [("replace", start, end, start, end) for start, end in ends]
 
 
 def reply_of(row: Row, original: str | None = None) -> Reply | NoLesson:
@@ -134,7 +144,8 @@ def write_lessons(
         ModelError: the teacher is out of reach, and the same call may succeed later.
     """
     asked = [(probe.row, probe.original) for probe in probes] + [(row, None) for row in replay]
-    replies = [reply_of(row, original) for row, original in asked] if teacher is None else run(_taught(teacher, asked))
+    replies: list[Reply | NoLesson]
+    replies = [reply_of(*one) for one in asked] if teacher is None else run(_taught(teacher, asked))
     lines: list[str] = []
     left_out: Counter[NoLesson] = Counter()
     for (row, _), reply in zip(asked, replies, strict=True):
@@ -202,7 +213,8 @@ def _edit_of(fault: ReplyEntry) -> str:
 async def _taught(teacher: Teacher, asked: Sequence[tuple[Row, str | None]]) -> list[Reply | NoLesson]:
     """What a teacher writes; it is not told what was changed, and what misses the label is not used."""
     notes = await all_of(teacher.annotate(Claim(row.claim), [Source(row.source)], row.label) for row, _ in asked)
-    return [note.record or "the teacher gave none" for note in notes]
+    none: NoLesson = "the teacher gave none"
+    return [note.record or none for note in notes]
 
 
 @cache
