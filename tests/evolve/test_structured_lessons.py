@@ -25,6 +25,7 @@ TEXTS = [
         "The bridge opened in March 1973 and may carry some of the traffic to Oslo. Bergen lies in the west.",
     ),
     ("Ann Lee won the race for Norway.", "In Oslo, Ann Lee won the race for Norway. Bob Roy of Sweden came second."),
+    ("The tower cost $5 million.", "The tower opened in 1973 and cost $5 million."),
     (
         "The mill was founded by Jon Berg after 60 people died.",
         "The mill was founded by Jon Berg after 60 people died.",

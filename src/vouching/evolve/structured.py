@@ -39,7 +39,7 @@ Stage: TypeAlias = Literal["rules", "lora", "full"]
 STUDENT = "student.json"
 MOST_RULES = 12
 """Rules that a prompt takes; the first are of the most frequent failures."""
-_LONGEST_RULE = 300
+_LONGEST_RULE = 400
 _MERGED = "start"
 """Folder of what full training starts from, until it has ended."""
 _AT_ONCE = 256
@@ -206,7 +206,7 @@ def open_student(folder: Path) -> StructuredStudent:
 
 
 def prompt_with(rules: Sequence[str]) -> StructuredPrompt:
-    """The shipped prompt with rules after its constant part, each on one line and not longer than 300 characters.
+    """The shipped prompt with rules after its constant part, each on one line and not longer than 400 characters.
 
     >>> prompt_with(()) == structured_prompt()
     True
