@@ -2,7 +2,8 @@
 """Average: one model whose weights are the mean of those of several, all trained from the same start.
 
 It costs what one model costs, where a router costs as many as it has specialists. Adapters are averaged as they act,
-merged into their model; the mean of their two factors would be another thing. Left out: weighting, and picking which
+merged into their model; the mean of their two factors would be another thing. An encoder of the embedded verifier is
+averaged with its heads, and has to be exported after. Left out: weighting, and picking which
 models to average.
 """
 
@@ -17,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from vouching.errors import ConfigError
+from vouching.train.encoder_model import HEADS, import_torch
 from vouching.train.export import merge_adapters
 from vouching.train.policy import ADAPTER
 from vouching.train.rank_model import imported
@@ -66,11 +68,13 @@ def _merged(folder: Path, room: Path) -> Path:
 
 def _files(folder: Path) -> list[str]:
     """Names of the files of weights."""
+    heads = [HEADS] if (folder / HEADS).is_file() else []
     if (folder / _INDEX).is_file():
-        return sorted({*json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values()})
+        named = json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"]
+        return sorted({*named.values()}) + heads
     if not (folder / _WEIGHTS).is_file():
         raise ConfigError(f"{folder} holds no weights as safetensors: name the folder of a model")
-    return [_WEIGHTS]
+    return [_WEIGHTS, *heads]
 
 
 def _same_others(folders: Sequence[Path]) -> None:
@@ -86,20 +90,30 @@ def _same_others(folders: Sequence[Path]) -> None:
 
 
 def _write_mean(paths: Sequence[Path], out: Path) -> None:
-    """One file of weights; sums are in double precision."""
-    torch, safetensors = imported("torch"), imported("safetensors.torch")
-    first: dict[str, Any] = safetensors.load_file(paths[0])
+    """One file of weights; sums are in double precision, and what is no float is that of the first."""
+    first = _load(paths[0])
     total = {name: tensor.double() for name, tensor in first.items()}
     for path in paths[1:]:
-        other = safetensors.load_file(path)
+        other = _load(path)
         if {name: tensor.shape for name, tensor in other.items()} != {n: tensor.shape for n, tensor in first.items()}:
             raise ConfigError(f"{path} has other weights than {paths[0]}: average models trained from the same start")
         for name, tensor in other.items():
             total[name] += tensor.double()
-    means = {name: (tensor / len(paths)).to(first[name].dtype).contiguous() for name, tensor in total.items()}
-    whole = [name for name, tensor in first.items() if not torch.is_floating_point(tensor)]
-    means |= {name: first[name] for name in whole}
-    safetensors.save_file(means, out, metadata={"format": "pt"})
+    means = {
+        name: (total[name] / len(paths)).to(tensor.dtype).contiguous() if tensor.is_floating_point() else tensor
+        for name, tensor in first.items()
+    }
+    if out.name == HEADS:
+        import_torch().save(means, out)
+    else:
+        imported("safetensors.torch").save_file(means, out, metadata={"format": "pt"})
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Tensors by name."""
+    if path.name == HEADS:
+        return import_torch().load(path, map_location="cpu", weights_only=True)
+    return imported("safetensors.torch").load_file(path)
 
 
 def _digest(path: Path) -> str | None:

@@ -1,8 +1,9 @@
 """Gold rows from verdicts that people reviewed: what a ledger exports (``types.reviewed``), read and reconciled.
 
 Of several reviews by one person the last counts. Where persons differ on a label there is no gold row, nor where nobody
-could tell; both are counted. Rows of a ledger are of what was asked and what was queued for review, mostly what was
-doubtful: they teach well and measure badly. Left out: a majority among three or more.
+could tell; both are counted. Where they differ on the type of an error the row has none. A ledger knows what was asked
+and what was queued for review, mostly what was doubtful: its rows teach well and measure badly. Left out: a majority
+among three or more.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from vouching.errors import InputError
 from vouching.evolve.records import Row
-from vouching.types import ERROR_TYPES, ReviewedVerdict
+from vouching.types import ErrorType, Label, ReviewedVerdict
 from vouching.types.serial import from_json
 
 DATA_SET = "reviewed"
@@ -78,17 +79,15 @@ def gold_rows(reviews: Iterable[ReviewedVerdict]) -> ReviewedRows:
     contested = undecided = overruled = 0
     for (claim, source), by_person in seen.items():
         told = sorted((one for one in by_person.values() if one.label is not None), key=_when)
-        labels = {one.label for one in told}
+        labels: set[Label] = {one.label for one in told if one.label is not None}
         if len(labels) != 1:
             contested += bool(labels)
             undecided += not labels
             continue
-        last = told[-1]
-        assert last.label is not None
-        errors = {one.error_type for one in told if one.error_type is not None}
-        # Where two types fit, the earlier one counts, as everywhere.
-        error = min(errors, key=ERROR_TYPES.index) if errors else None
-        rows.append(Row(last.id, claim, source, last.label, DATA_SET, last.group, error))
+        last, [label] = told[-1], labels
+        errors: set[ErrorType] = {one.error_type for one in told if one.error_type is not None}
+        error = min(errors) if len(errors) == 1 else None
+        rows.append(Row(last.id, claim, source, label, DATA_SET, last.group, error))
         overruled += last.overruled
     return ReviewedRows(tuple(rows), number, contested, undecided, overruled)
 
