@@ -35,6 +35,7 @@ from vouching.commands import (
     evolve,
     evolve_reflect,
     evolve_run,
+    evolve_route,
     index,
     pairs,
     rank,
@@ -81,6 +82,7 @@ reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 evolve.app.add_typer(evolve_reflect.app)
 evolve.app.add_typer(evolve_run.app)
+evolve.app.add_typer(evolve_route.app)
 diagnose.app.add_typer(runs.diagnosis)
 bench.app.add_typer(build_ranking.app)
 bench.app.add_typer(bench_answers.app)
