@@ -14,19 +14,21 @@ from typing import Any
 import pytest
 
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.errors import InputError
-from vouching.evolve.records import Probe, Row, Student, write_records
+from vouching.errors import ConfigError, InputError
+from vouching.evolve.config import EvolveConfig
+from vouching.evolve.loop import evolve, folder_of, read_judged
+from vouching.evolve.records import Probe, Reflection, Row, Student, read_record, write_records
+from vouching.evolve.starting import start_of
 from vouching.evolve.structured import (
-    Schooling,
+    StructuredSettings,
     StructuredStudent,
     open_student,
     prompt_with,
     start_student,
 )
-from vouching.evolve.structured_lessons import write_lessons
-from vouching.train.run_config import LoraSettings, WatchSettings
+from vouching.evolve.structured_lessons import Taught, write_lessons
+from vouching.train.run_config import LoraSettings
 from vouching.train.runlog import read_records
-from vouching.train.sft_config import SftConfig
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -47,37 +49,64 @@ def probe(number: int, check: Any = "agreed") -> Probe:
 
 
 PROBES = [probe(number) for number in range(16)]
+TOML = """
+rows = ["its own"]
+model = "its own"
+batch_rows = 1
+accumulate = 1
+most_steps = {steps}
+learning_rate = {rate}
+schedule = "constant"
+warmup = 0.0
+device = "cpu"
+
+[lora]
+rank = {rank}
+dropout = 0.2
+
+[watch]
+checkpoint_every = {every}
+"""
 
 
-def schooling(**changed: Any) -> Schooling:
-    """Rounds of a few steps, one chat at a time."""
-    lora = SftConfig(
-        rows=("its own",), model="its own", batch_rows=1, accumulate=1, most_steps=4, learning_rate=1e-2,
-        schedule="constant", warmup=0.0, device="cpu", lora=LoraSettings(rank=4, dropout=0.2),
-        watch=WatchSettings(checkpoint_every=2),
-    )  # fmt: skip
-    full = replace(lora, lora=LoraSettings(), most_steps=60, watch=WatchSettings(checkpoint_every=1000))
-    return Schooling(**{"lora": lora, "full": full, "max_tokens": 300, **changed})
+def settings(model: Path, folder: Path, steps: int = 4, rate: float = 1e-3, **changed: Any) -> StructuredSettings:
+    """Rounds of few steps, one chat at a time."""
+    every = 2 if steps < 10 else steps
+    for name, rank in (("lora", 4), ("full", 0)):
+        text = TOML.format(steps=steps, rank=rank, rate=rate, every=every)
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    files = {name: str(folder / f"{name}.toml") for name in ("lora", "full")}
+    return StructuredSettings(**{"model": str(model), **files, "max_tokens": 300, **changed})
 
 
 @pytest.fixture(scope="module")
 def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model whose tokenizer makes few tokens of the prompt."""
     folder = tmp_path_factory.mktemp("evolve")
-    write_lessons(folder / "lessons.jsonl", prompt_with(RULES), PROBES[:2], [GOLD])
+    write_lessons(folder / "lessons.jsonl", prompt_with(RULES), PROBES, [GOLD])
     chats = [json.loads(line) for line in (folder / "lessons.jsonl").read_text(encoding="utf-8").splitlines()]
     texts = [message["content"] for chat in chats for message in chat["messages"]]
     return write_tiny_qwen(folder / "qwen", texts, 2048, 2048)
 
 
 @pytest.fixture(scope="module")
-def rewarded(qwen: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Adapters that one step of GRPO has made."""
+def taught(qwen: Path, tmp_path_factory: pytest.TempPathFactory) -> StructuredStudent:
+    """What has had rules put into its prompt, and then all its weights trained on one record."""
+    folder = tmp_path_factory.mktemp("taught")
+    asked = settings(qwen, folder, 90, 5e-3, stages=("rules", "full"))
+    told = start_student(asked, folder / "round-0").refine(1, PROBES, [GOLD], RULES, folder / "round-1")
+    # No lesson is made of a probe that the second verifier refused.
+    return told.refine(2, [*PROBES, probe(99, "label")], [], ("another rule",), folder / "round-2")
+
+
+@pytest.fixture(scope="module")
+def rewarded(taught: StructuredStudent, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Adapters that a step of GRPO has made on it."""
     from tests.train.engine_runs import config, rows, vowel_game
     from vouching.fit import fit
 
-    settings = config(qwen, most_steps=1, lora=LoraSettings(rank=4))
-    return fit(vowel_game(), (rows(2), []), settings, tmp_path_factory.mktemp("grpo") / "run", best_by="reward")
+    game = config(Path(taught.pupil.model), most_steps=1, lora=LoraSettings(rank=4))
+    return fit(vowel_game(), (rows(2), []), game, tmp_path_factory.mktemp("grpo") / "run", best_by="reward")
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -92,45 +121,75 @@ def chats_of(student: StructuredStudent) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_four_rounds_from_a_rewarded_start_put_rules_in_the_prompt_then_train_adapters_and_all_weights(
-    rewarded: Path, tmp_path: Path
-) -> None:
-    start: Student = start_student(str(rewarded), schooling(), tmp_path / "round-0")
-    # A model with random weights writes no records, and is not taken to have said anything.
-    assert [one.unverified is None for one in start.verify([ROW])] == [False]
-
-    told = start.refine(1, PROBES, [GOLD], RULES, tmp_path / "round-1")
-    assert isinstance(told, StructuredStudent)
-    assert told.pupil == replace(open_student(tmp_path / "round-0").pupil, rules=RULES, round=1)
-    assert not (tmp_path / "round-1/run").exists()
-
-    # LoRA goes on with the adapters of the start, on the prompt with its rules and on no probe that was refused.
-    refused = [probe(99, "label")]
-    adapted = told.refine(2, [*PROBES, *refused], [GOLD], ("another rule",), tmp_path / "round-2")
-    assert adapted.pupil.rules == RULES
-    assert adapted.pupil.taught is not None
-    assert adapted.pupil.taught.written == len(PROBES) + 1
-    chats = chats_of(adapted)
-    assert {chat["messages"][0]["content"] for chat in chats} == {prompt_with(RULES).system}
-    before, after = weights(rewarded), weights(tmp_path / "round-2/run/model")
-    assert before.keys() == after.keys()
-    assert any((before[name] != after[name]).any() for name in before)
-
-    # Adapters are merged into the whole that is trained next, and what was merged is not kept.
-    whole = adapted.refine(3, PROBES, [], RULES, tmp_path / "round-3")
-    assert not any("lora" in name for name in weights(tmp_path / "round-3/run/model"))
-    assert not (tmp_path / "round-3/start").exists()
-    last = whole.refine(4, PROBES, [], RULES, tmp_path / "round-4")
-    losses = [record["loss"] for name in ("round-3", "round-4") for record in read_records(tmp_path / name / "run")]
+def test_a_model_that_was_taught_a_record_under_rules_gives_the_verdict(taught: StructuredStudent) -> None:
+    start: Student = taught
+    assert (taught.pupil.round, taught.pupil.rules) == (2, RULES)
+    told = open_student(taught.folder.parent / "round-1")
+    assert (told.pupil.round, told.pupil.rules, (told.folder / "run").exists()) == (1, RULES, False)
+    assert {chat["messages"][0]["content"] for chat in chats_of(taught)} == {prompt_with(RULES).system}
+    assert taught.pupil.taught == Taught(len(PROBES), {})
+    losses = [record["loss"] for record in read_records(taught.folder / "run")]
     assert losses[-1] < 0.05 * losses[0]
     # It has learned the one record that there was to learn, and writes it: a verdict, with quotes that are there.
-    [judged] = last.verify([ROW])
+    [judged] = start.verify([ROW])
     assert (judged.label, judged.error_type) == ("Not Attributable", "temporal_shift")
-
     # What is done is not done again.
-    written = (tmp_path / "round-4/student.json").stat().st_mtime_ns
-    assert whole.refine(4, [], [], (), tmp_path / "round-4").pupil == last.pupil
-    assert (tmp_path / "round-4/student.json").stat().st_mtime_ns == written
+    written = (taught.folder / "student.json").stat().st_mtime_ns
+    assert told.refine(2, [], [], (), taught.folder).pupil == taught.pupil
+    assert (taught.folder / "student.json").stat().st_mtime_ns == written
+
+
+def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(rewarded: Path, tmp_path: Path) -> None:
+    # It says of anything what it was taught, wrongly of these: three failures are a rule.
+    dev = [
+        Row(f"d{n}", f"It opened in 1948, says guide {n}.", f"It opened in 1931, then opened in 1948, says guide {n}.",
+            "Attributable", "toy")
+        for n in range(3)
+    ]  # fmt: skip
+    write_records(tmp_path / "train.jsonl", [GOLD])
+    write_records(tmp_path / "dev.jsonl", dev)
+    config = EvolveConfig(
+        (str(tmp_path / "train.jsonl"),), (str(tmp_path / "dev.jsonl"),), "structured", probes=4, replay=1,
+        resamples=100, structured=settings(rewarded, tmp_path),
+    )  # fmt: skip
+    rounds = evolve(config, tmp_path / "run", start_of(config))
+    assert [(one.number, one.base) for one in rounds] == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3)]
+    start, told, adapted, whole, last = (
+        open_student(folder_of(tmp_path / "run", number) / "student") for number in range(5)
+    )
+    assert [one.label for one in read_judged(tmp_path / "run", 0)] == ["Not Attributable"] * 3
+    reflection = read_record(tmp_path / "run/round-0/reflection.json", Reflection)
+    assert told.pupil == replace(start.pupil, rules=reflection.rules, round=1)
+    assert len(reflection.rules) == 1
+    assert not (told.folder / "run").exists()
+    # LoRA goes on with the adapters of the start, under that rule.
+    before, after = weights(rewarded), weights(Path(adapted.pupil.model))
+    assert before.keys() == after.keys()
+    assert any((before[name] != after[name]).any() for name in before)
+    assert adapted.pupil.taught is not None
+    assert adapted.pupil.taught.written == rounds[2].probes + 1
+    assert chats_of(adapted)[0]["messages"][0]["content"] == prompt_with(reflection.rules).system
+    # Adapters are merged into the whole that is trained next, and what was merged is not kept.
+    for student in (whole, last):
+        assert not any("lora" in name for name in weights(Path(student.pupil.model)))
+        assert not (student.folder / "start").exists()
+    assert json.loads((last.folder / "run/run.json").read_text())["settings"]["model"] == whole.pupil.model
+
+
+def test_a_start_that_cannot_be_refined_is_refused_before_anything_is_made(qwen: Path, tmp_path: Path) -> None:
+    asked = settings(qwen, tmp_path)
+    for wrong, message in (
+        (replace(asked, model=str(tmp_path)), "wanted the folder DIR/model"),
+        (replace(asked, full=""), "as structured.full"),
+        (replace(asked, lora=asked.full), "has to be above 0"),
+        (replace(asked, full=asked.lora), "has to be 0"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            start_student(wrong, tmp_path / "round-0")
+    assert not (tmp_path / "round-0").exists()
+    start_student(asked, tmp_path / "round-0")
+    with pytest.raises(ConfigError, match="holds another student"):
+        start_student(replace(asked, max_tokens=7), tmp_path / "round-0")
 
 
 KILLED = """
@@ -158,7 +217,7 @@ open_student(folder / "round-0").refine(2, read_records(folder / "probes.jsonl",
 
 
 def test_a_round_that_was_killed_and_called_again_ends_like_one_that_was_not(qwen: Path, tmp_path: Path) -> None:
-    start = start_student(str(qwen), schooling(), tmp_path / "round-0")
+    start = start_student(settings(qwen, tmp_path), tmp_path / "round-0")
     write_records(tmp_path / "probes.jsonl", PROBES)
     whole = start.refine(2, PROBES, [], (), tmp_path / "whole")
     killed = subprocess.run(

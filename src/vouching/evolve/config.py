@@ -13,6 +13,7 @@ from typing import Literal
 from vouching.errors import ConfigError
 from vouching.evolve.probe import ProbeSource
 from vouching.evolve.refine import EmbeddedSettings
+from vouching.evolve.structured import StructuredSettings
 from vouching.train.settings import read_settings
 
 
@@ -31,7 +32,7 @@ class EvolveConfig:
     """Files of rows to learn from. They share no claim, source or document with those of ``dev``."""
     dev: tuple[str, ...] = ()
     """Files of rows that guide: verified in every round, never learned from, and never those of a test."""
-    student: Literal["embedded"] = "embedded"
+    student: Literal["embedded", "structured"] = "embedded"
     """What evolves; its settings are the table of this name."""
     rounds: int = 4
     """Rounds after the start."""
@@ -62,6 +63,8 @@ class EvolveConfig:
     """Of all chance."""
     embedded: EmbeddedSettings = field(default_factory=EmbeddedSettings)
     """How the embedded verifier is refined."""
+    structured: StructuredSettings = field(default_factory=StructuredSettings)
+    """How a language model is refined."""
 
     def __post_init__(self) -> None:
         for name, least in (("rounds", 1), ("probes", 1), ("replay", 0), ("resamples", 100), ("seed", 0)):

@@ -12,6 +12,7 @@ from vouching.evolve.config import EvolveConfig
 from vouching.evolve.loop import Start, Verify
 from vouching.evolve.records import Judged, Row, judged_as
 from vouching.evolve.refine import EmbeddedStudent, KeptReadings
+from vouching.evolve.structured import StructuredStudent, start_student
 
 
 def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) -> Start:
@@ -26,7 +27,10 @@ def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) 
     def start(folder: Path, dev: Sequence[Row]) -> EmbeddedStudent:
         return EmbeddedStudent.start(folder, dev, config.embedded, config.seed, kept, report)
 
-    return start
+    def start_model(folder: Path, _: Sequence[Row]) -> StructuredStudent:
+        return start_student(config.structured, folder, report)
+
+    return start if config.student == "embedded" else start_model
 
 
 def second_verifier(config: EvolveConfig) -> Verify | None:

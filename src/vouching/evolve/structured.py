@@ -1,6 +1,6 @@
 """A language model behind ``structured`` as the student of self-evolution (SEVA, Algorithm 2 and App. L).
 
-    FOLDER/student.json    weights, rules in the prompt, how rounds teach, what became of the probes
+    FOLDER/student.json    weights, rules in the prompt, settings, what became of the probes
     FOLDER/lessons.jsonl   the chats that a round taught
     FOLDER/run/            the supervised run, see ``train.sft``; run/model are the weights
 
@@ -13,7 +13,7 @@ trained by LoRA and are merged before full training. Left out: training by rewar
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -26,7 +26,7 @@ from vouching.models.running import run
 from vouching.prompts import load_prompt
 from vouching.train.policy import ADAPTER, adapter_base
 from vouching.train.run_config import LoraSettings
-from vouching.train.sft_config import SftConfig
+from vouching.train.sft_config import SftConfig, read_config
 from vouching.types import Claim, Source
 from vouching.types.visible import visible_line
 from vouching.verifiers.at_once import all_of
@@ -40,6 +40,8 @@ STUDENT = "student.json"
 MOST_RULES = 12
 """Rules that a prompt takes; the first are of the most frequent failures."""
 _LONGEST_RULE = 400
+_PLACES = ('rows=["lessons.jsonl"]', "model=start", "binary=[]", "dev=[]")
+"""What stands for rows and model until a round has its own."""
 _MERGED = "start"
 """Folder of what full training starts from, until it has ended."""
 _AT_ONCE = 256
@@ -47,17 +49,23 @@ _AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Schooling:
-    """How the rounds of a language model teach. Raises ConfigError for a stage that does not fit its settings."""
+class StructuredSettings:
+    """How a language model is refined. Paths are relative to the working directory.
 
-    lora: SftConfig
-    """Settings of a LoRA round; its rows and model are the round's own, and nothing is scored on the way."""
-    full: SftConfig
-    """Settings of a round that trains all weights; likewise."""
+    >>> StructuredSettings().stage(2), StructuredSettings().stage(7)
+    ('lora', 'full')
+    """
+
+    model: str = ""
+    """Folder of the start: a model or adapters, of ``vouch train sft`` or ``vouch train structured``."""
+    lora: str = ""
+    """TOML file of ``vouch train sft`` with adapters, for LoRA rounds; its rows, model and dev are not used."""
+    full: str = ""
+    """The same without adapters, for rounds that train all weights."""
     stages: tuple[Stage, ...] = ("rules", "lora", "full", "full")
     """What round 1, 2, ... does; the last goes for all that follow."""
     teacher: str = ""
-    """Name of a stronger model that writes the records; none writes them by rules, see ``structured_lessons``."""
+    """Name of a stronger model that writes the records; empty to have rules write them, see ``structured_lessons``."""
     max_tokens: int = 1024
     """Length of a reply when it verifies."""
     engine: Literal["local", "vllm"] = "local"
@@ -66,14 +74,23 @@ class Schooling:
     def __post_init__(self) -> None:
         if not self.stages:
             raise ConfigError('stages is empty: name what rounds do, as in ["rules", "lora", "full"]')
-        if "lora" in self.stages and not self.lora.lora.rank:
-            raise ConfigError("a round trains adapters, but lora.rank is 0: set it, SEVA has 64 and 128")
-        if "full" in self.stages and self.full.lora.rank:
-            raise ConfigError(f"a round trains all weights, but lora.rank is {self.full.lora.rank}: set it to 0")
 
     def stage(self, round: int) -> Stage:
         """What a round does, from 1."""
         return self.stages[min(round, len(self.stages)) - 1]
+
+    def run_of(self, stage: Stage) -> SftConfig:
+        """The settings of a round that trains; rows and model are to be put in. Raises ConfigError for unfit ones."""
+        path = self.lora if stage == "lora" else self.full
+        if not path:
+            raise ConfigError(f"a round does {stage}: name a TOML file of vouch train sft as structured.{stage}")
+        found = read_config(Path(path), _PLACES)
+        if bool(found.lora.rank) != (stage == "lora"):
+            wanted = "above 0" if stage == "lora" else "0"
+            raise ConfigError(
+                f"{path} has lora.rank {found.lora.rank}: for a round that does {stage} it has to be {wanted}"
+            )
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +99,8 @@ class Pupil:
 
     model: str
     """Folder of its weights or adapters."""
-    schooling: Schooling
-    """How it is taught."""
+    settings: StructuredSettings
+    """How it is refined."""
     rules: tuple[str, ...] = ()
     """What its system prompt says beyond the shipped one."""
     round: int = 0
@@ -98,18 +115,20 @@ class StructuredStudent:
     Args:
         folder: where it lies.
         pupil: what it is.
+        report: takes lines of progress of its training; None writes them to standard error.
     """
 
-    def __init__(self, folder: Path, pupil: Pupil) -> None:
+    def __init__(self, folder: Path, pupil: Pupil, report: Callable[[str], None] | None = None) -> None:
         self.folder = folder
         self.pupil = pupil
+        self._report = report
 
     @property
     def model_name(self) -> str:
         """Its model, as ``vouch check --model`` takes it; the rules of its prompt do not go along there."""
         folder = Path(self.pupil.model)
         adapted = (folder / ADAPTER).is_file()
-        return f"{self.pupil.schooling.engine}:" + (f"{adapter_base(folder)}#{folder}" if adapted else str(folder))
+        return f"{self.pupil.settings.engine}:" + (f"{adapter_base(folder)}#{folder}" if adapted else str(folder))
 
     def verifier(self) -> StructuredVerifier:
         """The verifier: its model, opened, with its prompt; a revised claim is not judged again.
@@ -118,7 +137,7 @@ class StructuredStudent:
             ConfigError: the model cannot be loaded.
             MissingExtraError: what it runs on is not installed.
         """
-        config = StructuredConfig(max_tokens=self.pupil.schooling.max_tokens, recheck=False)
+        config = StructuredConfig(max_tokens=self.pupil.settings.max_tokens, recheck=False)
         return StructuredVerifier(open_model(self.model_name), config, prompt=prompt_with(self.pupil.rules))
 
     def verify(self, rows: Sequence[Row]) -> list[Judged]:
@@ -136,9 +155,9 @@ class StructuredStudent:
             MissingExtraError: the extra "train" is not installed.
         """
         if (out / STUDENT).is_file():
-            return open_student(out)
+            return open_student(out, self._report)
         out = out.resolve()  # a run that goes on elsewhere has to find its files under the same names
-        stage = self.pupil.schooling.stage(round)
+        stage = self.pupil.settings.stage(round)
         if stage == "rules":
             pupil = replace(self.pupil, rules=tuple(rules[:MOST_RULES]), round=round, taught=None)
         else:
@@ -146,13 +165,13 @@ class StructuredStudent:
             pupil = replace(self.pupil, model=str(self._train(stage, out)), round=round, taught=taught)
         write_record(out / STUDENT, pupil)
         shutil.rmtree(out / _MERGED, ignore_errors=True)
-        return StructuredStudent(out, pupil)
+        return StructuredStudent(out, pupil, self._report)
 
     def _lessons(self, probes: Sequence[Probe], replay: Sequence[Row], out: Path) -> Taught:
         """Write the lessons, once: a teacher may write others the next time."""
         done = out / "lessons.json"
         if not done.is_file():
-            name = self.pupil.schooling.teacher
+            name = self.pupil.settings.teacher
             teacher = Teacher(open_model(name), ("label", "error_type", "fix", "grounded")) if name else None
             sound = [probe for probe in probes if probe.check in {"agreed", "unchecked"}]
             prompt = prompt_with(self.pupil.rules)
@@ -164,8 +183,7 @@ class StructuredStudent:
         from vouching.train.export import merge_adapters
         from vouching.train.sft import train_sft
 
-        schooling, start = self.pupil.schooling, Path(self.pupil.model)
-        config = schooling.lora if stage == "lora" else schooling.full
+        config, start = self.pupil.settings.run_of(stage), Path(self.pupil.model)
         if (start / ADAPTER).is_file():
             if stage == "lora":
                 config = replace(config, lora=LoraSettings())  # those that are there go on
@@ -177,32 +195,37 @@ class StructuredStudent:
                     merge_adapters(Path(self.pupil.model), fresh)
                     fresh.replace(start)
         config = replace(config, model=str(start), rows=(str(out / "lessons.jsonl"),), binary=(), dev=())
-        return train_sft(config, out / "run", resume=(out / "run").exists())
+        return train_sft(config, out / "run", (out / "run").exists(), self._report)
 
 
-def start_student(model: str, schooling: Schooling, folder: Path) -> StructuredStudent:
+def start_student(
+    settings: StructuredSettings, folder: Path, report: Callable[[str], None] | None = None
+) -> StructuredStudent:
     """The student of round 0, written to its folder; the one that is there if it is the same.
 
     Args:
-        model: folder of a model, or of adapters, that ``vouch train sft`` or ``vouch train structured`` made.
-        schooling: how rounds teach.
+        settings: where it starts, and how it is refined.
         folder: where it shall lie.
+        report: takes lines of progress of its training; None writes them to standard error.
 
     Raises:
-        ConfigError: there is no model, or ``folder`` holds another student.
+        ConfigError: there is no model, a round's settings cannot be used, or ``folder`` holds another student.
     """
-    if not any((Path(model) / name).is_file() for name in ("config.json", ADAPTER)):
-        raise ConfigError(f"{model} holds no model: name the folder DIR/model of a training run")
-    pupil = Pupil(str(Path(model).resolve()), schooling)
+    if not settings.model or not any((Path(settings.model) / name).is_file() for name in ("config.json", ADAPTER)):
+        raise ConfigError(f"structured.model is {settings.model!r}, wanted the folder DIR/model of a training run")
+    for stage in settings.stages:
+        if stage != "rules":
+            settings.run_of(stage)
+    pupil = Pupil(str(Path(settings.model).resolve()), settings)
     if (folder / STUDENT).is_file() and open_student(folder).pupil != pupil:
         raise ConfigError(f"{folder} holds another student: name another folder, or start from the same")
     write_record(folder / STUDENT, pupil)
-    return StructuredStudent(folder, pupil)
+    return StructuredStudent(folder, pupil, report)
 
 
-def open_student(folder: Path) -> StructuredStudent:
+def open_student(folder: Path, report: Callable[[str], None] | None = None) -> StructuredStudent:
     """The student in a folder. Raises InputError if there is none."""
-    return StructuredStudent(folder, read_record(folder / STUDENT, Pupil))
+    return StructuredStudent(folder, read_record(folder / STUDENT, Pupil), report)
 
 
 def prompt_with(rules: Sequence[str]) -> StructuredPrompt:
