@@ -247,11 +247,12 @@ class _Work:
             for one in made:
                 if self.is_new(one.claim):
                     self._given[one.strategy] += 1
-                    yield _probe(row, one, self._given[one.strategy])
+                    yield probe_of(row, one, self._given[one.strategy])
                     break
 
 
-def _probe(row: Row, made: Perturbation, number: int) -> Probe:
+def probe_of(row: Row, made: Perturbation, number: int) -> Probe:
+    """A perturbation of a row as a probe; ``number`` goes into its name."""
     return Probe(
         id=f"{row.id}/{made.strategy}-{number}",
         claim=made.claim,
