@@ -33,6 +33,7 @@ from vouching.commands import (
     diagnose,
     diagnose_verifier,
     evolve,
+    evolve_final,
     evolve_reflect,
     evolve_route,
     evolve_run,
@@ -83,6 +84,7 @@ diagnose.app.add_typer(diagnose_verifier.app)
 evolve.app.add_typer(evolve_reflect.app)
 evolve.app.add_typer(evolve_run.app)
 evolve.app.add_typer(evolve_route.app)
+evolve.app.add_typer(evolve_final.app)
 diagnose.app.add_typer(runs.diagnosis)
 bench.app.add_typer(build_ranking.app)
 bench.app.add_typer(bench_answers.app)

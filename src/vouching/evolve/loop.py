@@ -17,12 +17,15 @@ several students at once.
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
+
+from pydantic import TypeAdapter
 
 from vouching.errors import InputError
 from vouching.evolve.config import EvolveConfig
@@ -43,7 +46,7 @@ from vouching.evolve.records import (
 )
 from vouching.evolve.reflect import reflect
 from vouching.evolve.rows import read_rows
-from vouching.train.run_folder import digest_of_lines, open_run
+from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
 STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
     "student", "judged.jsonl", "reflection.json", "probes.jsonl", "dropped.jsonl", "replay.jsonl", "gate.json",
@@ -144,6 +147,14 @@ def read_data(config: EvolveConfig) -> Data:
     if not train or not dev:
         raise InputError(f"got {len(train)} rows to learn from and {len(dev)} to verify on: name files with rows")
     return Data(train, dev)
+
+
+def config_of(out: Path) -> EvolveConfig:
+    """The settings of an evolution, from its folder. Raises InputError if there is none."""
+    try:
+        return TypeAdapter(EvolveConfig).validate_python(json.loads((out / RUN).read_bytes())["settings"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{out} is not the folder of vouch evolve run ({error})") from None
 
 
 def folder_of(out: Path, number: int) -> Path:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vouching.evolve.config import EvolveConfig
+from vouching.evolve.final import Open
 from vouching.evolve.loop import Start, Verify
 from vouching.evolve.records import Judged, Row, judged_as
 from vouching.evolve.refine import EmbeddedStudent, KeptReadings
@@ -31,6 +32,16 @@ def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) 
         return start_student(config.structured, folder, report)
 
     return start if config.student == "embedded" else start_model
+
+
+def opened_by(config: EvolveConfig) -> Open:
+    """What opens the verifier of a round again, to verify with."""
+    kept = KeptReadings()
+
+    def opened(folder: Path) -> EmbeddedStudent:
+        return EmbeddedStudent(folder, (), config.embedded, config.seed, kept)
+
+    return opened
 
 
 def second_verifier(config: EvolveConfig) -> Verify | None:
