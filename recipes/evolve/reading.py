@@ -78,13 +78,16 @@ def count(path: Path, output: Path | None) -> None:
         raise SystemExit(f"{len(unread)} probes have no judgement, first {unread[0]}")
     by_type = {str(kind): [row for row in rows if row["error_type"] == kind] for kind in {*ERROR_TYPE_OF.values()}}
     found = {
+        "command": "python recipes/evolve/reading.py count recipes/evolve/reading.jsonl",
+        "date": "2026-11-22",
         "read": len(rows),
         "right": share(rows),
+        "faults": faults(rows),
         "strategies": {
             strategy: {
                 "error_type": kind,
                 **share(several := [row for row in rows if row["strategy"] == strategy]),
-                "faults": dict(Counter(row["why"] for row in several if not row["right"]).most_common()),
+                "faults": faults(several),
             }
             for strategy, kind in ERROR_TYPE_OF.items()
         },
@@ -102,6 +105,11 @@ def count(path: Path, output: Path | None) -> None:
         print(text)
     else:
         output.write_text(text, encoding="utf-8")
+
+
+def faults(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Why those that are not right are not."""
+    return dict(Counter(row["why"] for row in rows if not row["right"]).most_common())
 
 
 def share(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:

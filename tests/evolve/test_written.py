@@ -93,5 +93,5 @@ def test_written_probes_make_up_for_what_the_strategies_lack() -> None:
     found = make_probes(
         boats(10, 0), {"temporal_shift": 1.0}, plan, held=[], check=right, write=writer(ScriptedModel(a_century_later))
     )
-    # Ten rows give ten date shifts. Four more are written of the same rows, and a claim that is there already is not new.
+    # Ten rows give ten date shifts. Four more are written of the same rows.
     assert sorted(probe.strategy for probe in found.kept) == ["date_shift"] * 10 + ["written"] * 4
