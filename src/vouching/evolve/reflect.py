@@ -149,11 +149,12 @@ def said_of(one: Judged) -> str:
 def _notes(
     judged: Sequence[Judged], basis: Mapping[ErrorType, Basis], found: Mapping[ErrorType, Accuracy]
 ) -> Iterable[str]:
-    for kind in ERROR_TYPES:
-        if basis[kind] == "predicted":
-            yield f"{kind}: no row is known to be of this type; these are the rows that the verifier gave it"
-        elif not found[kind].rows:
-            yield f"{kind}: no answered row is of this type; it gets the weight of a mean one"
+    predicted = [kind for kind in ERROR_TYPES if basis[kind] == "predicted"]
+    if predicted:
+        yield f"{', '.join(predicted)}: no row is known to be of such a type; taken are those that the verifier gave it"
+    missing = [kind for kind in ERROR_TYPES if not found[kind].rows]
+    if missing:
+        yield f"{', '.join(missing)}: no answered row is of such a type; it gets the weight of a mean one"
     overlooked = sum(
         not one.row.attributable and one.row.error_type is None and said_of(one) == "Attributable" for one in judged
     )

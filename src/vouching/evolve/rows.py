@@ -25,7 +25,7 @@ TYPED = "typed"
 
 
 def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
-    """A record with claim, source (or sources) and label as a row; error_type, spans, group and set if it has them.
+    """A record with claim, source (or sources) and label (or gold) as a row, with what else is known.
 
     Args:
         fields: the record.
@@ -43,7 +43,7 @@ def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
         raise InputError(f'the row has the keys {[*fields]}, wanted "claim", "source" and "label"')
     claim = as_claim(fields["claim"]).text
     source = "\n\n".join(source.text for source in as_sources(row_sources(fields)))
-    attributable = label_of(fields, "label", LABELS)
+    attributable = label_of(fields, "gold" if fields.get("label") is None and "gold" in fields else "label", LABELS)
     kind = fields.get("error_type")
     if kind is not None and (kind not in ERROR_TYPES or attributable):
         wanted = "none, as it is Attributable" if attributable else f"one of {', '.join(ERROR_TYPES)}"
