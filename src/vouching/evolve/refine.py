@@ -52,7 +52,7 @@ class EmbeddedSettings:
     """Steps of a round, at most."""
     batch_tokens: int = 1024
     """Tokens of a batch, padding included."""
-    learning_rate: float = 2e-4
+    learning_rate: float = 1.5e-4
     """Highest rate, after the warm-up."""
     most_windows: int = 1
     """Windows of a long source that are read in training."""
