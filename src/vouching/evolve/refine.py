@@ -35,6 +35,8 @@ COMBINED = "combined.json"
 RUN, MODEL, EXPORT = "run", "run/model", "run/export"
 LOSSES: Mapping[str, float] = {"token": 0.3, "error": 0.1, "ranking": 0.5}
 """Factors of the losses, as in the run of the encoder that ships."""
+_HELD_SHARE, _FEWEST_HELD = 0.05, 4
+"""Share of probes and replay that a round only scores itself on, and how many probes at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,7 @@ class EmbeddedStudent:
             limits = find_weights(self._folder / EXPORT).limits
             config = EncoderConfig(
                 encoder=str(self._folder.resolve() / MODEL), train=(), dev=(), pairs=files, losses=LOSSES,
-                validation_share=0.05,
+                validation_share=max(_HELD_SHARE, min(0.5, _FEWEST_HELD / max(1, len(probes)))),
                 most_tokens=limits.most_tokens, most_claim_tokens=limits.most_claim_tokens,
                 most_windows=settings.most_windows, most_steps=settings.steps, batch_tokens=settings.batch_tokens,
                 learning_rate=settings.learning_rate, dropout=0.0, evaluate_every=settings.steps, device="cpu",

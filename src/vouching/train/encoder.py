@@ -73,7 +73,7 @@ class Material:
 
     @property
     def compared(self) -> list[EncodedRow]:
-        """The rows that an export is compared on: ``held_rows``, and some that were learned from where these are few."""
+        """What an export is compared on: ``held_rows``, and some that were learned from where these are few."""
         more = max(0, FEWEST_COMPARED - len(self.held_rows))
         return [*self.held_rows, *islice((row for unit in self.train for row in unit.rows), more)]
 
