@@ -45,6 +45,20 @@ def test_a_loss_that_may_be_luck_passes_harm_and_not_safety() -> None:
     assert "does not rule out" in str(change(refused).refused)
 
 
+def test_the_loss_that_is_allowed_is_what_the_interval_is_held_against() -> None:
+    # The loss is 1/3, its interval about 0.21 to 0.45: above 0.1 for certain, perhaps above 0.3, not above 0.6.
+    before, after = right(MIXED), [*wrong(MIXED[:20]), *right(MIXED[20:])]
+    accepted = {
+        (rule, loss): gate(before, after, most_loss=loss, rule=rule).accepted
+        for rule in ("harm", "safety")
+        for loss in (0.1, 0.3, 0.6)
+    }
+    assert accepted == {
+        ("harm", 0.1): False, ("harm", 0.3): True, ("harm", 0.6): True,
+        ("safety", 0.1): False, ("safety", 0.3): False, ("safety", 0.6): True,
+    }  # fmt: skip
+
+
 def test_a_shown_gain_passes_safety() -> None:
     assert gate([*wrong(MIXED[:20]), *right(MIXED[20:])], right(MIXED), rule="safety").accepted
 
