@@ -13,7 +13,7 @@ from vouching.evolve.final import Open
 from vouching.evolve.loop import Start, Verify
 from vouching.evolve.records import Judged, Row, judged_as
 from vouching.evolve.refine import EmbeddedStudent, KeptReadings
-from vouching.evolve.structured import StructuredStudent, start_student
+from vouching.evolve.structured import StructuredStudent, open_student, start_student
 
 
 def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) -> Start:
@@ -41,7 +41,7 @@ def opened_by(config: EvolveConfig) -> Open:
     def opened(folder: Path) -> EmbeddedStudent:
         return EmbeddedStudent(folder, (), config.embedded, config.seed, kept)
 
-    return opened
+    return opened if config.student == "embedded" else open_student
 
 
 def second_verifier(config: EvolveConfig) -> Verify | None:
