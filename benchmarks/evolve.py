@@ -151,9 +151,7 @@ def main() -> None:
     public = {out.name: tested(out, rows, arms[0], kept) for out in arms}
     dev = {out.name: read_record(out / FINGERPRINT, Fingerprint) for out in arms}
     last = {name: len(found.rounds) - 1 for name, found in public.items()}
-    pairs = [
-        (one, other) for k, one in enumerate(public) for other in [*public][k + 1 :] if "gated" not in (one, other)
-    ]
+    pairs = [pair for pair in combinations(public, 2) if {*pair} <= {*COMPARED}]
     config = config_of(arms[0])
     record = {
         "settings": {key: value for key, value in asdict(config).items() if key not in ("train", "dev", "structured")},
