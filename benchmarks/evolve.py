@@ -1,6 +1,6 @@
 """What self-evolution does to the embedded verifier: scores the arms of ``recipes/evolve/arms.sh`` on test sets, once.
 
-    VOUCH_DATA=... python benchmarks/evolve.py runs/evolve [--most 200]
+    VOUCH_DATA=... python benchmarks/evolve.py runs/evolve [--most 150] [--most-long 50]
 
 For every arm all rounds on the public sets, against round 0, with paired intervals; how alike the arms are; which
 rounds a gate would have refused; and whether a router over the rounds or the mean of their weights makes up a
@@ -43,8 +43,9 @@ from vouching.train.run_folder import surroundings
 
 ARMS = ("weakness", "random", "mixed", "bare", "gated")
 SETS = ("attributionbench", "bump", "fever_symmetric", "fool_me_twice", "healthver", "seva_fever", "seva_halueval",
-        "seva_truthfulqa", "wice")  # fmt: skip
-"""Public sets of claims; sets of whole responses are left out."""
+        "wice")  # fmt: skip
+"""Public sets of claims. Left out: whole responses, and seva_truthfulqa, in which nearly every Attributable claim is a
+bare question and no other is."""
 LONG = ("attributionbench", "bump", "wice")
 """Those with long sources, of which fewer rows are taken."""
 COMPARED = ("weakness", "random", "mixed")
@@ -140,8 +141,8 @@ def main() -> None:
     """Score, compare, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, help="folder with the arms")
-    parser.add_argument("--most", type=int, default=200, help="rows of a set, by whole groups")
-    parser.add_argument("--most-long", type=int, default=80, help="the same for sets with long sources")
+    parser.add_argument("--most", type=int, default=150, help="rows of a set, by whole groups")
+    parser.add_argument("--most-long", type=int, default=50, help="the same for sets with long sources")
     options = parser.parse_args()
     arms = [options.runs / name for name in ARMS if (options.runs / name / FINGERPRINT).exists()]
     kept, rows = KeptReadings(), list[Row]()

@@ -6,6 +6,7 @@ Left out: choosing a round by what is seen here; the rows that guided it are for
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -44,7 +45,7 @@ def final_command(
         from vouching.evolve.starting import opened_by
 
         config, data = config_of(folder), data_folder()
-        say = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+        say = partial(print, file=sys.stderr, flush=True)
         rows = rows_of_sets(chosen(sets, data, "test"), data, most)
         try:
             run_test(folder, rows, read_data(config), opened_by(config), again=again, report=say)

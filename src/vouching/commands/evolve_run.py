@@ -6,6 +6,7 @@ Left out: the test sets; ``vouch evolve test`` scores them, once.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -49,7 +50,7 @@ def run_command(
         from vouching.evolve.starting import second_verifier, start_of
 
         asked = read_config(config, settings or ())
-        say = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+        say = partial(print, file=sys.stderr, flush=True)
         try:
             evolve(asked, out, start_of(asked, say), check=second_verifier(asked), resume=resume, report=say)
             write_fingerprint(out, fingerprint(out, asked.resamples), f"{asked.source}, on rows that guide it")

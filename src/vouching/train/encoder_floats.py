@@ -18,6 +18,7 @@ from vouching.encoder.weights import MODEL, TOKENIZER, find_weights
 from vouching.errors import ConfigError
 from vouching.train.encoder_export import import_onnx
 from vouching.train.encoder_model import HEAD_SIZES, import_torch, save_model
+from vouching.train.rank_model import imported
 
 SHIPPED_HEADS = 12
 """Attention heads of the encoder that ships, which its weights do not tell."""
@@ -39,21 +40,20 @@ def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> 
         MissingExtraError: the extra "train" is not installed.
     """
     onnx, torch, folder = import_onnx(), import_torch(), find_weights(export).folder
-    from transformers import BertConfig, BertModel, logging
-
-    logging.disable_progress_bar()
+    transformers = imported("transformers")
+    transformers.logging.disable_progress_bar()
     graph = onnx.load(str(folder / MODEL)).graph
     found = {name: torch.from_numpy(values) for name, values in _floats(graph, onnx.numpy_helper.to_array)}
     try:
         words, places = (found[f"bert.embeddings.{kind}_embeddings.weight"] for kind in ("word", "position"))
-        config = BertConfig(
+        config = transformers.BertConfig(
             vocab_size=len(words), hidden_size=words.shape[1], max_position_embeddings=len(places),
             num_hidden_layers=sum(name.endswith("intermediate.dense.bias") for name in found),
             num_attention_heads=heads, layer_norm_eps=_EPSILON,
             intermediate_size=len(found["bert.encoder.layer.0.intermediate.dense.bias"]),
         )  # fmt: skip
         torch_heads = {name: torch.nn.Linear(words.shape[1], size) for name, size in HEAD_SIZES.items()}
-        model = torch.nn.ModuleDict({"bert": BertModel(config, add_pooling_layer=False), **torch_heads})
+        model = torch.nn.ModuleDict({"bert": transformers.BertModel(config, add_pooling_layer=False), **torch_heads})
         model.load_state_dict(found, strict=True)
     except (KeyError, RuntimeError, ValueError) as error:
         raise ConfigError(f"{folder / MODEL} is not built as vouch train encoder exports it ({error})") from error
