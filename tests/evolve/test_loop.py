@@ -128,6 +128,12 @@ def test_what_guides_is_never_learned_from(config: EvolveConfig, tmp_path: Path)
         evolve(replace(config, train=config.dev), tmp_path / "a", start)
 
 
+def test_a_set_that_is_not_there_cannot_be_watched(config: EvolveConfig, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no set 'feries' to watch"):
+        evolve(replace(config, gate="harm", watched=("feries",)), tmp_path / "a", start)
+    assert not (tmp_path / "a").exists()
+
+
 def test_rows_are_needed(config: EvolveConfig, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="0 rows to learn from"):
         evolve(replace(config, train=()), tmp_path / "a", start)

@@ -29,7 +29,7 @@ from pydantic import TypeAdapter
 
 from vouching.errors import InputError
 from vouching.evolve.config import EvolveConfig
-from vouching.evolve.gate import gate
+from vouching.evolve.gate import ALL, gate
 from vouching.evolve.probe import ProbePlan, make_probes
 from vouching.evolve.records import (
     GateDecision,
@@ -127,6 +127,10 @@ def evolve(
         ConfigError: a setting cannot be used.
     """
     data = read_data(config)
+    if unknown := {*config.watched} - {ALL, *(row.data_set for row in data.dev)}:
+        raise InputError(
+            f"there is no set {min(unknown)!r} to watch: dev has {', '.join({r.data_set for r in data.dev})}"
+        )
     open_run(out, config, data.counts, data.digests, resume)
     began = process_time()
     student = start(folder_of(out, 0) / STUDENT, data.dev)

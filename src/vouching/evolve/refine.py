@@ -132,7 +132,8 @@ class EmbeddedStudent:
         self._folder, self._fitted_on, self._seed = folder, fitted_on, seed
         self._settings = settings or EmbeddedSettings()
         self._kept = kept or KeptReadings()
-        self._verifier = EmbeddedVerifier(soft_reader=_reader(folder, (folder / COMBINED).read_bytes(), self._kept))
+        model = score_model_of((folder / COMBINED).read_bytes())
+        self._verifier = EmbeddedVerifier(soft_reader=KeptReader(load_encoder(folder / EXPORT), model, self._kept))
 
     @classmethod
     def start(
@@ -235,7 +236,7 @@ def fit_combined(folder: Path, rows: Sequence[Row], kept: KeptReadings) -> None:
     """Write the combined score of an encoder: as it ships, with slope and shift fitted on rows (Platt).
 
     Sets with rows of both labels count alike, and so do the labels in each; sets with one are left out. Written last of
-    all, the file tells that a round is whole.
+    all, the file tells that a round is whole. Rows that the encoder is not asked about say nothing of it.
 
     Args:
         folder: has the encoder in ``run/export``.
@@ -244,15 +245,14 @@ def fit_combined(folder: Path, rows: Sequence[Row], kept: KeptReadings) -> None:
     """
     record = json.loads(shipped_table("combined.json"))
     record["encoder"] = find_weights(folder / EXPORT).digest
-    reader = _reader(folder, json.dumps(record).encode(), kept)
-    rules, fitted_on, scores = load_score_model("rules"), list[Row](), list[float]()
-    weights = even_weights(rows)
+    model, rules = score_model_of(json.dumps(record).encode()), load_score_model("rules")
+    verifier = EmbeddedVerifier(soft_reader=KeptReader(load_encoder(folder / EXPORT), model, kept))
+    weights, fitted_on, scores = even_weights(rows), list[Row](), list[float]()
     for row in rows:
         compared = kept.compared(row)
-        if row.data_set in weights and not compared.is_empty:
-            soft = reader.read(row.claim, compared.segments, compared.index)
+        if row.data_set in weights and (soft := verifier.weigh(compared).soft) is not None:
             fitted_on.append(row)
-            scores.append(reader.model.logit(combined_features(rules.logit(compared.features), soft)))
+            scores.append(model.logit(combined_features(rules.logit(compared.features), soft)))
     counts = [weights[row.data_set][row.attributable] for row in fitted_on]
     fitted = fit_calibrator("platt", [row.attributable for row in fitted_on], scores, counts)
     record["calibration"] = dict(zip(("slope", "shift"), (round(value, 4) for value in fitted.at), strict=True))
@@ -274,7 +274,3 @@ def even_weights(rows: Sequence[Row]) -> dict[str, dict[bool, float]]:
     both = [name for name in {row.data_set for row in rows} if counts[name, True] and counts[name, False]]
     each = sum(counts[name, label] for name in both for label in (True, False)) / max(1, 2 * len(both))
     return {name: {label: each / counts[name, label] for label in (True, False)} for name in both}
-
-
-def _reader(folder: Path, model: bytes, kept: KeptReadings) -> KeptReader:
-    return KeptReader(load_encoder(folder / EXPORT), score_model_of(model), kept)
