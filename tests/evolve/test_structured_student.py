@@ -17,7 +17,8 @@ from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.config import EvolveConfig
 from vouching.evolve.loop import evolve, folder_of, read_judged
-from vouching.evolve.records import Probe, Reflection, Row, Student, read_record, write_records
+from vouching.evolve.records import Judged, Probe, Row, Student, write_records
+from vouching.evolve.rules import rules_from
 from vouching.evolve.starting import start_of
 from vouching.evolve.structured import (
     StructuredSettings,
@@ -28,16 +29,17 @@ from vouching.evolve.structured import (
 )
 from vouching.evolve.structured_lessons import Taught, write_lessons
 from vouching.train.run_config import LoraSettings
-from vouching.train.runlog import read_records
+from vouching.train.sft_config import read_config
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-RULES = ("Compare every date of the claim with the source.",)
 ROW = Row("r", "It opened in 1948.", "It opened in 1931.", "Not Attributable", "toy", error_type="temporal_shift")
 GOLD = Row("g", "It opened in 1931.", "It opened in 1931.", "Attributable", "toy")
+DEV = [replace(ROW, id=f"d{number}", label="Attributable", error_type=None) for number in range(3)]
+RULES = rules_from([Judged(row, 0.1, "Not Attributable", "temporal_shift") for row in DEV])
 
 
 def probe(number: int, check: Any = "agreed") -> Probe:
@@ -81,31 +83,35 @@ def settings(model: Path, folder: Path, steps: int = 4, rate: float = 1e-3, **ch
 
 @pytest.fixture(scope="module")
 def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model whose tokenizer makes few tokens of the prompt."""
+    """A model with random weights, and beside it sixteen chats of one record, half of them under the rule."""
     folder = tmp_path_factory.mktemp("evolve")
-    write_lessons(folder / "lessons.jsonl", prompt_with(RULES), PROBES, [GOLD])
-    chats = [json.loads(line) for line in (folder / "lessons.jsonl").read_text(encoding="utf-8").splitlines()]
-    texts = [message["content"] for chat in chats for message in chat["messages"]]
+    for name, rules in (("plain", ()), ("ruled", RULES)):
+        write_lessons(folder / f"{name}.jsonl", prompt_with(rules), PROBES[:8], [])
+    lines = [line for name in ("plain", "ruled") for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+    (folder / "sft.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    texts = [message["content"] for line in lines for message in json.loads(line)["messages"]]
     return write_tiny_qwen(folder / "qwen", texts, 2048, 2048)
 
 
 @pytest.fixture(scope="module")
-def taught(qwen: Path, tmp_path_factory: pytest.TempPathFactory) -> StructuredStudent:
-    """What has had rules put into its prompt, and then all its weights trained on one record."""
-    folder = tmp_path_factory.mktemp("taught")
-    asked = settings(qwen, folder, 90, 5e-3, stages=("rules", "full"))
-    told = start_student(asked, folder / "round-0").refine(1, PROBES, [GOLD], RULES, folder / "round-1")
-    # No lesson is made of a probe that the second verifier refused.
-    return told.refine(2, [*PROBES, probe(99, "label")], [], ("another rule",), folder / "round-2")
+def supervised(qwen: Path) -> Path:
+    """The same after supervised training on those."""
+    from vouching.train.sft import train_sft
+
+    settings(qwen, qwen.parent, 100, 5e-3)
+    config = read_config(
+        qwen.parent / "full.toml", [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_rows=2"]
+    )
+    return train_sft(config, qwen.parent / "sft")
 
 
 @pytest.fixture(scope="module")
-def rewarded(taught: StructuredStudent, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Adapters that a step of GRPO has made on it."""
+def rewarded(supervised: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Adapters that a step of GRPO has made on that."""
     from tests.train.engine_runs import config, rows, vowel_game
     from vouching.fit import fit
 
-    game = config(Path(taught.pupil.model), most_steps=1, lora=LoraSettings(rank=4))
+    game = config(supervised, most_steps=1, lora=LoraSettings(rank=4))
     return fit(vowel_game(), (rows(2), []), game, tmp_path_factory.mktemp("grpo") / "run", best_by="reward")
 
 
@@ -121,46 +127,30 @@ def chats_of(student: StructuredStudent) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_a_model_that_was_taught_a_record_under_rules_gives_the_verdict(taught: StructuredStudent) -> None:
-    start: Student = taught
-    assert (taught.pupil.round, taught.pupil.rules) == (2, RULES)
-    told = open_student(taught.folder.parent / "round-1")
-    assert (told.pupil.round, told.pupil.rules, (told.folder / "run").exists()) == (1, RULES, False)
-    assert {chat["messages"][0]["content"] for chat in chats_of(taught)} == {prompt_with(RULES).system}
-    assert taught.pupil.taught == Taught(len(PROBES), {})
-    losses = [record["loss"] for record in read_records(taught.folder / "run")]
-    assert losses[-1] < 0.05 * losses[0]
-    # It has learned the one record that there was to learn, and writes it: a verdict, with quotes that are there.
-    [judged] = start.verify([ROW])
+def test_a_model_that_was_taught_a_record_gives_the_verdict_with_its_quotes(supervised: Path, tmp_path: Path) -> None:
+    student: Student = start_student(settings(supervised, tmp_path), tmp_path / "round-0")
+    [judged] = student.verify([ROW])
     assert (judged.label, judged.error_type) == ("Not Attributable", "temporal_shift")
-    # What is done is not done again.
-    written = (taught.folder / "student.json").stat().st_mtime_ns
-    assert told.refine(2, [], [], (), taught.folder).pupil == taught.pupil
-    assert (taught.folder / "student.json").stat().st_mtime_ns == written
 
 
 def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(rewarded: Path, tmp_path: Path) -> None:
-    # It says of anything what it was taught, wrongly of these: three failures are a rule.
-    dev = [
-        Row(f"d{n}", f"It opened in 1948, says guide {n}.", f"It opened in 1931, then opened in 1948, says guide {n}.",
-            "Attributable", "toy")
-        for n in range(3)
-    ]  # fmt: skip
-    write_records(tmp_path / "train.jsonl", [GOLD])
-    write_records(tmp_path / "dev.jsonl", dev)
+    # It says of this what it was taught. Where gold says otherwise it fails, and three failures are a rule: the rule
+    # that it has been taught to answer under.
+    write_records(tmp_path / "dev.jsonl", DEV)
+    mill = Row("m", "The mill closed in 1964.", "The mill closed in 1964.", "Attributable", "toy")
+    write_records(tmp_path / "train.jsonl", [mill])
     config = EvolveConfig(
         (str(tmp_path / "train.jsonl"),), (str(tmp_path / "dev.jsonl"),), "structured", probes=4, replay=1,
-        resamples=100, structured=settings(rewarded, tmp_path),
+        resamples=100, structured=settings(rewarded, tmp_path, rate=1e-6),
     )  # fmt: skip
     rounds = evolve(config, tmp_path / "run", start_of(config))
     assert [(one.number, one.base) for one in rounds] == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3)]
+    for number in range(5):
+        assert [one.label for one in read_judged(tmp_path / "run", number)] == ["Not Attributable"] * 3
     start, told, adapted, whole, last = (
         open_student(folder_of(tmp_path / "run", number) / "student") for number in range(5)
     )
-    assert [one.label for one in read_judged(tmp_path / "run", 0)] == ["Not Attributable"] * 3
-    reflection = read_record(tmp_path / "run/round-0/reflection.json", Reflection)
-    assert told.pupil == replace(start.pupil, rules=reflection.rules, round=1)
-    assert len(reflection.rules) == 1
+    assert told.pupil == replace(start.pupil, rules=RULES, round=1)
     assert not (told.folder / "run").exists()
     # LoRA goes on with the adapters of the start, under that rule.
     before, after = weights(rewarded), weights(Path(adapted.pupil.model))
@@ -168,12 +158,16 @@ def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(
     assert any((before[name] != after[name]).any() for name in before)
     assert adapted.pupil.taught is not None
     assert adapted.pupil.taught.written == rounds[2].probes + 1
-    assert chats_of(adapted)[0]["messages"][0]["content"] == prompt_with(reflection.rules).system
+    assert {chat["messages"][0]["content"] for chat in chats_of(adapted)} == {prompt_with(RULES).system}
     # Adapters are merged into the whole that is trained next, and what was merged is not kept.
     for student in (whole, last):
         assert not any("lora" in name for name in weights(Path(student.pupil.model)))
         assert not (student.folder / "start").exists()
     assert json.loads((last.folder / "run/run.json").read_text())["settings"]["model"] == whole.pupil.model
+    # What is done is not done again.
+    written = (last.folder / "student.json").stat().st_mtime_ns
+    assert whole.refine(4, [], [], (), last.folder).pupil == last.pupil
+    assert (last.folder / "student.json").stat().st_mtime_ns == written
 
 
 def test_a_start_that_cannot_be_refined_is_refused_before_anything_is_made(qwen: Path, tmp_path: Path) -> None:
@@ -219,7 +213,9 @@ open_student(folder / "round-0").refine(2, read_records(folder / "probes.jsonl",
 def test_a_round_that_was_killed_and_called_again_ends_like_one_that_was_not(qwen: Path, tmp_path: Path) -> None:
     start = start_student(settings(qwen, tmp_path), tmp_path / "round-0")
     write_records(tmp_path / "probes.jsonl", PROBES)
-    whole = start.refine(2, PROBES, [], (), tmp_path / "whole")
+    # No lesson is made of a probe that the second verifier refused.
+    whole = start.refine(2, [*PROBES, probe(99, "label")], [], (), tmp_path / "whole")
+    assert whole.pupil.taught == Taught(len(PROBES), {})
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
