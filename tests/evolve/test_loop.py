@@ -8,18 +8,19 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.evolve.boats import boat
+from tests.evolve.boats import boat, failed, wrong
 from tests.evolve.scholar import start
 from vouching.errors import InputError
 from vouching.evolve.config import EvolveConfig
 from vouching.evolve.fingerprint import fingerprint
 from vouching.evolve.loop import config_of, evolve, folder_of, read_judged, rounds_of
-from vouching.evolve.records import Probe, Row, read_records, write_records
+from vouching.evolve.records import Judged, Probe, Row, read_records, write_records
 from vouching.evolve.rows import typed_rows
 
 SCHOLAR = Path(__file__).with_name("scholar.py")
@@ -139,3 +140,34 @@ def test_rows_are_needed(config: EvolveConfig, tmp_path: Path) -> None:
         evolve(replace(config, train=()), tmp_path / "a", start)
     with pytest.raises(InputError, match="no round that is over"):
         rounds_of(tmp_path)
+
+
+class Mute:
+    """A scholar that answers nothing once it was refined."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def verify(self, rows: Sequence[Row]) -> list[Judged]:
+        return failed(rows)
+
+    def refine(
+        self, round: int, probes: Sequence[Probe], replay: Sequence[Row], rules: Sequence[str], out: Path
+    ) -> Mute:
+        return Mute(out)
+
+
+class MuteSoon(Mute):
+    """What it is before."""
+
+    def verify(self, rows: Sequence[Row]) -> list[Judged]:
+        return wrong(rows)
+
+
+def test_a_round_that_answers_nothing_is_refused_by_the_gate_and_ends_an_evolution_without_one(
+    config: EvolveConfig, tmp_path: Path
+) -> None:
+    gated = evolve(replace(config, gate="harm"), tmp_path / "gated", lambda folder, _: MuteSoon(folder))
+    assert [(one.base, one.stays) for one in gated] == [(None, True), (0, False), (0, False)]
+    with pytest.raises(InputError, match="round 1 answered no row of dev"):
+        evolve(config, tmp_path / "open", lambda folder, _: MuteSoon(folder))

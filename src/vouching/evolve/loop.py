@@ -195,6 +195,8 @@ def _do_round(
 ) -> Student:  # fmt: skip
     """One round, or what is left of it."""
     folder, before, began = folder_of(out, number), folder_of(out, base), process_time()
+    if not (before / REFLECTION).exists():
+        raise InputError(f"round {base} answered no row of dev, and later rounds start from it: see {before / JUDGED}")
     reflection = read_record(before / REFLECTION, Reflection)
     probes = _probes(config, folder, number, reflection, data, check)
     if not (folder / REPLAY).exists():
@@ -235,7 +237,8 @@ def _verified(out: Path, number: int, student: Student, dev: Sequence[Row]) -> l
     if not (folder / JUDGED).exists():
         write_records(folder / JUDGED, student.verify(dev))
     judged = read_records(folder / JUDGED, Judged)
-    if not (folder / REFLECTION).exists():
+    answered = any(one.unverified is None for one in judged)  # else a gate has to refuse it
+    if answered and not (folder / REFLECTION).exists():
         write_record(folder / REFLECTION, reflect(judged))
     return judged
 
