@@ -98,7 +98,7 @@ def supervised(qwen: Path) -> Path:
     """The same after supervised training on those."""
     from vouching.train.sft import train_sft
 
-    settings(qwen, qwen.parent, 100, 5e-3)
+    settings(qwen, qwen.parent, 85, 5e-3)
     config = read_config(
         qwen.parent / "full.toml", [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_rows=2"]
     )
@@ -137,7 +137,8 @@ def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(
     # It says of this what it was taught. Where gold says otherwise it fails, and three failures are a rule: the rule
     # that it has been taught to answer under.
     write_records(tmp_path / "dev.jsonl", DEV)
-    mill = Row("m", "The mill closed in 1964.", "The mill closed in 1964.", "Attributable", "toy")
+    closed = "The mill at the lake closed in 1964."
+    mill = Row("m", closed, f"{closed} Nobody has used it since.", "Attributable", "toy")
     write_records(tmp_path / "train.jsonl", [mill])
     config = EvolveConfig(
         (str(tmp_path / "train.jsonl"),), (str(tmp_path / "dev.jsonl"),), "structured", probes=4, replay=1,
