@@ -18,6 +18,8 @@ from render_assurance import assurance_lines, incomplete_lines
 from render_blinded import blinded_lines
 from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
 from render_engine import cost_lines, learning_lines
+from render_evolve import evolve_lines
+from render_probes import probe_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
 from render_rankings import ranking_lines
 from render_search import search_lines
@@ -44,6 +46,8 @@ FILES = {
     "engine": "benchmarks/results/engine.json",
     "engine on a GPU": "benchmarks/results/engine_gpu.json",
     "learning": "benchmarks/results/learning.json",
+    "probes": "benchmarks/results/probes.json",
+    "evolve": "benchmarks/results/evolve.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
     "rules": "src/vouching/verifiers/embedded/weights/rules.json",
     "combined": "src/vouching/verifiers/embedded/weights/combined.json",
@@ -208,6 +212,10 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield cost_lines(engine, found.get("engine on a GPU"))
     if learning := found.get("learning"):
         yield learning_lines(learning)
+    if probes := found.get("probes"):
+        yield probe_lines(probes)
+    if evolved := found.get("evolve"):
+        yield evolve_lines(evolved)
     of_encoder = {
         "ablation": ablation_lines, "held-out strategies": held_out_lines, "encoder speed": architecture_lines,
         "encoder": training_lines,

@@ -32,6 +32,11 @@ from vouching.commands import (
     data_taxes,
     diagnose,
     diagnose_verifier,
+    evolve,
+    evolve_final,
+    evolve_reflect,
+    evolve_route,
+    evolve_run,
     index,
     pairs,
     rank,
@@ -64,6 +69,7 @@ app.add_typer(reward.app, name="reward")
 app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app, name="train")
 app.add_typer(runs.app, name="runs")
+app.add_typer(evolve.app, name="evolve")
 app.add_typer(calibrate.app)
 data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
@@ -75,6 +81,10 @@ reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
+evolve.app.add_typer(evolve_reflect.app)
+evolve.app.add_typer(evolve_run.app)
+evolve.app.add_typer(evolve_route.app)
+evolve.app.add_typer(evolve_final.app)
 diagnose.app.add_typer(runs.diagnosis)
 bench.app.add_typer(build_ranking.app)
 bench.app.add_typer(bench_answers.app)

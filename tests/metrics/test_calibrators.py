@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -153,3 +154,24 @@ def test_too_few_rows_or_one_label_are_refused(truth: list[bool]) -> None:
 def test_a_curve_that_falls_or_is_none_is_refused(kind: str, at: tuple[float, ...], values: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="wanted a temperature or a rising curve"):
         Calibrator(kind, at, values)  # type: ignore[arg-type]
+
+
+def test_platt_takes_weights_as_so_many_equal_rows() -> None:
+    """A row that counts three times is three rows. The targets (n + 1) / (n + 2) count what rows weigh, too."""
+    draw = random.Random(3)
+    truth = [draw.random() < 0.4 for _ in range(60)]
+    scores = [draw.gauss(float(label), 1.0) for label in truth]
+    weights = [draw.choice((1, 2, 3)) for _ in truth]
+    repeated = [(label, score) for label, score, n in zip(truth, scores, weights, strict=True) for _ in range(n)]
+    wanted = fit_calibrator("platt", *zip(*repeated, strict=True))
+    found = fit_calibrator("platt", truth, scores, weights)
+    assert found(0.0) == pytest.approx(wanted(0.0), abs=1e-6)
+    assert found(2.0) == pytest.approx(wanted(2.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("weights", [[1.0] * 39, [0.0] + [1.0] * 39])
+def test_weights_that_cannot_be_used_are_refused(weights: list[float]) -> None:
+    with pytest.raises(InputError, match="a number above 0 per row"):
+        fit_calibrator("platt", [True, False] * 20, [0.1, 0.9] * 20, weights)
+    with pytest.raises(InputError, match="got weights for temperature"):
+        fit_calibrator("temperature", [True, False] * 20, [0.1, 0.9] * 20, [1.0] * 40)

@@ -26,10 +26,14 @@ vouch schema report > report.schema.json
 @app.command("schema", epilog=_EPILOG)
 def schema_command(
     record: Annotated[
-        Literal["verdict", "unverified", "report", "ranking", "assurance"], typer.Argument(help="Which record.")
+        Literal["verdict", "unverified", "report", "ranking", "assurance", "reviewed"],
+        typer.Argument(help="Which record."),
     ] = "verdict",
 ) -> None:
-    """Print the JSON Schema of a verdict (one claim), unverified (the judge failed), report, ranking or assurance."""
+    """Print the JSON Schema of a record.
+
+    A verdict (one claim), unverified (the judge failed), a report, a ranking, an assurance, or a reviewed verdict.
+    """
     from vouching.types.serial import json_schema
 
     with usage_errors():

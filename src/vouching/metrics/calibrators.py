@@ -86,7 +86,9 @@ class Calibrator:
         return f"{self.kind}:{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def fit_calibrator(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike) -> Calibrator:
+def fit_calibrator(
+    kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None
+) -> Calibrator:
     """Fit a calibrator.
 
     Temperature (Guo et al. 2017): the T that makes the labels likeliest under odds^(1/T), found where the derivative
@@ -100,9 +102,10 @@ def fit_calibrator(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike) ->
         kind: "temperature" and "platt" need few rows, "isotonic" some hundreds.
         truth: (N,) booleans, True = Attributable.
         scores: (N,) raw scores, in [0, 1] for a temperature.
+        weights: (N,) what each row counts for, above 0; only "platt" takes them.
 
     Raises:
-        InputError: fewer than 20 rows, one label only, arrays that do not fit.
+        InputError: fewer than 20 rows, one label only, arrays that do not fit, weights that cannot be used.
 
     >>> truth = [True] * 15 + [False] * 5 + [True] * 5 + [False] * 15
     >>> fitted = fit_calibrator("temperature", truth, [0.9] * 20 + [0.1] * 20)
@@ -116,10 +119,13 @@ def fit_calibrator(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike) ->
             f"got {len(gold)} rows, {int(gold.sum())} of them Attributable, wanted at least {FEWEST_ROWS} with both "
             "labels: label some more"
         )
+    weight = np.ones(len(gold)) if weights is None else np.asarray(weights, np.float64)
+    if weights is not None and (kind != "platt" or weight.shape != score.shape or not (weight > 0).all()):
+        raise InputError(f"got weights for {kind}, of shape {weight.shape}: wanted platt, and a number above 0 per row")
     if kind == "temperature":
         return Calibrator("temperature", (_temperature(gold.astype(np.float64), _log_odds(score)),))
     if kind == "platt":
-        return Calibrator("platt", _line(gold, score))
+        return Calibrator("platt", _line(gold, score, weight))
     return _isotonic(gold.astype(np.float64), score)
 
 
@@ -162,9 +168,9 @@ def _temperature(gold: FloatArray, odds: FloatArray) -> float:
     return 2 / (low + high)
 
 
-def _line(gold: BoolArray, score: FloatArray) -> tuple[float, float]:
+def _line(gold: BoolArray, score: FloatArray, weight: FloatArray) -> tuple[float, float]:
     """Slope and shift of the likeliest line, by Newton's method on scores of mean 0 and deviation 1."""
-    right, wrong = int(gold.sum()), int((~gold).sum())
+    right, wrong = float(weight[gold].sum()), float(weight[~gold].sum())
     target = np.where(gold, (right + 1) / (right + 2), 1 / (wrong + 2))
     middle, width = float(score.mean()), float(score.std()) or 1.0
     x = np.stack([(score - middle) / width, np.ones_like(score)])
@@ -172,13 +178,13 @@ def _line(gold: BoolArray, score: FloatArray) -> tuple[float, float]:
     for _ in range(100):
         p = 1 / (1 + np.exp(-np.clip(line @ x, -_STEEPEST, _STEEPEST)))
         # A trace of a pull to 0 keeps the step finite where scores do not differ.
-        bend = (x * (p * (1 - p))) @ x.T + 1e-9 * np.eye(2)
-        step = np.linalg.solve(bend, x @ (target - p) - 1e-9 * line)
+        bend = (x * (weight * p * (1 - p))) @ x.T + 1e-9 * np.eye(2)
+        step = np.linalg.solve(bend, x @ (weight * (target - p)) - 1e-9 * line)
         line += step * min(1.0, 5.0 / float(np.abs(step).max()) if step.any() else 1.0)
         if float(np.abs(step).max()) < 1e-12:
             break
     if line[0] <= 0:
-        mean = float(target.mean())
+        mean = float(np.average(target, weights=weight))
         return 0.0, float(np.log(mean / (1 - mean)))
     slope = float(line[0]) / width
     return slope, float(line[1]) - slope * middle

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from vouching.errors import ConfigError
 from vouching.perturb import details, grafts, names, notation, polarity, scope, structure, times, values, wording
@@ -22,6 +22,7 @@ from vouching.perturb.records import STRATEGIES, Draft, Perturbation, Strategy
 from vouching.perturb.scene import Scene
 from vouching.types import Example
 
+Made = TypeVar("Made")
 Propose: TypeAlias = Callable[[Scene, CorpusPool, random.Random], Iterator[Draft]]
 
 PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
@@ -208,14 +209,18 @@ def _of_examples(
         source = "\n\n".join(source.text for source in example.sources)
         work = _Work(Scene(example.claim, source), pool, random.Random(f"{seed} {example.id}"), tally)
         rarest_first = sorted(strategies, key=given.__getitem__)
-        for made in islice(_in_turns([work.done_by(strategy) for strategy in rarest_first]), per_row):
+        for made in islice(in_turns([work.done_by(strategy) for strategy in rarest_first]), per_row):
             given[made.strategy] += 1
             name = f"{example.id}/{made.strategy}-{given[made.strategy]}"
             yield replace(made, id=name, group=example.group or example.id)
 
 
-def _in_turns(sources: Sequence[Iterator[Perturbation]]) -> Iterator[Perturbation]:
-    """One of each, then a second of each, until all are at their end."""
+def in_turns(sources: Sequence[Iterator[Made]]) -> Iterator[Made]:
+    """One of each, then a second of each, until all are at their end.
+
+    >>> [*in_turns([iter("abc"), iter("xy")])]
+    ['a', 'x', 'b', 'y', 'c']
+    """
     left = deque(sources)
     while left:
         source = left.popleft()

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ from vouching.train.run_folder import Progress, open_run
 
 TELL_EVERY = 20
 """Steps between lines of progress."""
+FEWEST_COMPARED = 300
+"""Rows that an export is compared with torch on, if there are as many: on few, luck would decide."""
 _LONGEST_GRADIENT = 1.0
 _WARMUP = 0.06
 """Share of the steps over which the learning rate rises."""
@@ -67,6 +70,12 @@ class Material:
     def held_rows(self) -> list[EncodedRow]:
         """The rows of ``held``."""
         return [row for unit in self.held for row in unit.rows]
+
+    @property
+    def compared(self) -> list[EncodedRow]:
+        """What an export is compared on: ``held_rows``, and some that were learned from where these are few."""
+        more = max(0, FEWEST_COMPARED - len(self.held_rows))
+        return [*self.held_rows, *islice((row for unit in self.train for row in unit.rows), more)]
 
 
 @dataclass
@@ -146,7 +155,7 @@ def train_encoder(
         say("onnx is not installed: the run will not be exported; install it then, and call again with --resume")
     scores = train(run, material, out, progress) or score(run, material)
     save_model(run.model, folder / TOKENIZER, out / "model")
-    export_encoder(run.model, config, folder / TOKENIZER, out / "export", scores, material.digests, material.held_rows)
+    export_encoder(run.model, config, folder / TOKENIZER, out / "export", scores, material.digests, material.compared)
     say(f"exported to {out / 'export'}")
     return scores
 

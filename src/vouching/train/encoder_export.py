@@ -136,7 +136,7 @@ def export_encoder(
 def write_onnx(model: Any, path: Path) -> None:
     """Write a torch model as ONNX, not quantised, with batch and length open. Raises MissingExtraError without onnx."""
     torch = import_torch()
-    _import_onnx()
+    import_onnx()
 
     class Exported(torch.nn.Module):
         def __init__(self) -> None:
@@ -162,7 +162,7 @@ def write_onnx(model: Any, path: Path) -> None:
 
 def quantize(source: Path, target: Path) -> None:
     """Write an int8 version of an ONNX model: weights of linear layers and embeddings, one scale per channel."""
-    onnx = _import_onnx()
+    onnx = import_onnx()
     quantization: Any = import_module("onnxruntime.quantization")
     logging.disable(logging.WARNING)  # it recommends a step that changes nothing here
     try:
@@ -233,7 +233,8 @@ def _card(record: Mapping[str, Any], config: EncoderConfig, folder: Path) -> str
     )  # fmt: skip
 
 
-def _import_onnx() -> Any:
+def import_onnx() -> Any:
+    """The module onnx. Raises MissingExtraError if it is not installed."""
     try:
         return import_module("onnx")
     except ImportError as error:

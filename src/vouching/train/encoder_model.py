@@ -25,7 +25,8 @@ Module: TypeAlias = Any
 """A torch module."""
 HEADS = "heads.pt"
 """Beside config.json and model.safetensors in the ``model`` folder of a run."""
-_HEAD_SIZES = {"relation": len(RELATIONS), "token_support": 1, "error_type": len(ERROR_TYPES)}
+HEAD_SIZES = {"relation": len(RELATIONS), "token_support": 1, "error_type": len(ERROR_TYPES)}
+"""Outputs of each head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
         )  # fmt: skip
     except (OSError, ValueError, RuntimeError) as error:
         raise ConfigError(f"cannot load a BERT from {folder} ({error}): give another encoder") from error
-    heads = {name: torch.nn.Linear(bert.config.hidden_size, size) for name, size in _HEAD_SIZES.items()}
+    heads = {name: torch.nn.Linear(bert.config.hidden_size, size) for name, size in HEAD_SIZES.items()}
     for head in heads.values():
         torch.nn.init.normal_(head.weight, std=0.02)
         torch.nn.init.zeros_(head.bias)

@@ -83,7 +83,7 @@ def export_run(run: Path, out: Path) -> Path:
     try:
         if (weights / ADAPTER).is_file():
             for place, adapters in _adapters(weights).items():
-                _merge(adapters, fresh / place, weights)
+                merge_adapters(adapters, fresh / place, tokenizer=weights)
         else:
             copy_weights(weights, fresh)
         (fresh / CARD).write_text(model_card(known, run), encoding="utf-8")
@@ -169,8 +169,18 @@ def _adapters(weights: Path) -> dict[str, Path]:
     return {"generator": weights, **trained} if trained else {"": weights}
 
 
-def _merge(folder: Path, out: Path, spoken: Path) -> None:
-    """Adapters merged into their model, with the tokenizer in ``spoken``."""
+def merge_adapters(folder: Path, out: Path, tokenizer: Path | None = None) -> None:
+    """Write a model with the adapters of a folder merged into it, in single precision.
+
+    Args:
+        folder: has the adapters.
+        out: where to.
+        tokenizer: folder of the tokenizer; that of the adapters unless named.
+
+    Raises:
+        ConfigError: the model that they are for cannot be loaded.
+        MissingExtraError: torch, transformers or peft is not installed.
+    """
     torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
     base = adapter_base(folder)
     transformers.logging.disable_progress_bar()
@@ -178,10 +188,10 @@ def _merge(folder: Path, out: Path, spoken: Path) -> None:
     try:
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         merged = peft.PeftModel.from_pretrained(model, folder).merge_and_unload()
-        tokenizer = transformers.AutoTokenizer.from_pretrained(spoken)
+        speech = transformers.AutoTokenizer.from_pretrained(tokenizer or folder)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise ConfigError(
             f"cannot merge the adapters in {folder} into {base} ({error}): put that model there"
         ) from error
     merged.save_pretrained(out)
-    tokenizer.save_pretrained(out)
+    speech.save_pretrained(out)

@@ -17,6 +17,7 @@ from vouching.types.checklist import Checklist, ChecklistItem, ItemResult
 from vouching.types.labels import ERROR_TYPES, ErrorType, Judgment, Label, Relation, Status
 from vouching.types.ranking import RankedAnswer, Ranking, RankMode, Scale
 from vouching.types.report import Finding, NonClaim, Report, Totals
+from vouching.types.reviewed import REVIEWED_VERSION, ReviewedVerdict
 from vouching.types.search import Asked, Compression, EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory
 from vouching.types.spans import Claim, Example, Passage, Source, Span
 from vouching.types.training import Group, Reward, Rollout
@@ -34,11 +35,11 @@ from vouching.types.verdict import (
 )
 
 __all__ = [
-    "ERROR_TYPES", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome", "Checked", "Checklist",
-    "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "Evidence", "Example", "Finding",
-    "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage", "Proposal", "Provenance",
-    "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report", "Reward", "Rollout",
-    "Rule", "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn", "Source", "Span", "Status", "Task",
-    "TaskUnit", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage", "Value", "ValueType", "Verdict",
-    "VerdictWarning", "total_usage",
+    "ERROR_TYPES", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome", "Checked",
+    "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "Evidence", "Example",
+    "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage", "Proposal",
+    "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report",
+    "ReviewedVerdict", "Reward", "Rollout", "Rule", "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn",
+    "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage",
+    "Value", "ValueType", "Verdict", "VerdictWarning", "total_usage",
 ]  # fmt: skip

@@ -14,14 +14,16 @@ from vouching.errors import InputError
 from vouching.types.assurance import Assurance, UnitResult
 from vouching.types.ranking import Ranking
 from vouching.types.report import Finding, Report
+from vouching.types.reviewed import ReviewedVerdict
 from vouching.types.verdict import Unverified, Verdict
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance)
+Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance, ReviewedVerdict)
 SCHEMAS: dict[str, type[Any]] = {
     "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking, "assurance": Assurance,
+    "reviewed": ReviewedVerdict,
 }  # fmt: skip
 """Records that have a published schema, by name."""
 
@@ -33,7 +35,9 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def to_json(record: Verdict | Unverified | Report | Ranking | Assurance, indent: int | None = None) -> str:
+def to_json(
+    record: Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict, indent: int | None = None
+) -> str:
     """A record as JSON text, one line unless ``indent`` is given. Raises InputError for a text with a lone surrogate.
 
     >>> from vouching.types import Claim, Verdict
@@ -51,7 +55,7 @@ def to_json(record: Verdict | Unverified | Report | Ranking | Assurance, indent:
         ) from None
 
 
-def to_python(record: Verdict | Unverified | Report | Ranking | Assurance) -> dict[str, Any]:
+def to_python(record: Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict) -> dict[str, Any]:
     """A record as plain dicts, lists, strings and numbers."""
     return cast("dict[str, Any]", _adapter(type(record)).dump_python(record, mode="json"))
 
@@ -114,7 +118,7 @@ def _describe(schema: dict[str, Any], record: type[Any]) -> None:
 
 
 def json_schema(name: str = "verdict") -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a record: "verdict", "unverified", "report", "ranking" or "assurance".
+    """The JSON Schema (draft 2020-12) of a record, one of ``SCHEMAS``.
 
     >>> json_schema("verdict")["title"]
     'Verdict'

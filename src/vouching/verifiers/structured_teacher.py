@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, get_args
 from vouching.errors import ConfigError, ModelError
 from vouching.models.base import Message, Model, Sampling
 from vouching.types import Claim, Label, Source, Unverified
-from vouching.verifiers.structured_prompt import structured_prompt, teacher_prompt
+from vouching.verifiers.structured_prompt import StructuredPrompt, structured_prompt, teacher_prompt
 from vouching.verifiers.structured_reading import read_reply
 from vouching.verifiers.structured_reply import Reply, ReplyError, parse_reply, reply_schema
 from vouching.verifiers.structured_sources import Evidence, claim_records
@@ -197,8 +197,16 @@ def lesson(record: Reply) -> str:
     return json.dumps(asdict(record), ensure_ascii=False)
 
 
-def lesson_prompt(claim: Claim, sources: Sequence[Source], window: int = 24_000) -> list[dict[str, str]] | None:
+def lesson_prompt(
+    claim: Claim, sources: Sequence[Source], window: int = 24_000, prompt: StructuredPrompt | None = None
+) -> list[dict[str, str]] | None:
     """What the model that learns is asked, as chat messages: the prompt that it will be asked when it verifies.
+
+    Args:
+        claim: what is judged.
+        sources: what it is judged by.
+        window: characters of sources that fit a prompt.
+        prompt: other words for the question; None for those that ship.
 
     Returns:
         System and user message; None if the sources do not fit one prompt, or are empty.
@@ -210,5 +218,5 @@ def lesson_prompt(claim: Claim, sources: Sequence[Source], window: int = 24_000)
     windows = [] if evidence.empty else evidence.windows(window)
     if len(windows) != 1:
         return None
-    messages = structured_prompt().messages(claim, windows[0])
+    messages = (prompt or structured_prompt()).messages(claim, windows[0])
     return [{"role": message.role, "content": message.content} for message in messages]

@@ -10,13 +10,14 @@ about; there the rules decide alone).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from vouching.encoder.reading import Reading as SoftReading
 from vouching.models.running import in_thread
 from vouching.text.sentences import sentence_spans
-from vouching.types import Claim, Provenance, ReasoningStep, Source, Usage, Verdict
+from vouching.types import Claim, ErrorType, Provenance, ReasoningStep, Source, Usage, Verdict
 from vouching.verifiers.base import Outcome
 from vouching.verifiers.embedded.correction import propose
 from vouching.verifiers.embedded.decisive import decisive, is_verbatim
@@ -41,6 +42,43 @@ MODELS = ("embedded", "embedded:rules")
 """Names of what ships; "embedded" is rules and encoder."""
 _LONG_SOURCES = 50_000
 """Characters."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim beside its sources as the rules see it: the same, whichever encoder reads it then."""
+
+    claim: str
+    """Its text."""
+    index: SourceIndex
+    """The sources."""
+    segments: list[Segment]
+    """What the rules made of each of its sentences."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compare."""
+        return not self.segments or not self.index.sentences
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of decisive difference."""
+        return tuple(decisive(comparisons_of(self.segments)))
+
+    @cached_property
+    def verbatim(self) -> bool:
+        """Whether a source has it word for word."""
+        return is_verbatim(self.segments, self.index)
+
+    @cached_property
+    def features(self) -> Mapping[str, float]:
+        """What the score model of the rules weighs."""
+        return measure(self.segments, self.index)
+
+
+def compare(claim: str, index: SourceIndex) -> Compared:
+    """Compare a claim with the sources of an index."""
+    return Compared(claim, index, compare_claim(claim, index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +153,12 @@ class EmbeddedVerifier:
         """Judge one claim now, without an event loop."""
         started = time.perf_counter()
         index = self._indexes.index(tuple(sources))
-        read = self._read(claim.text, index)
+        read = self.weigh(compare(claim.text, index))
         attributable = read.score >= self.threshold
         comparisons = comparisons_of(read.segments)
         chain = [step for segment in read.segments for step in explain(segment, index)]
-        error = fix = revised = None
+        fix = revised = None
         if not attributable:
-            error = diagnose(comparisons) if read.soft is None else diagnose_softly(read.segments, read.soft)
             fix, revised = self._correct(claim.text, read.segments, index)
             if all(error_of(c) is None for c in comparisons):
                 chain.append(_parts_without_whole(claim))
@@ -134,7 +171,7 @@ class EmbeddedVerifier:
             relation=relation_of(attributable, comparisons, read.soft),
             evidence_alignment=tuple(entry for segment in read.segments for entry in align(segment, index)),
             reasoning_chain=tuple(chain),
-            error_type=error,
+            error_type=self.error_type(read),
             fix_suggestion=fix,
             revised_claim=revised,
             warnings=(
@@ -147,30 +184,36 @@ class EmbeddedVerifier:
             usage=Usage(seconds=time.perf_counter() - started),
         )
 
-    def _read(self, claim: str, index: SourceIndex, hopeless_below: float = 0.0) -> Read:
+    def weigh(self, compared: Compared, hopeless_below: float = 0.0) -> Read:
         """Read and score a claim. With no evidence left to compare, nothing can be attributed: 0.
 
         A claim that a ceiling keeps under ``hopeless_below`` is given up without asking the encoder.
         """
-        segments = compare_claim(claim, index)
-        if not segments or not index.sentences:
+        segments, index = compared.segments, compared.index
+        if compared.is_empty:
             return Read(segments, None, 0.0)
-        kinds = tuple(decisive(comparisons_of(segments)))
-        verbatim = is_verbatim(segments, index)
-        if self._soft is None or is_too_long(index) or not looks_english(claim):
-            return Read(segments, None, self._rules.probability(measure(segments, index), kinds, verbatim))
+        kinds, verbatim = compared.kinds, compared.verbatim
+        if self._soft is None or is_too_long(index) or not looks_english(compared.claim):
+            return Read(segments, None, self._rules.probability(compared.features, kinds, verbatim))
         model = self._soft.model
         if model.ceiling(kinds) < hopeless_below:
             return Read(segments, None, model.ceiling(kinds))
-        soft = self._soft.read(claim, segments, index)
-        both = combined_features(self._rules.logit(measure(segments, index)), soft)
-        score = model.probability(both, kinds, verbatim)
+        soft = self._soft.read(compared.claim, segments, index)
+        score = model.probability(combined_features(self._rules.logit(compared.features), soft), kinds, verbatim)
         return Read([with_counterparts(segment, soft, index) for segment in segments], soft, score)
+
+    def error_type(self, read: Read) -> ErrorType | None:
+        """The error type of a claim that was read; None if it counts as Attributable."""
+        if read.score >= self.threshold:
+            return None
+        if read.soft is None:
+            return diagnose(comparisons_of(read.segments))
+        return diagnose_softly(read.segments, read.soft)
 
     def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
         """The first proposed edit whose result comes out Attributable."""
         for fix, revised in propose(claim, segments, index):
-            if sentence_spans(revised) and self._read(revised, index, self.threshold).score >= self.threshold:
+            if sentence_spans(revised) and self.weigh(compare(revised, index), self.threshold).score >= self.threshold:
                 return fix, revised
         return None, None
 

@@ -1,0 +1,103 @@
+"""The section of docs/figures.md on self-evolution: what rounds did to public sets, and what brings a generalist back.
+
+Left out: single rounds of single sets beyond the last; the result file has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from render_tables import Figures, interval, number, table
+
+MEAN = "mean of sets"
+NOTE = """
+Macro F1, last round less round 0, with paired 95 % intervals over groups of rows; test rows were scored once. "bare"
+is weakness with probes in place of replay and at a higher rate, "gated" is random with a gate. Sets of fewer than ten
+groups have no interval of their own."""
+SPREAD_NOTE = """
+Spread: standard deviation between sets of what a round did, chance taken off (tau of DerSimonian and Laird). Gained and
+lost: sets whose interval lies beside 0; of {sets} sets with nothing to find, one interval in twenty does."""
+GENERALIST_NOTE = """
+On the public sets: rounds of the weakness arm as specialists, what was made of them, and what a router that is always
+right would reach ("any of them"). The best round alone and the router were chosen and fitted on rows of dev."""
+
+
+def evolve_lines(record: Figures) -> Iterator[str]:
+    """The section on the evolution of the embedded verifier."""
+    settings: Figures = record["settings"]
+    public, dev = record["public"], record["dev"]
+    yield from ("## Self-evolution of the embedded verifier", "")
+    yield (
+        f"`benchmarks/evolve.py` on the arms of `recipes/evolve/arms.sh`: {settings['rounds']} rounds of "
+        f"{settings['probes']} probes, {settings['replay']} rows of replay and at most {settings['embedded']['steps']} "
+        f"steps each; {record['machine']}."
+    )
+    rows = [
+        (name, lines[0]["rows"], number(lines[0]["levels"][0]), *(interval(one["changes"][-1], "+") for one in lines))
+        for name, lines in _by_set(public, False)
+    ]
+    yield from table(("public set", "rows >", "round 0 >", *(f"{arm} >" for arm in public)), rows)
+    yield NOTE
+    yield from _means(public, "public sets")
+    yield from _means(dev, "rows that guide")
+    yield from _spreads(public)
+    yield from table(("arms, last round", *(f"{where} >" for where in record["alike"])), _alike(record["alike"]))
+    yield "\nHow alike the arms are: correlation over sets of what they did."
+    yield from table(("arm", "round", "started from", "a gate that allows a loss of .02"), _gates(record["rounds"]))
+    yield from _generalists(record["generalists"])
+
+
+def _by_set(found: Mapping[str, Any], auroc: bool) -> list[tuple[str, list[Figures]]]:
+    """Lines of every set, then of the mean, one for each arm."""
+    arms = [[line for line in arm["lines"] if (line["metric"] == "auroc") == auroc] for arm in found.values()]
+    return [(lines[0]["data_set"], [*lines]) for lines in zip(*arms, strict=True)]
+
+
+def _means(found: Mapping[str, Any], where: str) -> Iterator[str]:
+    rounds = max(len(arm["rounds"]) for arm in found.values())
+    rows: list[tuple[object, ...]] = []
+    for metric, auroc in (("macro F1", False), ("AUROC", True)):
+        [(_, lines)] = [pair for pair in _by_set(found, auroc) if pair[0] == MEAN]
+        for arm, line in zip(found, lines, strict=True):
+            rows.append((f"{arm}, {metric}", *map(number, line["levels"]), interval(line["changes"][-1], "+")))
+    if any(line["data_set"] == "typed" for arm in found.values() for line in arm["lines"]):
+        for arm, one in found.items():
+            [line] = [line for line in one["lines"] if line["data_set"] == "typed"]
+            rows.append((f"{arm}, errors found", *map(number, line["levels"]), interval(line["changes"][-1], "+")))
+    heads = (f"round {number} >" for number in range(rounds))
+    yield from table((f"mean of the {where}", *heads, "last less round 0 >"), rows)
+
+
+def _spreads(found: Mapping[str, Any]) -> Iterator[str]:
+    rows = [
+        (arm, number_of, number(one["spread"]), number(one["heterogeneity"]), ", ".join(one["gained"]),
+         ", ".join(one["lost"]))
+        for arm, several in found.items()
+        for number_of, one in enumerate(several["spreads"], 1)
+    ]  # fmt: skip
+    yield from table(("arm", "round >", "spread >", "not chance >", "gained", "lost"), rows)
+    yield SPREAD_NOTE.format(sets=next(iter(found.values()))["spreads"][0]["sets"])
+
+
+def _alike(found: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, ...]]:
+    names = next(iter(found.values()))
+    return ((name, *(number(one[name], "+") for one in found.values())) for name in names)
+
+
+def _gates(found: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    for arm, rounds in found.items():
+        for one in rounds[1:]:
+            refused = "; ".join(f"{name}: {why}" for name, why in one["gate"]["refused"].items())
+            yield arm, one["number"], f"round {one['base']}", f"refuses: {refused}" if refused else "accepts"
+
+
+def _generalists(found: Mapping[str, Any]) -> Iterator[str]:
+    for one in found.values():
+        rows = [
+            (line["name"] + (" (best alone)" if line["name"] == one["best"] else ""), number(line["mean"]),
+             interval(line["difference"], "+"))
+            for line in one["contenders"]
+        ]  # fmt: skip
+        yield from table(("verifier", "mean of sets >", "less the best alone >"), rows)
+        yield GENERALIST_NOTE

@@ -1,0 +1,37 @@
+"""The section of docs/figures.md on the probes that were read one by one, from recipes/evolve/reading.py.
+
+Left out: the probes themselves, which lie in recipes/evolve/reading.jsonl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from render_tables import Figures, table
+
+NOTE = """
+{read} probes of training rows, {each} of each strategy, read one by one beside original and source by one reader.
+Right: label and error type are right and somebody could write so. Form: nobody would. Label: the source bears it out
+after all, or does not. Original: the row that it was made from has a wrong label. 95 % Wilson intervals, a little
+narrow, as some rows are of one document. The probes, each with its judgement: `recipes/evolve/reading.jsonl`.
+
+As a second verifier `{model}` agrees with {agreed[rows]} of them; {agreed[share]:.1%} of these are right
+[{agreed[low]:.1%}, {agreed[high]:.1%}], {right[share]:.1%} without it. It drops {dropped[rows]}, of which
+{dropped[right]} ({dropped[share]:.1%}) are right: most of what it drops is what it cannot tell itself."""
+
+
+def probe_lines(record: Figures) -> Iterator[str]:
+    """Shares that are right by strategy, with the faults, and what a cross-check keeps and drops."""
+    yield from ("## Probes", "", f"`{record['command']}`; {record['date']}.")
+    rows = [(*_row(name, one), one["error_type"] or "none") for name, one in record["strategies"].items()]
+    rows.append((*_row("all", {**record["right"], "faults": record["faults"]}), ""))
+    shown = ((name, kind, *cells) for name, *cells, kind in rows)
+    yield from table(("strategy", "error type", "right >", "95 %", "form >", "label >", "original >"), shown)
+    second = record["second_verifier"]
+    each = max(one["rows"] for one in record["strategies"].values())
+    yield NOTE.format(**{**second, **record, "each": each, "model": second["model"]})
+
+
+def _row(name: str, one: Figures) -> tuple[str, ...]:
+    faults = (str(one["faults"].get(fault, "")) for fault in ("form", "label", "original"))
+    return name, f"{one['right']} of {one['rows']}", f"{one['low']:.0%} to {one['high']:.0%}", *faults

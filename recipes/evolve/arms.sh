@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The evolution of the embedded verifier and its controls, one after the other; called again, it goes on.
+#   VOUCH_DATA=... bash recipes/evolve/arms.sh runs/evolve
+# weakness, random and mixed differ in where probes come from; budgets of probes, replay and steps are the same. "bare"
+# has probes in place of replay and a higher rate: what rounds do that nothing holds back. "gated" is random with a gate.
+set -euo pipefail
+out=${1:?where to}
+config=$(dirname "$0")/embedded.toml
+vouch=${VOUCH:-vouch}
+[ -f runs/evolve-rows/dev.jsonl ] || ${PYTHON:-python} "$(dirname "$0")/rows.py" --out runs/evolve-rows
+for arm in weakness random mixed; do
+    $vouch evolve run "$config" source=$arm --out "$out/$arm" --resume
+done
+$vouch evolve run "$config" probes=600 replay=0 embedded.learning_rate=2.5e-4 --out "$out/bare" --resume
+$vouch evolve run "$config" source=random gate=harm --out "$out/gated" --resume

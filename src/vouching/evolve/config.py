@@ -1,0 +1,87 @@
+"""The settings of an evolution: a TOML file, and ``key=value`` over it.
+
+Left out: settings of the students, which are tables of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from vouching.errors import ConfigError
+from vouching.evolve.probe import ProbeSource
+from vouching.evolve.refine import EmbeddedSettings
+from vouching.evolve.structured import StructuredSettings
+from vouching.train.settings import read_settings
+
+
+@dataclass(frozen=True, slots=True)
+class EvolveConfig:
+    """What evolves, on what, and under which controls. Paths are relative to the working directory.
+
+    Raises:
+        ConfigError: a number out of range.
+
+    >>> EvolveConfig(source="random").probes
+    300
+    """
+
+    train: tuple[str, ...] = ()
+    """Files of rows to learn from. They share no claim, source or document with those of ``dev``."""
+    dev: tuple[str, ...] = ()
+    """Files of rows that guide: verified in every round, never learned from, and never those of a test."""
+    student: Literal["embedded", "structured"] = "embedded"
+    """What evolves; its settings are the table of this name."""
+    rounds: int = 4
+    """Rounds after the start."""
+    probes: int = 300
+    """Probes of a round, the same whatever their source."""
+    replay: int = 300
+    """Rows of ``train`` that go along in a round."""
+    source: ProbeSource = "weakness"
+    """What guides the choice of probes: see ``evolve.probe``."""
+    safe_share: float = 0.15
+    """Share of the probes that stays Attributable."""
+    sets: tuple[str, ...] = ()
+    """Sets that probes may be made from; empty for all of ``train``."""
+    smoothed: bool = True
+    """Whether weights are drawn to the mean where a type has few rows."""
+    cross_check: str = ""
+    """A second verifier that every probe has to pass, as vouch check --model names it; empty for none."""
+    gate: Literal["off", "harm", "safety"] = "off"
+    """Whether a round that loses too much is refused, and by which rule: see ``evolve.gate``. What the gate would say
+    is written down in any case, by "harm" where it is off."""
+    most_loss: float = 0.02
+    """What a watched set may lose."""
+    watched: tuple[str, ...] = ()
+    """Sets that can refuse a round; empty for all."""
+    resamples: int = 2_000
+    """Of the intervals of gate and fingerprint."""
+    seed: int = 0
+    """Of all chance."""
+    embedded: EmbeddedSettings = field(default_factory=EmbeddedSettings)
+    """How the embedded verifier is refined."""
+    structured: StructuredSettings = field(default_factory=StructuredSettings)
+    """How a language model is refined."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("rounds", 1), ("probes", 1), ("replay", 0), ("resamples", 100), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        for name in ("safe_share", "most_loss"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} must lie in 0 to below 1, got {getattr(self, name)}")
+
+
+def read_config(path: Path, overrides: Sequence[str] = ()) -> EvolveConfig:
+    """The settings of a TOML file with ``key=value`` over them; see ``train.settings.read_settings``.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "evolve.toml"
+    >>> _ = path.write_text("rounds = 2", encoding="utf-8")
+    >>> read_config(path, ["embedded.steps=60"]).embedded.steps
+    60
+    """
+    return read_settings(EvolveConfig, path, overrides)

@@ -1,0 +1,269 @@
+"""Fingerprint: what each round did to each set, against round 0, with paired intervals (SEVA, Tables 2 and 22).
+
+Three numbers sum a round up. The mean change over sets tells whether it is better on the whole. The spread is the
+standard deviation of what the round really did to the sets, their intervals' width taken off (DerSimonian & Laird 1986,
+as between the trials of a meta-analysis): 0 if all sets changed alike or the differences are within chance, and large
+for a round that specialised. Saturation is the round after which no round has a mean above the one before it that its
+interval shows. Left out: a correction for many sets; among twenty intervals one lies beside 0 by luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching import metrics
+from vouching.bench.evaluate import mean_over
+from vouching.bench.intervals import Figure, intervals, plain
+from vouching.errors import InputError
+from vouching.evolve.gate import less
+from vouching.evolve.loop import folder_of, read_judged, rounds_of
+from vouching.evolve.records import Judged, write_record
+from vouching.metrics.intervals import Statistic
+from vouching.types.labels import ERROR_TYPES
+
+FINGERPRINT, PAGE = "fingerprint.json", "fingerprint.html"
+MEAN = "mean of sets"
+_Z = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One metric of one set, or of the mean of sets, over the rounds."""
+
+    data_set: str
+    """Name of the set; "mean of sets" for the mean, in which each counts the same."""
+    metric: str
+    """"macro_f1", "accuracy" for a set with one class, or "auroc"."""
+    rows: int
+    """Rows that every round answered."""
+    levels: tuple[float | None, ...]
+    """The metric in each round, from 0."""
+    changes: tuple[Figure, ...]
+    """Rounds 1, 2, ... less round 0, with paired intervals."""
+    steps: tuple[Figure, ...] = ()
+    """Rounds 1, 2, ... less the round that each started from; only of the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How differently a round changed the sets."""
+
+    sets: int
+    """Sets that it is of."""
+    spread: float | None
+    """Standard deviation of the true changes between sets, in the unit of the metric; None with fewer than 3 sets."""
+    heterogeneity: float | None
+    """Share of the variance between sets that is not chance, in [0, 1] (I squared)."""
+    gained: tuple[str, ...]
+    """Sets whose interval lies above 0."""
+    lost: tuple[str, ...]
+    """Sets whose interval lies below 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What the rounds of an evolution did."""
+
+    rounds: tuple[int, ...]
+    """Their numbers, from 0."""
+    bases: tuple[int | None, ...]
+    """The round that each started from."""
+    stays: tuple[bool, ...]
+    """Whether the gate let it stay."""
+    lines: tuple[Line, ...]
+    """Label metrics of every set, then of their mean, then the same of AUROC."""
+    types: Mapping[str, tuple[float | None, ...]]
+    """Share of errors of each known type that are called Not Attributable, by round."""
+    spreads: tuple[Spread, ...]
+    """Of rounds 1, 2, ..., by label metrics."""
+    saturated_after: int | None
+    """The last round whose mean an interval shows above that of the round it started from; 0 if none; None if the mean
+    has no interval."""
+    left_out: int
+    """Rows that a round gave no answer to; they are in no figure."""
+
+    def line(self, data_set: str, metric: str | None = None) -> Line:
+        """The line of a set: of AUROC if that is asked for, else of its labels. Raises KeyError if there is none."""
+        for line in self.lines:
+            if line.data_set == data_set and (metric == line.metric or (metric is None and line.metric != "auroc")):
+                return line
+        raise KeyError(data_set, metric)
+
+
+def fingerprint(out: Path, resamples: int = 2_000) -> Fingerprint:
+    """The fingerprint of an evolution on the rows that guide it. Raises InputError if no round is over."""
+    rounds = rounds_of(out)
+    return fingerprint_of(
+        [read_judged(out, one.number) for one in rounds], [one.base for one in rounds], [one.stays for one in rounds],
+        resamples,
+    )  # fmt: skip
+
+
+def fingerprint_of(
+    judged: Sequence[Sequence[Judged]], bases: Sequence[int | None], stays: Sequence[bool], resamples: int = 2_000
+) -> Fingerprint:
+    """The fingerprint of rounds from their answers to the same rows.
+
+    Args:
+        judged: answers of each round, from 0, to the same rows in the same order.
+        bases: the round that each started from.
+        stays: whether each stays.
+        resamples: of the intervals.
+
+    Raises:
+        InputError: the answers are not of the same rows, or there are none.
+    """
+    rows = [one.row for one in judged[0]]
+    if not rows or any([one.row for one in several] != rows for several in judged):
+        raise InputError("the rounds have no answers, or not to the same rows: judge the same rows in every round")
+    kept = [place for place in range(len(rows)) if all(several[place].label is not None for several in judged)]
+    answers = [[several[place] for place in kept] for several in judged]
+    lines = [line for metric in ("label", "auroc") for line in _lines(answers, bases, metric, resamples)]
+    spreads = tuple(
+        spread_of({line.data_set: (line.changes[number], line.rows) for line in lines if _is_set(line)})
+        for number in range(len(judged) - 1)
+    )
+    return Fingerprint(
+        rounds=tuple(range(len(judged))),
+        bases=tuple(bases),
+        stays=tuple(stays),
+        lines=tuple(lines),
+        types={kind: levels for kind in ERROR_TYPES if (levels := _found(answers, kind))},
+        spreads=spreads,
+        saturated_after=_saturated(next((line.steps for line in lines if line.data_set == MEAN), ())),
+        left_out=len(rows) - len(kept),
+    )
+
+
+def spread_of(changes: Mapping[str, tuple[Figure, int]]) -> Spread:
+    """How differently sets changed: ``tau^2 = max(0, (Q - (k - 1)) / (sum w - sum w^2 / sum w))``, w = 1 / variance.
+
+    The variance of a change is that of its interval. A set where nothing changed has none and counts as known to one
+    row; a set whose interval was refused is left out.
+
+    Args:
+        changes: for each set its change and its rows.
+
+    >>> up, down = ({"estimate": x, "low": x - 0.0196, "high": x + 0.0196} for x in (0.1, -0.1))
+    >>> found = spread_of({"a": (up, 90), "b": (down, 90), "c": (up, 90)})
+    >>> found.gained, found.lost, round(found.spread, 3)  # Q = 266.7, (Q - 2) / (3e4 - 1e4) = .0132
+    (('a', 'c'), ('b',), 0.115)
+    """
+    known = {
+        name: (one, rows) for name, (one, rows) in changes.items() if one["low"] is not None or one["estimate"] == 0
+    }
+    gained = tuple(name for name, (one, _) in known.items() if one["low"] is not None and one["low"] > 0)
+    lost = tuple(name for name, (one, _) in known.items() if one["high"] is not None and one["high"] < 0)
+    if len(known) < 3:
+        return Spread(len(known), None, None, gained, lost)
+    values = np.array([one["estimate"] for one, _ in known.values()])
+    errors = np.array(
+        [(one["high"] - one["low"]) / (2 * _Z) if one["low"] is not None else 0.0 for one, _ in known.values()]
+    )
+    weight = np.maximum(errors, [1 / rows for _, rows in known.values()]) ** -2.0
+    centre = float((weight * values).sum() / weight.sum())
+    q, free = float((weight * (values - centre) ** 2).sum()), len(values) - 1
+    variance = max(0.0, (q - free) / float(weight.sum() - (weight**2).sum() / weight.sum()))
+    return Spread(len(known), round(variance**0.5, 4), round(max(0.0, 1 - free / q) if q else 0.0, 4), gained, lost)
+
+
+def alike(one: Fingerprint, other: Fingerprint, number: int) -> float | None:
+    """Correlation over sets of what the same round of two evolutions did (Pearson), in [-1, 1]; None if undefined."""
+    names = [line.data_set for line in one.lines if _is_set(line)]
+    pairs = [
+        (one.line(name).changes[number - 1]["estimate"], other.line(name).changes[number - 1]["estimate"])
+        for name in names
+    ]
+    first, second = np.array([pair for pair in pairs if None not in pair], dtype=float).reshape(-1, 2).T
+    if len(first) < 3 or not first.std() or not second.std():
+        return None
+    return plain(np.corrcoef(first, second)[0, 1])
+
+
+def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> None:
+    """Write a fingerprint as JSON and as a page. Raises InputError if they cannot be written."""
+    from vouching.evolve.page import write_fingerprint_page
+
+    write_record(folder / FINGERPRINT, found)
+    write_fingerprint_page(folder / PAGE, found, title)
+
+
+def read_rounds(out: Path) -> list[Path]:
+    """The folders of the rounds that are over."""
+    return [folder_of(out, one.number) for one in rounds_of(out)]
+
+
+def _is_set(line: Line) -> bool:
+    return line.data_set != MEAN and line.metric != "auroc"
+
+
+def _lines(answers: Sequence[Sequence[Judged]], bases: Sequence[int | None], metric: str, resamples: int) -> list[Line]:
+    """The lines of every set and of their mean, by labels or by AUROC."""
+    names = sorted({one.row.data_set for one in answers[0]})
+    places = {name: [i for i, one in enumerate(answers[0]) if one.row.data_set == name] for name in names}
+    groups = metrics.document_numbers(one.row.keys for one in answers[0])
+    by_set: dict[str, list[Statistic]] = {}
+    lines: list[Line] = []
+    for name, at in places.items():
+        named, statistics = _statistics([[several[place] for place in at] for several in answers], metric)
+        if not statistics:
+            continue
+        by_set[name] = statistics
+        numbers = metrics.document_numbers((int(groups[place]),) for place in at)
+        lines.append(_line(name, named, len(at), statistics, numbers, bases, resamples))
+    if len(by_set) > 1:
+        at = [place for name in by_set for place in places[name]]
+        sizes = [len(places[name]) for name in by_set]
+        means = [mean_over(round_, sizes) for round_ in zip(*by_set.values(), strict=True)]
+        numbers = metrics.document_numbers((int(groups[place]),) for place in at)
+        named = "auroc" if metric == "auroc" else "macro_f1"
+        lines.append(_line(MEAN, named, len(at), means, numbers, bases, resamples))
+    return lines
+
+
+def _line(
+    name: str, metric: str, rows: int, statistics: Sequence[Statistic], groups: NDArray[np.intp],
+    bases: Sequence[int | None], resamples: int,
+) -> Line:  # fmt: skip
+    wanted = {f"change {number}": less(one, statistics[0]) for number, one in enumerate(statistics)}
+    if name == MEAN:
+        wanted |= {f"step {k}": less(one, statistics[bases[k] or 0]) for k, one in enumerate(statistics)}
+    found = intervals({key: one for key, one in wanted.items() if not key.endswith(" 0")}, groups, resamples)
+    ones = np.ones((1, len(groups)))
+    return Line(
+        name, metric, rows, tuple(plain(one(ones)[0]) for one in statistics),
+        tuple(found[f"change {k}"] for k in range(1, len(statistics))),
+        tuple(found[f"step {k}"] for k in range(1, len(statistics))) if name == MEAN else (),
+    )  # fmt: skip
+
+
+def _statistics(answers: Sequence[Sequence[Judged]], metric: str) -> tuple[str, list[Statistic]]:
+    """The metric of each round on the rows of one set; none where it is undefined."""
+    gold = np.array([one.row.attributable for one in answers[0]], dtype=bool)
+    one_class = len(set(gold.tolist())) < 2
+    if metric == "auroc":
+        scores = [np.array([one.score for one in several], dtype=float) for several in answers]
+        return "auroc", [] if one_class else [partial(metrics.auroc, gold, score) for score in scores]
+    labels = [np.array([one.label == "Attributable" for one in several], dtype=bool) for several in answers]
+    measure = metrics.accuracy if one_class else metrics.macro_f1
+    return ("accuracy" if one_class else "macro_f1"), [partial(measure, gold, label) for label in labels]
+
+
+def _found(answers: Sequence[Sequence[Judged]], kind: str) -> tuple[float | None, ...]:
+    return tuple(
+        plain(np.mean(right))
+        for several in answers
+        if (right := [bool(one.right) for one in several if one.row.error_type == kind])
+    )
+
+
+def _saturated(steps: Sequence[Figure]) -> int | None:
+    if not steps or all(step["low"] is None for step in steps):
+        return None
+    return max((k for k, step in enumerate(steps, 1) if step["low"] is not None and step["low"] > 0), default=0)

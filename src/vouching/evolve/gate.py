@@ -1,0 +1,149 @@
+"""Gate: whether a round may stay, set by set, from paired answers to the same rows before and after it.
+
+A set refuses a round by its interval: under "harm" if the whole interval lies below the loss that is allowed, under
+"safety" unless the whole interval lies above it. The first lets luck pass, the second asks for many rows: a set of 100
+can hardly rule out a loss of two points. A round that answers fewer rows is refused by the same rule, since what it
+fails on is in no accuracy. Left out: a correction for many sets; where nothing changes and no loss is allowed, one set
+in forty refuses by chance under "harm", and so with twenty sets two rounds in five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from vouching import metrics
+from vouching.bench.intervals import Figure, intervals, plain
+from vouching.errors import ConfigError, InputError
+from vouching.evolve.records import GateDecision, Judged, SetChange
+from vouching.metrics.arrays import FloatArray
+from vouching.metrics.intervals import FEWEST_RESAMPLES
+
+Rule: TypeAlias = Literal["harm", "safety"]
+Pair: TypeAlias = tuple[Judged, Judged]
+ALL = "all"
+"""Name of the change over all rows, which is told and refuses nothing unless it is watched."""
+RESAMPLES = 2_000
+
+
+def gate(
+    before: Sequence[Judged],
+    after: Sequence[Judged],
+    *,
+    most_loss: float = 0.02,
+    watched: Collection[str] = (),
+    rule: Rule = "harm",
+    resamples: int = RESAMPLES,
+) -> GateDecision:
+    """Whether a round may stay.
+
+    Args:
+        before: answers of the verifier that it started from, or of round 0, to rows that may guide training.
+        after: answers of the new one to the same rows, in the same order.
+        most_loss: what a set may lose of macro F1 (of accuracy, if it has one class), and of the share of rows that are
+            answered, in [0, 1).
+        watched: sets that can refuse; empty for every set. "all" stands for all rows together.
+        rule: "harm" or "safety"; see above.
+        resamples: of the paired intervals, at least 100.
+
+    Raises:
+        InputError: not the same rows, none at all, or a watched set that there is not.
+        ConfigError: a number out of range.
+
+    >>> from vouching.evolve.records import Row
+    >>> rows = [Row(str(n), f"Claim {n}.", f"Source {n}.", "Not Attributable", "a") for n in range(40)]
+    >>> good = [Judged(row, 0.1, "Not Attributable") for row in rows]
+    >>> bad = [Judged(row, 0.9, "Attributable") for row in rows[:20]] + good[20:]
+    >>> gate(good, bad).accepted, gate(good, bad).changes[0].refused
+    (False, 'it loses 0.500 (0.350 to 0.650) of accuracy, more than 0.020')
+    """
+    if not 0 <= most_loss < 1 or resamples < FEWEST_RESAMPLES:
+        raise ConfigError(f"wanted most_loss in [0, 1) and at least 100 resamples, got {most_loss} and {resamples}")
+    pairs = paired(before, after)
+    names = sorted({one.row.data_set for one, _ in pairs})
+    by_set = {name: [pair for pair in pairs if pair[0].row.data_set == name] for name in names}
+    if len(names) > 1:
+        by_set[ALL] = pairs
+    if unknown := sorted({*watched} - {*by_set}):
+        raise InputError(f"there is no set {unknown[0]!r} to watch: the rows are of {', '.join(by_set)}")
+    strict = tuple(name for name in by_set if (name in watched if watched else name != ALL))
+    changes = [
+        _change(name, several, most_loss if name in strict else None, rule, resamples)
+        for name, several in by_set.items()
+    ]
+    return GateDecision(
+        accepted=all(change.refused is None for change in changes),
+        most_loss=most_loss,
+        rule=rule,
+        changes=tuple(changes),
+        watched=strict,
+    )
+
+
+def paired(before: Sequence[Judged], after: Sequence[Judged]) -> list[Pair]:
+    """Both answers to each row. Raises InputError if they are not of the same rows, or of none."""
+    if not before:
+        raise InputError("got no rows: a change is measured on at least one")
+    if len(before) != len(after):
+        raise InputError(f"got {len(before):,} answers before and {len(after):,} after: judge the same rows")
+    for one, other in zip(before, after, strict=True):
+        if one.row != other.row:
+            raise InputError(f"the answers differ in their rows, first {one.row.id!r} and {other.row.id!r}")
+    return [*zip(before, after, strict=True)]
+
+
+def _change(name: str, pairs: Sequence[Pair], most_loss: float | None, rule: Rule, resamples: int) -> SetChange:
+    """What became of one set; it refuses nothing if no loss is named."""
+    groups = metrics.document_numbers(one.row.keys for one, _ in pairs)
+    share = [float(other.unverified is None) - float(one.unverified is None) for one, other in pairs]
+    answered = intervals({"answered": partial(metrics.mean, share)}, groups, resamples)["answered"]
+    both = [place for place, (one, other) in enumerate(pairs) if one.unverified is None and other.unverified is None]
+    gold = np.array([pairs[place][0].row.attributable for place in both], dtype=bool)
+    labels = [np.array([pairs[place][side].label == "Attributable" for place in both], dtype=bool) for side in (0, 1)]
+    metric = "macro_f1" if len({*gold.tolist()}) == 2 else "accuracy"
+    measure = metrics.macro_f1 if metric == "macro_f1" else metrics.accuracy
+    lost = round(-sum(share))
+    if not both:
+        nothing: Figure = {"estimate": None, "low": None, "high": None, "why_not": "no row was answered both times"}
+        refused = None if most_loss is None else "no row was answered both times"
+        return SetChange(name, metric, 0, lost, None, None, nothing, answered, refused)
+    first, second = (partial(measure, gold, label) for label in labels)
+    numbers = metrics.document_numbers((int(groups[place]),) for place in both)
+    difference = intervals({"difference": less(second, first)}, numbers, resamples)["difference"]
+    ones = np.ones((1, len(both)))
+    refused = None
+    if most_loss is not None:
+        same = np.array_equal(labels[0], labels[1])
+        refused = _refusal(difference, metric, most_loss, rule, same) or _refusal(
+            answered, "the rows answered", most_loss, rule, not any(share)
+        )
+    values = (plain(first(ones)[0]), plain(second(ones)[0]))
+    return SetChange(name, metric, len(both), lost, *values, difference, answered, refused)
+
+
+def less(one: Callable[[FloatArray], FloatArray], other: Callable[[FloatArray], FloatArray]) -> metrics.Statistic:
+    """The difference of two statistics of the same rows."""
+    return lambda weights: one(weights) - other(weights)
+
+
+def _refusal(difference: Figure, what: str, most_loss: float, rule: Rule, same: bool) -> str | None:
+    """Why a difference refuses a round; None if it does not. Rows that are all answered alike never do."""
+    estimate, low, high = difference["estimate"], difference["low"], difference["high"]
+    if same:
+        return None
+    if low is None or high is None:
+        lost = estimate is None or estimate < -most_loss
+        if rule == "harm" and not lost:
+            return None
+        told = "is undefined" if estimate is None else f"changes by {estimate:+.3f}"
+        return f"{what} {told} and has no interval: {difference['why_not']}"
+    if rule == "harm":
+        refused, told = high < -most_loss, "more than"
+    else:
+        refused, told = low < -most_loss, "which does not rule out more than"
+    if not refused:
+        return None
+    return f"it loses {-estimate:.3f} ({-high:.3f} to {-low:.3f}) of {what}, {told} {most_loss:.3f}"

@@ -1,0 +1,254 @@
+"""The loop: verify, reflect, probe, refine, and let a gate look at what came out (SEVA, Algorithm 2).
+
+    OUT/run.json                 settings, data, versions
+    OUT/round-K/student/         the verifier of the round
+    OUT/round-K/judged.jsonl     its answers to the rows of dev
+    OUT/round-K/reflection.json  what they say about it
+    OUT/round-K/probes.jsonl     what it learned from (not in round 0), probes.json what became of the budget
+    OUT/round-K/replay.jsonl     rows of before that went along
+    OUT/round-K/gate.json        how it compares with the verifier that it started from
+    OUT/round-K/round.json       that the round is over, which round it started from and whether it stays
+
+Each file is written whole, in this order, and what is there is not made again: a loop that was killed and gone on with
+ends like one that was not, within a round as far as the student's own training does. Every round starts from the last
+one that stays; without a gate all stay. Left out: probes that a language model writes, which ``evolve.probe`` can do;
+several students at once.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+from pydantic import TypeAdapter
+
+from vouching.errors import InputError
+from vouching.evolve.config import EvolveConfig
+from vouching.evolve.gate import ALL, gate
+from vouching.evolve.probe import ProbePlan, make_probes
+from vouching.evolve.records import (
+    GateDecision,
+    Judged,
+    Probe,
+    Reflection,
+    Row,
+    Student,
+    read_record,
+    read_records,
+    to_json,
+    write_record,
+    write_records,
+)
+from vouching.evolve.reflect import reflect
+from vouching.evolve.rows import read_rows
+from vouching.train.run_folder import RUN, digest_of_lines, open_run
+
+STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
+    "student", "judged.jsonl", "reflection.json", "probes.jsonl", "dropped.jsonl", "replay.jsonl", "gate.json",
+    "round.json",
+)  # fmt: skip
+PROBE_REPORT = "probes.json"
+Start = Callable[[Path, Sequence[Row]], Student]
+"""Makes the student of round 0 in a folder; it may fit two numbers on the rows of dev. Called again, it opens it."""
+Verify = Callable[[Sequence[Row]], Sequence[Judged]]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round that is over."""
+
+    number: int
+    """0 for the start."""
+    base: int | None
+    """The round that it started from; None for the start."""
+    stays: bool
+    """Whether later rounds may start from it."""
+    probes: int
+    """How many probes it learned from."""
+    replay: int
+    """How many rows of before."""
+    seconds: float
+    """CPU time since it was begun, or gone on with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The rows of an evolution."""
+
+    train: Sequence[Row]
+    """What probes and replay are made of."""
+    dev: Sequence[Row]
+    """What guides it: verified in every round, never learned from."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows by use and set."""
+        parts = {"train": self.train, "dev": self.dev}
+        return dict(Counter(f"{use}/{row.data_set}" for use, rows in parts.items() for row in rows))
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of the rows of each use."""
+        return {
+            name: digest_of_lines(map(to_json, rows)) for name, rows in (("train", self.train), ("held_out", self.dev))
+        }
+
+
+def evolve(
+    config: EvolveConfig,
+    out: Path,
+    start: Start,
+    *,
+    check: Verify | None = None,
+    resume: bool = False,
+    report: Callable[[str], None] = lambda _: None,
+) -> list[Round]:
+    """Do the rounds of an evolution.
+
+    Args:
+        config: the settings.
+        out: its folder; new or empty, or that of the same evolution with ``resume``.
+        start: makes the student of round 0.
+        check: a second verifier that every probe has to pass.
+        resume: go on where it stands.
+        report: takes lines of progress.
+
+    Returns:
+        The rounds, the start included.
+
+    Raises:
+        InputError: the rows cannot be used, training rows share something with those of dev, or ``out`` is of another
+            evolution.
+        ConfigError: a setting cannot be used.
+    """
+    data = read_data(config)
+    if unknown := {*config.watched} - {ALL, *(row.data_set for row in data.dev)}:
+        raise InputError(
+            f"there is no set {min(unknown)!r} to watch: dev has {', '.join({r.data_set for r in data.dev})}"
+        )
+    open_run(out, config, data.counts, data.digests, resume)
+    began = process_time()
+    student = start(folder_of(out, 0) / STUDENT, data.dev)
+    first = _verified(out, 0, student, data.dev)
+    _closed(out, Round(0, None, True, 0, 0, round(process_time() - began, 1)), first, report)
+    students: dict[int, Student] = {0: student}
+    rounds = [read_record(folder_of(out, 0) / ROUND, Round)]
+    for number in range(1, config.rounds + 1):
+        base = max(one.number for one in rounds if one.stays)
+        students[number] = _do_round(config, out, number, students, base, data, check, report)
+        rounds.append(read_record(folder_of(out, number) / ROUND, Round))
+    return rounds
+
+
+def read_data(config: EvolveConfig) -> Data:
+    """The rows that the settings name. Raises InputError if a file cannot be used or there are no rows."""
+    train, dev = ([row for name in files for row in read_rows(Path(name))] for files in (config.train, config.dev))
+    if not train or not dev:
+        raise InputError(f"got {len(train)} rows to learn from and {len(dev)} to verify on: name files with rows")
+    return Data(train, dev)
+
+
+def config_of(out: Path) -> EvolveConfig:
+    """The settings of an evolution, from its folder. Raises InputError if there is none."""
+    try:
+        return TypeAdapter(EvolveConfig).validate_python(json.loads((out / RUN).read_bytes())["settings"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{out} is not the folder of vouch evolve run ({error})") from None
+
+
+def folder_of(out: Path, number: int) -> Path:
+    """The folder of a round.
+
+    >>> folder_of(Path("runs/evolve"), 2).as_posix()
+    'runs/evolve/round-2'
+    """
+    return out / f"round-{number}"
+
+
+def rounds_of(out: Path) -> list[Round]:
+    """The rounds of an evolution that are over, in order. Raises InputError if there is none."""
+    paths = [folder_of(out, number) / ROUND for number in range(len([*out.glob("round-*")]))]
+    found = [read_record(path, Round) for path in paths if path.is_file()]
+    if not found:
+        raise InputError(f"{out} has no round that is over: name the folder of vouch evolve run")
+    return found
+
+
+def read_judged(out: Path, number: int) -> list[Judged]:
+    """The answers of a round to the rows of dev. Raises InputError if they are not there."""
+    return read_records(folder_of(out, number) / JUDGED, Judged)
+
+
+def replay_of(train: Sequence[Row], most: int, seed: str) -> list[Row]:
+    """Rows drawn by chance, as they come."""
+    return random.Random(seed).sample(train, min(most, len(train)))
+
+
+def _do_round(
+    config: EvolveConfig, out: Path, number: int, students: dict[int, Student], base: int, data: Data,
+    check: Verify | None, report: Callable[[str], None],
+) -> Student:  # fmt: skip
+    """One round, or what is left of it."""
+    folder, before, began = folder_of(out, number), folder_of(out, base), process_time()
+    if not (before / REFLECTION).exists():
+        raise InputError(f"round {base} answered no row of dev, and later rounds start from it: see {before / JUDGED}")
+    reflection = read_record(before / REFLECTION, Reflection)
+    probes = _probes(config, folder, number, reflection, data, check)
+    if not (folder / REPLAY).exists():
+        write_records(folder / REPLAY, replay_of(data.train, config.replay, f"{config.seed} replay {number}"))
+    replay = read_records(folder / REPLAY, Row)
+    student = students[base].refine(number, probes, replay, reflection.rules, folder / STUDENT)
+    judged = _verified(out, number, student, data.dev)
+    if not (folder / GATE).exists():
+        rule = "harm" if config.gate == "off" else config.gate
+        decision = gate(
+            read_judged(out, base), judged, most_loss=config.most_loss, watched=config.watched, rule=rule,
+            resamples=config.resamples,
+        )  # fmt: skip
+        write_record(folder / GATE, decision)
+    stays = config.gate == "off" or read_record(folder / GATE, GateDecision).accepted
+    _closed(out, Round(number, base, stays, len(probes), len(replay), round(process_time() - began, 1)), judged, report)
+    return student
+
+
+def _probes(
+    config: EvolveConfig, folder: Path, number: int, reflection: Reflection, data: Data, check: Verify | None
+) -> list[Probe]:
+    """The probes of a round, made if they are not there."""
+    if not (folder / PROBES).exists():
+        plan = ProbePlan(
+            config.probes, config.source, config.safe_share, config.sets, seed=config.seed * 1_000 + number
+        )
+        made = make_probes(data.train, reflection.weights(config.smoothed), plan, data.dev, check=check)
+        write_record(folder / PROBE_REPORT, made.report)
+        write_records(folder / DROPPED, made.dropped)
+        write_records(folder / PROBES, made.kept)
+    return read_records(folder / PROBES, Probe)
+
+
+def _verified(out: Path, number: int, student: Student, dev: Sequence[Row]) -> list[Judged]:
+    """A round's answers to the rows of dev and what they say, made if they are not there."""
+    folder = folder_of(out, number)
+    if not (folder / JUDGED).exists():
+        write_records(folder / JUDGED, student.verify(dev))
+    judged = read_records(folder / JUDGED, Judged)
+    answered = any(one.unverified is None for one in judged)  # else a gate has to refuse it
+    if answered and not (folder / REFLECTION).exists():
+        write_record(folder / REFLECTION, reflect(judged))
+    return judged
+
+
+def _closed(out: Path, done: Round, judged: Sequence[Judged], report: Callable[[str], None]) -> None:
+    """Note that a round is over, and tell."""
+    path = folder_of(out, done.number) / ROUND
+    if not path.exists():
+        write_record(path, done)
+        answered = [one for one in judged if one.right is not None]
+        share = sum(bool(one.right) for one in answered) / max(1, len(answered))
+        stays = "" if done.stays else "; refused by the gate"
+        report(f"round {done.number}: {share:.1%} of {len(answered):,} rows of dev right{stays}")

@@ -1,0 +1,264 @@
+"""Route: specialists behind one verifier, each claim to the one that is expected to judge it best.
+
+A ridge regression per specialist tells from the domain of a claim (``evolve.domain``) how much more often it is right
+there than the best one overall, which is also asked where nobody promises more. How strongly the regressions are held
+to zero is chosen by folds of documents; infinitely strong is one of the choices and is the best specialist alone. Sets
+count alike, and so do both labels in each. What is fitted needs rows that nothing is measured on: :func:`cross_routed`
+measures on the same rows by folds. Left out: asking several specialists and voting, which costs as many answers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching import metrics
+from vouching.errors import ConfigError, InputError
+from vouching.evolve.domain import FEATURES, domain_features
+from vouching.evolve.gate import paired
+from vouching.evolve.records import Judged, Row
+from vouching.metrics.arrays import FloatArray
+from vouching.types import Claim, Source
+from vouching.verifiers.at_once import all_of
+from vouching.verifiers.base import ClaimVerifier, Outcome
+
+Answers: TypeAlias = Mapping[str, Sequence[Judged]]
+"""Answers to the same rows in the same order, by specialist."""
+STRENGTHS = (0.01, 0.1, 1.0, 10.0, None)
+"""How strongly regressions are held to zero, weakest first; None leaves nothing of them."""
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """Who is asked about what. Raises InputError for one that was fitted on other features than there are.
+
+    >>> ones, slopes = (1.0,) * len(FEATURES), (1.0, *[0.0] * (len(FEATURES) - 1))
+    >>> router = Router(("all-round", "long claims"), ones, ones, ((-0.5, *slopes),))
+    >>> router.choose("It rained.", "It did."), router.choose("It rained on all of the days of May.", "It did.")
+    ('all-round', 'long claims')
+    """
+
+    specialists: tuple[str, ...]
+    """Their names; the first is asked where no other promises more."""
+    centre: tuple[float, ...]
+    """Mean of each feature."""
+    spread: tuple[float, ...]
+    """Their standard deviations; 1 for one that never varies."""
+    gains: tuple[tuple[float, ...], ...]
+    """For each specialist but the first, how much more often it is expected to be right: at the mean, and for each
+    standard deviation of each feature."""
+    strength: float | None = None
+    """How strongly the gains were held to zero; None leaves the first specialist alone."""
+    features: tuple[str, ...] = FEATURES
+    """Names of the features."""
+
+    def __post_init__(self) -> None:
+        if self.features != FEATURES:
+            raise InputError("the router goes by other features than this version has: fit it again")
+
+    def choose(self, claim: str, source: str) -> str:
+        """The specialist to ask."""
+        return self.specialists[int(self.choices(domain_features(claim, source)[None])[0])]
+
+    def choices(self, features_NF: FloatArray) -> NDArray[np.intp]:
+        """Number of the specialist for each row, (N,), from features (N, F)."""
+        standard = (features_NF - np.array(self.centre)) / np.array(self.spread)
+        gains = np.array(self.gains).reshape(-1, len(self.centre) + 1)
+        expected = gains[:, :1].T + standard @ gains[:, 1:].T
+        return np.argmax(np.concatenate([np.zeros((len(standard), 1)), expected], axis=1), axis=1)
+
+
+class RoutedVerifier:
+    """One verifier of several: each claim goes to the one that the router names.
+
+    Args:
+        router: who is asked.
+        verifiers: all of its specialists, by name.
+
+    Raises:
+        ConfigError: a specialist is missing.
+    """
+
+    def __init__(self, router: Router, verifiers: Mapping[str, ClaimVerifier]) -> None:
+        if missing := sorted({*router.specialists} - {*verifiers}):
+            raise ConfigError(f"the router names {missing[0]!r}, there are: {', '.join(verifiers) or 'none'}")
+        self.router = router
+        self._verifiers = {name: verifiers[name] for name in router.specialists}
+
+    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
+        """One outcome per claim, in order; its provenance tells who judged."""
+        text = _joined(sources)
+        by_name: dict[str, list[int]] = {}
+        for place, claim in enumerate(claims):
+            by_name.setdefault(self.router.choose(claim.text, text), []).append(place)
+        found = await all_of(
+            self._verifiers[name].verify([claims[place] for place in places], sources)
+            for name, places in by_name.items()
+        )
+        outcomes = {
+            place: one
+            for places, several in zip(by_name.values(), found, strict=True)
+            for place, one in zip(places, several, strict=True)
+        }
+        return [outcomes[place] for place in range(len(claims))]
+
+    async def support(self, text: str, sources: Sequence[Source]) -> float | None:
+        """How much of a longer text the sources have, as the specialist for it says."""
+        return await self._verifiers[self.router.choose(text, _joined(sources))].support(text, sources)
+
+    async def aclose(self) -> None:
+        """Let go of all of them."""
+        for verifier in self._verifiers.values():
+            await verifier.aclose()
+
+
+def fit_router(answers: Answers) -> Router:
+    """The router for specialists that answered the same rows.
+
+    Args:
+        answers: of rows that may guide training, never of test rows. An answer that failed counts as not right.
+
+    Raises:
+        InputError: fewer than two specialists, or not the same rows.
+    """
+    table = _table(answers)
+    strength = _best_strength(table)
+    return _fitted(table, np.ones(len(table.rows), dtype=bool), strength)
+
+
+def routed(router: Router, answers: Answers) -> list[Judged]:
+    """The answer of whoever the router names, row by row. Raises InputError for answers to other rows or of others."""
+    table = _table({name: _of(answers, name) for name in router.specialists})
+    return [table.answers[choice][row] for row, choice in enumerate(router.choices(table.features))]
+
+
+def cross_routed(answers: Answers) -> list[Judged]:
+    """What a router would answer to rows that it was not fitted on: each fold of documents by the other folds' router.
+
+    Everything is chosen anew without the fold: strength, the specialist that is best overall, and gains.
+
+    Raises:
+        InputError: fewer than two specialists, or not the same rows.
+    """
+    table = _table(answers)
+    judged: list[Judged] = list(table.answers[0])
+    for fold in range(FOLDS):
+        held = table.folds == fold
+        if held.all() or not held.any():
+            continue
+        router = fit_router(
+            {
+                name: [one for one, out in zip(several, held, strict=True) if not out]
+                for name, several in answers.items()
+            }
+        )
+        order = [table.names.index(name) for name in router.specialists]
+        choices = router.choices(table.features[held])
+        for row, choice in zip(np.flatnonzero(held), choices, strict=True):
+            judged[row] = table.answers[order[choice]][row]
+    return judged
+
+
+def best_single(answers: Answers) -> str:
+    """The specialist that is right most often, sets and labels counting alike; the first of equals."""
+    table = _table(answers)
+    return table.names[int(np.argmax(table.weights @ table.right))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Answers as arrays: N rows, S specialists, F features."""
+
+    names: tuple[str, ...]
+    answers: tuple[Sequence[Judged], ...]
+    rows: tuple[Row, ...]
+    features: FloatArray
+    """(N, F)"""
+    right: FloatArray
+    """(N, S): 1 where the label is the gold one."""
+    weights: FloatArray
+    """(N,): what a row counts for; 1 on average."""
+    folds: NDArray[np.intp]
+    """(N,): the fold of its document."""
+
+
+def _table(answers: Answers) -> _Table:
+    if len(answers) < 2:
+        raise InputError(f"got answers of {len(answers)} specialists: a router chooses among two or more")
+    first, *others = answers.values()
+    for other in others:
+        paired(first, other)
+    rows = tuple(one.row for one in first)
+    groups = metrics.document_numbers(row.keys for row in rows)
+    drawn = np.random.default_rng(0).permutation(int(groups.max()) + 1) % FOLDS
+    return _Table(
+        tuple(answers),
+        tuple(answers.values()),
+        rows,
+        np.array([domain_features(row.claim, row.source) for row in rows]),
+        np.array([[float(one.right is True) for one in several] for several in answers.values()]).T,
+        _even(rows),
+        drawn[groups],
+    )
+
+
+def _fitted(table: _Table, used: NDArray[np.bool_], strength: float | None) -> Router:
+    """A router from some of the rows."""
+    weights = table.weights[used] / table.weights[used].sum()
+    features, right = table.features[used], table.right[used]
+    centre = weights @ features
+    spread = np.sqrt(weights @ (features - centre) ** 2)
+    spread[spread < 1e-9] = 1.0
+    standard = (features - centre) / spread
+    best = int(np.argmax(weights @ right))
+    order = [best, *(number for number in range(len(table.names)) if number != best)]
+    gains: list[tuple[float, ...]] = []
+    for number in order[1:]:
+        gain = right[:, number] - right[:, best]
+        mean = float(weights @ gain)
+        slopes = [0.0] * len(centre)
+        if strength is not None:
+            square = standard.T @ (weights[:, None] * standard) + strength * np.eye(len(centre))
+            slopes = cast("FloatArray", np.linalg.solve(square, standard.T @ (weights * (gain - mean)))).tolist()
+        gains.append((mean if strength is not None else 0.0, *slopes))
+    names = tuple(table.names[number] for number in order)
+    return Router(names, tuple(centre.tolist()), tuple(spread.tolist()), tuple(gains), strength)
+
+
+def _best_strength(table: _Table) -> float | None:
+    """The strength whose routers are right most often on documents that they have not seen; the stronger of equals."""
+    reached = dict.fromkeys(STRENGTHS, 0.0)
+    for fold in range(FOLDS):
+        held = table.folds == fold
+        if held.all() or not held.any():
+            return None
+        for strength in STRENGTHS:
+            router = _fitted(table, ~held, strength)
+            order = np.array([table.names.index(name) for name in router.specialists])
+            chosen = order[router.choices(table.features[held])]
+            reached[strength] += float(table.weights[held] @ table.right[held, chosen])
+    return max(reversed(STRENGTHS), key=lambda strength: round(reached[strength], 9))
+
+
+def _even(rows: Sequence[Row]) -> FloatArray:
+    """What each row counts for, so that sets count alike and in each the labels that it has; 1 on average."""
+    cells = Counter((row.data_set, row.label) for row in rows)
+    labels = Counter(name for name, _ in cells)
+    each = [1 / (labels[row.data_set] * cells[row.data_set, row.label]) for row in rows]
+    return np.array(each) * len(rows) / len(labels)
+
+
+def _joined(sources: Sequence[Source]) -> str:
+    return "\n\n".join(source.text for source in sources)
+
+
+def _of(answers: Answers, name: str) -> Sequence[Judged]:
+    if name not in answers:
+        raise InputError(f"there are no answers of {name!r}, whom the router names; there are: {', '.join(answers)}")
+    return answers[name]

@@ -1,0 +1,222 @@
+"""From probes and gold rows to the records that a language model learns to write.
+
+Of a probe nearly all of a record is known: which words were changed, to what, from what, and that the rest is
+supported. Where that rest stands in the source is what the rules of the embedded verifier see; parts that they do not
+find are left out of the record, and a row of which they find less than half makes no lesson. So what is learned is
+worded closer to its source than the rows it is made from. A teacher, a stronger model, has no such limit and writes
+in their place where one is given. Left out: several records of one row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from vouching.evolve.records import Probe, Row, write_text
+from vouching.models.running import run
+from vouching.types import Claim, Source, Verdict
+from vouching.verifiers.at_once import all_of
+from vouching.verifiers.embedded.verifier import EmbeddedVerifier, open_embedded
+from vouching.verifiers.structured_prompt import NOT_FOUND, StructuredPrompt
+from vouching.verifiers.structured_reading import LEAST_CONFIDENCE
+from vouching.verifiers.structured_reply import Reply, ReplyEntry, ReplyStep
+from vouching.verifiers.structured_teacher import Teacher, lesson, lesson_prompt
+
+NoLesson: TypeAlias = Literal["too little is found", "the rules see no fault", "the teacher gave none", "too long"]
+"""Why a row has no lesson."""
+_MARKS = r'\s,.;:!?()\[\]"“”'
+_WORD = re.compile(rf"[^{_MARKS}]+(?:[.,:][^{_MARKS}]+)*|[^\s]")
+
+
+class Change(NamedTuple):
+    """Words of a claim that stood otherwise in the one it was made from."""
+
+    start: int
+    """Where in the claim they begin."""
+    end: int
+    """Where they end, after ``start``."""
+    was: str
+    """What stood there; empty where nothing did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What became of the rows that lessons were to be made of."""
+
+    written: int
+    """Lessons."""
+    left_out: Mapping[NoLesson, int]
+    """Rows without one, by reason."""
+
+
+def changes(claim: str, original: str) -> list[Change]:
+    """Where a claim differs from another one, word by word; words that were only taken out show in their neighbours.
+
+    >>> changes("It opened in 1937.", "It opened in 1973.")
+    [Change(start=13, end=17, was='1973')]
+    >>> changes("It has opened.", "It has not opened.")
+    [Change(start=3, end=13, was='has not opened')]
+    """
+    now, before = ([*_WORD.finditer(text)] for text in (claim, original))
+    found: list[Change] = []
+    for kind, start, end, was_start, was_end in _differences([w.group() for w in now], [w.group() for w in before]):
+        if kind == "delete":
+            found.append(Change(now[start].start(), now[end - 1].end(), ""))
+        elif kind != "equal":
+            if start == end:
+                left, right = min(1, start), min(1, len(now) - end)
+                start, end, was_start, was_end = start - left, end + right, was_start - left, was_end + right
+            was = original[before[was_start].start() : before[was_end - 1].end()]
+            found.append(Change(now[start].start(), now[end - 1].end(), was))
+    return found
+
+
+def _differences(now: Sequence[str], before: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Where two lists differ, as ``difflib`` tells it; place by place if they are of one length: names may swap."""
+    if len(now) != len(before):
+        return SequenceMatcher(None, now, before, autojunk=False).get_opcodes()
+    places = [place for place, pair in enumerate(zip(now, before, strict=True)) if pair[0] != pair[1]]
+    runs = groupby(enumerate(places), key=lambda found: found[1] - found[0])
+    ends = [(run[0][1], run[-1][1] + 1) for run in ([*members] for _, members in runs)]
+    return [("replace", start, end, start, end) for start, end in ends]
+
+
+def reply_of(row: Row, original: str | None = None) -> Reply | NoLesson:
+    """The record of a row of known label, as far as rules and what was changed make it known.
+
+    Args:
+        row: the row.
+        original: the supported claim that a Not Attributable one was made from; None for one that was not made.
+
+    >>> row = Row("1", "The bridge opened in 1937.", "The bridge opened in 1973.", "Not Attributable",
+    ...     error_type="temporal_shift")
+    >>> made = reply_of(row, "The bridge opened in 1973.")
+    >>> [(entry.claim_span, entry.source_span, entry.status) for entry in made.evidence_alignment]
+    [('bridge', 'bridge', 'match'), ('opened in 1937', 'opened in 1973', 'mismatch')]
+    >>> made.fix_suggestion, made.revised_claim
+    ('Change "1937" to "1973".', 'The bridge opened in 1973.')
+    """
+    verdict = _rules().judge(Claim(row.claim), [Source(row.source)])
+    edits = [] if row.attributable or original is None else changes(row.claim, original)
+    made = bool(edits)
+    parts = [*_read(verdict)]
+    supported = [part for part in parts if part.holds and not part.touches(edits)]
+    faults = [part for part in parts if part.entry.status != "match" and (part.touches(edits) or not made)]
+    rest = [part for part in parts if not part.touches(edits)]
+    if row.attributable or made:
+        faults = [] if row.attributable else faults
+        faults += [_told(row, edit) for edit in edits if not any(part.touches([edit]) for part in faults)]
+        if len(supported) < len(rest) / 2 or not (supported or made):
+            return "too little is found"
+    elif verdict.attributable or not faults:
+        return "the rules see no fault"
+    kept = sorted([*supported, *faults], key=lambda part: part.start)
+    sure = round(max(verdict.score if row.attributable else 1 - verdict.score, LEAST_CONFIDENCE), 2)
+    steps = [part.step for part in kept]
+    if row.attributable:
+        return Reply([part.entry for part in kept], steps, row.label, sure)
+    fix = " ".join(_edit(row.claim[start:end], was) for start, end, was in edits) if made else _edit_of(faults[0].entry)
+    error = row.error_type or verdict.error_type
+    return Reply([part.entry for part in kept], steps, row.label, sure, error, fix, original if made else None)
+
+
+def write_lessons(
+    path: Path, prompt: StructuredPrompt, probes: Sequence[Probe], replay: Sequence[Row], teacher: Teacher | None = None
+) -> Taught:
+    """Write a chat for each probe and row of which a record can be made, as ``vouch train sft`` reads them.
+
+    Args:
+        path: the file, written whole or not at all.
+        prompt: what the model will be asked when it verifies.
+        probes: rows that were made, with what they were made from.
+        replay: other gold rows.
+        teacher: what writes the records; None for rules and what was changed.
+
+    Raises:
+        ModelError: the teacher is out of reach, and the same call may succeed later.
+    """
+    asked = [(probe.row, probe.original) for probe in probes] + [(row, None) for row in replay]
+    replies: list[Reply | NoLesson]
+    replies = [reply_of(*one) for one in asked] if teacher is None else run(_taught(teacher, asked))
+    lines: list[str] = []
+    left_out: Counter[NoLesson] = Counter()
+    for (row, _), reply in zip(asked, replies, strict=True):
+        made = _chat(row, reply, prompt) if isinstance(reply, Reply) else reply
+        if isinstance(made, dict):
+            lines.append(json.dumps(made, ensure_ascii=False) + "\n")
+        else:
+            left_out[made] += 1
+    write_text(path, "".join(lines))
+    return Taught(len(lines), dict(left_out))
+
+
+def _chat(row: Row, reply: Reply, prompt: StructuredPrompt) -> dict[str, object] | NoLesson:
+    question = lesson_prompt(Claim(row.claim), [Source(row.source)], prompt=prompt)
+    if question is None:
+        return "too long"
+    messages = [*question, {"role": "assistant", "content": lesson(reply)}]
+    return {"id": f"{row.data_set}/{row.id}", "gold": row.label, "group": row.group or row.id, "messages": messages}
+
+
+class _Part(NamedTuple):
+    """A part of a claim, as a record tells it."""
+
+    start: int
+    end: int
+    entry: ReplyEntry
+    step: ReplyStep
+
+    @property
+    def holds(self) -> bool:
+        return self.entry.status == "match" and self.step.judgment == "supported"
+
+    def touches(self, edits: Sequence[Change]) -> bool:
+        return any(self.start < edit.end and edit.start < self.end for edit in edits)
+
+
+def _read(verdict: Verdict) -> Iterator[_Part]:
+    """What the rules say of each part; the rules give one step for each, and may add one about the whole."""
+    for entry, step in zip(verdict.evidence_alignment, verdict.reasoning_chain, strict=False):
+        quote = entry.source_span.text if entry.source_span else NOT_FOUND
+        span = entry.claim_span
+        told = ReplyStep(step.claim_part, step.source_evidence, step.judgment, step.explanation)
+        yield _Part(span.start, span.end, ReplyEntry(span.text, quote, entry.status), told)
+
+
+def _told(row: Row, edit: Change) -> _Part:
+    """A change that the rules did not see, as a part."""
+    now, was = row.claim[edit.start : edit.end], edit.was
+    stands = bool(was) and was in row.source
+    quote = was if stands else NOT_FOUND
+    reason = f'The claim says "{now}", the source says "{was}".' if stands else f'The source does not say "{now}".'
+    entry = ReplyEntry(now, quote, "mismatch" if stands else "not_found")
+    return _Part(edit.start, edit.end, entry, ReplyStep(now, quote, "not_supported", reason))
+
+
+def _edit(now: str, was: str | None) -> str:
+    return f'Change "{now}" to "{was}".' if was else f'Leave out "{now}".'
+
+
+def _edit_of(fault: ReplyEntry) -> str:
+    """The edit that a part asks for of which nothing else is known."""
+    return _edit(fault.claim_span, fault.source_span if fault.status == "mismatch" else None)
+
+
+async def _taught(teacher: Teacher, asked: Sequence[tuple[Row, str | None]]) -> list[Reply | NoLesson]:
+    """What a teacher writes; it is not told what was changed, and what misses the label is not used."""
+    notes = await all_of(teacher.annotate(Claim(row.claim), [Source(row.source)], row.label) for row, _ in asked)
+    none: NoLesson = "the teacher gave none"
+    return [note.record or none for note in notes]
+
+
+@cache
+def _rules() -> EmbeddedVerifier:
+    return open_embedded("embedded:rules")

@@ -1,0 +1,174 @@
+"""The embedded verifier as a student: where it starts, what it learns, and that a kill changes nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.evolve.boats import boat
+from tests.evolve.embedded_process import run
+from tests.train.tiny_bert import write_tiny_bert
+from vouching.encoder.encoder import load_encoder
+from vouching.errors import ConfigError
+from vouching.evolve.fingerprint import fingerprint
+from vouching.evolve.probe import ProbePlan, make_probes
+from vouching.evolve.records import Judged, Row, read_records, write_records
+from vouching.evolve.refine import (
+    COMBINED,
+    EXPORT,
+    EmbeddedSettings,
+    EmbeddedStudent,
+    even_weights,
+    open_embedded_round,
+)
+from vouching.evolve.rows import typed_rows
+from vouching.types import Claim, Source, Verdict
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
+pytest.importorskip("onnx", reason="onnx is not installed")
+
+from vouching.train.encoder import train_encoder  # noqa: E402
+from vouching.train.encoder_config import EncoderConfig  # noqa: E402
+from vouching.train.encoder_floats import write_floats  # noqa: E402
+from vouching.train.encoder_model import load_model, outputs_of  # noqa: E402
+
+PROCESS = Path(__file__).with_name("embedded_process.py")
+HELD = [boat(number, "ferries") for number in range(100, 124)]
+DEV = [
+    *HELD,
+    *(Row(f"{row.id}-not", row.claim, f"Nobody of {row.id} did.", "Not Attributable", "ferries") for row in HELD),
+]
+TRAIN = [boat(number) for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the encoder on a BERT of two layers: where an evolution can start."""
+    folder = tmp_path_factory.mktemp("begun")
+    with gzip.open(folder / "rows.jsonl.gz", "wt", encoding="utf-8") as file:
+        for row in [*TRAIN, *(Row(f"{r.id}-not", r.claim, f"Nothing of {r.id}.", "Not Attributable") for r in TRAIN)]:
+            fields = {"id": row.id, "claim": row.claim, "source": row.source, "label": row.label}
+            file.write(json.dumps(fields) + "\n")
+    config = EncoderConfig(
+        encoder=str(write_tiny_bert(folder / "bert")), train=(), dev=(), pairs=(str(folder / "rows.jsonl.gz"),),
+        most_tokens=64, most_claim_tokens=24, most_steps=2, device="cpu",
+    )  # fmt: skip
+    os.environ["VOUCH_DATA"] = str(folder)
+    train_encoder(config, folder / "run", report=lambda _: None)
+    return folder / "run"
+
+
+@pytest.fixture(autouse=True)
+def data(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VOUCH_DATA", str(begun.parent))
+
+
+def settings(begun: Path, **changed: float) -> EmbeddedSettings:
+    return EmbeddedSettings(**{"start": str(begun), "steps": 6, "checkpoint_every": 2, **changed})  # type: ignore[arg-type]
+
+
+def student(begun: Path, out: Path) -> EmbeddedStudent:
+    return EmbeddedStudent.start(out, DEV, settings(begun), report=lambda _: None)
+
+
+def told(judged: Sequence[Judged]) -> list[tuple[float | None, str | None, str | None]]:
+    return [(one.score, one.label, one.error_type) for one in judged]
+
+
+def test_int8_weights_taken_back_to_floats_say_what_the_export_says(begun: Path, tmp_path: Path) -> None:
+    """A rounding of each weight by at most half of its step, of a 127th of the largest, is all that may differ."""
+    write_floats(begun / "export", tmp_path / "model", heads=2)
+    found, wanted = (load_model(folder, seed=0).state_dict() for folder in (tmp_path / "model", begun / "model"))
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        assert (found[name] - values).abs().max() <= 0.51 * values.abs().max() * 2 / 254, name
+
+
+def test_the_shipped_encoder_can_be_trained_further(tmp_path: Path) -> None:
+    """Its floats, in torch with twelve heads, and its int8 export read a pair alike, P within .05."""
+    write_floats(None, tmp_path / "model")
+    model, encoder = load_model(tmp_path / "model", seed=0).eval(), load_encoder()
+    for claim, source in (("It opened in 1973.", "The bridge opened in 1973."), ("It was sold.", "He kept it.")):
+        reading = encoder.read(claim, encoder.encode([Source(source)]))
+        [tokens] = encoder._tokenizer.tokens([claim])
+        ids = encoder._tokenizer.pair(tokens.ids, encoder._tokenizer.tokens([source])[0].ids)
+        places = torch.arange(len(ids))
+        inputs = {"input_ids": torch.from_numpy(ids.astype(np.int64))[None], "attention_mask": torch.ones(1, len(ids)),
+                  "token_type_ids": (places > len(tokens.ids) + 1).long()[None]}  # fmt: skip
+        with torch.no_grad():
+            relation = outputs_of(model, inputs)[0].softmax(-1)[0].tolist()
+        assert relation == pytest.approx([*reading.relation.values()], abs=0.05)
+
+
+def test_an_export_of_another_make_is_refused(begun: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not built as vouch train encoder exports it"):
+        write_floats(begun / "export", tmp_path / "model", heads=5)  # 16 dimensions are no five heads
+
+
+def test_a_student_says_what_the_verifier_of_its_folder_says(begun: Path, tmp_path: Path) -> None:
+    first = student(begun, tmp_path / "0")
+    verifier = open_embedded_round(tmp_path / "0")
+    for one in first.verify(DEV[:3] + DEV[-3:]):
+        verdict = verifier.judge(Claim(one.row.claim), [Source(one.row.source)])
+        assert isinstance(verdict, Verdict)
+        assert (one.score, one.label, one.error_type) == (verdict.score, verdict.label, verdict.error_type)
+
+
+def test_a_round_changes_the_encoder_and_of_the_score_only_slope_and_shift(begun: Path, tmp_path: Path) -> None:
+    first = student(begun, tmp_path / "0")
+    before = told(first.verify(DEV))
+    probes = make_probes(TRAIN, {}, ProbePlan(30, "random"), HELD).kept
+    second = first.refine(1, probes, TRAIN[:10], (), tmp_path / "1")
+    old, new = (json.loads((tmp_path / name / COMBINED).read_bytes()) for name in ("0", "1"))
+    assert {key for key in old if old[key] != new[key]} <= {"encoder", "calibration"}
+    assert old["encoder"] != new["encoder"] == load_encoder(tmp_path / "1" / EXPORT).weights.digest
+    assert told(second.verify(DEV)) != before
+    assert told(EmbeddedStudent(tmp_path / "0", DEV).verify(DEV)) == before
+    again = first.refine(1, probes, TRAIN[:10], (), tmp_path / "1")  # it is there: opened, not trained
+    assert told(again.verify(DEV)) == told(second.verify(DEV))
+    assert not [*tmp_path.rglob("checkpoint.pt")]
+
+
+def test_sets_and_labels_count_alike_in_the_fit() -> None:
+    """20 and 10 rows of a, 5 and 5 of b: the mean cell has 40 / 4 = 10. One-sided sets say nothing of a threshold."""
+    yes, no = "Attributable", "Not Attributable"
+    counts = [("a", yes, 20), ("a", no, 10), ("b", yes, 5), ("b", no, 5), ("typed", no, 9)]
+    rows = [Row(f"{name}{label}{n}", "c", "s", label, name) for name, label, count in counts for n in range(count)]
+    assert even_weights(rows) == {"a": {True: 0.5, False: 1.0}, "b": {True: 2.0, False: 2.0}}
+
+
+def test_killed_in_the_middle_of_a_step_and_gone_on_with_it_ends_like_one_that_was_not(
+    begun: Path, tmp_path: Path
+) -> None:
+    write_records(tmp_path / "train.jsonl", TRAIN)
+    write_records(tmp_path / "dev.jsonl", [*DEV, *typed_rows(HELD, 3)])
+    toml = tmp_path / "evolve.toml"
+    toml.write_text(
+        f'train = ["{tmp_path}/train.jsonl"]\ndev = ["{tmp_path}/dev.jsonl"]\nrounds = 1\nprobes = 24\nreplay = 6\n'
+        f'resamples = 100\n[embedded]\nstart = "{begun}"\nsteps = 6\nbatch_tokens = 512\ncheckpoint_every = 2\n',
+        encoding="utf-8",
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROCESS.parents[2]), *sys.path])}
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    run(toml, whole)
+    command = [sys.executable, str(PROCESS), str(toml), str(cut), "1", "6"]
+    # It tells of step 6 before it keeps a checkpoint of it; that of step 4 is there.
+    assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
+    assert (cut / "round-1/student/run/checkpoint.pt").exists()
+    assert not (cut / "round-1/student/run/model").exists()
+    run(toml, cut)
+    assert fingerprint(cut, 100) == fingerprint(whole, 100)
+    for name in ("student/run/export/model.onnx", "student/combined.json", "judged.jsonl", "probes.jsonl"):
+        assert (whole / "round-1" / name).read_bytes() == (cut / "round-1" / name).read_bytes(), name
+    before, after = (told(read_records(whole / f"round-{k}/judged.jsonl", Judged)) for k in (0, 1))
+    assert before != after

@@ -1,0 +1,233 @@
+"""A Qwen2 of two layers evolves: rules, LoRA, all weights; from a supervised or a rewarded start; killed on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.train.tiny_qwen import write_tiny_qwen
+from vouching.errors import ConfigError, InputError
+from vouching.evolve.config import EvolveConfig
+from vouching.evolve.loop import evolve, folder_of, read_judged
+from vouching.evolve.records import Judged, Probe, Row, Student, write_records
+from vouching.evolve.rules import rules_from
+from vouching.evolve.starting import start_of
+from vouching.evolve.structured import (
+    StructuredSettings,
+    StructuredStudent,
+    open_student,
+    prompt_with,
+    start_student,
+)
+from vouching.evolve.structured_lessons import Taught, write_lessons
+from vouching.train.run_config import LoraSettings
+from vouching.train.sft_config import read_config
+
+torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
+pytest.importorskip("trl", reason="the extra train (trl) is not installed")
+pytest.importorskip("peft", reason="the extra train (peft) is not installed")
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+ROW = Row("r", "It opened in 1948.", "It opened in 1931.", "Not Attributable", "toy", error_type="temporal_shift")
+GOLD = Row("g", "It opened in 1931.", "It opened in 1931.", "Attributable", "toy")
+DEV = [replace(ROW, id=f"d{number}", label="Attributable", error_type=None) for number in range(3)]
+RULES = rules_from([Judged(row, 0.1, "Not Attributable", "temporal_shift") for row in DEV])
+
+
+def probe(number: int, check: Any = "agreed") -> Probe:
+    given, was = ROW, GOLD.claim
+    return Probe(
+        f"r/{number}", given.claim, given.source, given.label, given.error_type, "date_shift", was, (), "r", "r", "toy",
+        check,
+    )  # fmt: skip
+
+
+PROBES = [probe(number) for number in range(16)]
+TOML = """
+rows = ["its own"]
+model = "its own"
+batch_rows = 1
+accumulate = 1
+most_steps = {steps}
+learning_rate = {rate}
+schedule = "constant"
+warmup = 0.0
+device = "cpu"
+
+[lora]
+rank = {rank}
+dropout = 0.2
+
+[watch]
+checkpoint_every = {every}
+"""
+
+
+def settings(model: Path, folder: Path, steps: int = 4, rate: float = 1e-3, **changed: Any) -> StructuredSettings:
+    """Rounds of few steps, one chat at a time."""
+    every = 2 if steps < 10 else steps
+    for name, rank in (("lora", 4), ("full", 0)):
+        text = TOML.format(steps=steps, rank=rank, rate=rate, every=every)
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    files = {name: str(folder / f"{name}.toml") for name in ("lora", "full")}
+    return StructuredSettings(**{"model": str(model), **files, "max_tokens": 300, **changed})
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with random weights, and beside it sixteen chats of one record, half of them under the rule."""
+    folder = tmp_path_factory.mktemp("evolve")
+    for name, rules in (("plain", ()), ("ruled", RULES)):
+        write_lessons(folder / f"{name}.jsonl", prompt_with(rules), PROBES[:8], [])
+    lines = [line for name in ("plain", "ruled") for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+    (folder / "sft.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    texts = [message["content"] for line in lines for message in json.loads(line)["messages"]]
+    return write_tiny_qwen(folder / "qwen", texts, 2048, 2048)
+
+
+@pytest.fixture(scope="module")
+def supervised(qwen: Path) -> Path:
+    """The same after supervised training on those."""
+    from vouching.train.sft import train_sft
+
+    settings(qwen, qwen.parent, 85, 5e-3)
+    config = read_config(
+        qwen.parent / "full.toml", [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_rows=2"]
+    )
+    return train_sft(config, qwen.parent / "sft")
+
+
+@pytest.fixture(scope="module")
+def rewarded(supervised: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Adapters that a step of GRPO has made on that."""
+    from tests.train.engine_runs import config, rows, vowel_game
+    from vouching.fit import fit
+
+    game = config(supervised, most_steps=1, lora=LoraSettings(rank=4))
+    return fit(vowel_game(), (rows(2), []), game, tmp_path_factory.mktemp("grpo") / "run", best_by="reward")
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    [path] = [*folder.glob("*model.safetensors")]
+    return load_file(path)
+
+
+def chats_of(student: StructuredStudent) -> list[dict[str, Any]]:
+    text = (student.folder / "lessons.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_model_that_was_taught_a_record_gives_the_verdict_with_its_quotes(supervised: Path, tmp_path: Path) -> None:
+    student: Student = start_student(settings(supervised, tmp_path), tmp_path / "round-0")
+    [judged] = student.verify([ROW])
+    assert (judged.label, judged.error_type) == ("Not Attributable", "temporal_shift")
+
+
+def test_the_loop_takes_a_rewarded_model_through_rules_adapters_and_all_weights(rewarded: Path, tmp_path: Path) -> None:
+    # It says of this what it was taught. Where gold says otherwise it fails, and three failures are a rule: the rule
+    # that it has been taught to answer under.
+    write_records(tmp_path / "dev.jsonl", DEV)
+    closed = "The mill at the lake closed in 1964."
+    mill = Row("m", closed, f"{closed} Nobody has used it since.", "Attributable", "toy")
+    write_records(tmp_path / "train.jsonl", [mill])
+    config = EvolveConfig(
+        (str(tmp_path / "train.jsonl"),), (str(tmp_path / "dev.jsonl"),), "structured", probes=4, replay=1,
+        resamples=100, structured=settings(rewarded, tmp_path, rate=1e-6),
+    )  # fmt: skip
+    rounds = evolve(config, tmp_path / "run", start_of(config))
+    assert [(one.number, one.base) for one in rounds] == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3)]
+    for number in range(5):
+        assert [one.label for one in read_judged(tmp_path / "run", number)] == ["Not Attributable"] * 3
+    start, told, adapted, whole, last = (
+        open_student(folder_of(tmp_path / "run", number) / "student") for number in range(5)
+    )
+    assert told.pupil == replace(start.pupil, rules=RULES, round=1)
+    assert not (told.folder / "run").exists()
+    # LoRA goes on with the adapters of the start, under that rule.
+    before, after = weights(rewarded), weights(Path(adapted.pupil.model))
+    assert before.keys() == after.keys()
+    assert any((before[name] != after[name]).any() for name in before)
+    assert adapted.pupil.taught is not None
+    assert adapted.pupil.taught.written == rounds[2].probes + 1
+    assert {chat["messages"][0]["content"] for chat in chats_of(adapted)} == {prompt_with(RULES).system}
+    # Adapters are merged into the whole that is trained next, and what was merged is not kept.
+    for student in (whole, last):
+        assert not any("lora" in name for name in weights(Path(student.pupil.model)))
+        assert not (student.folder / "start").exists()
+    assert json.loads((last.folder / "run/run.json").read_text())["settings"]["model"] == whole.pupil.model
+    # What is done is not done again.
+    written = (last.folder / "student.json").stat().st_mtime_ns
+    assert whole.refine(4, [], [], (), last.folder).pupil == last.pupil
+    assert (last.folder / "student.json").stat().st_mtime_ns == written
+
+
+def test_a_start_that_cannot_be_refined_is_refused_before_anything_is_made(qwen: Path, tmp_path: Path) -> None:
+    asked = settings(qwen, tmp_path)
+    for wrong, message in (
+        (replace(asked, model=str(tmp_path)), "wanted the folder DIR/model"),
+        (replace(asked, full=""), "as structured.full"),
+        (replace(asked, lora=asked.full), "has to be above 0"),
+        (replace(asked, full=asked.lora), "has to be 0"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            start_student(wrong, tmp_path / "round-0")
+    assert not (tmp_path / "round-0").exists()
+    start_student(asked, tmp_path / "round-0")
+    with pytest.raises(ConfigError, match="holds another student"):
+        start_student(replace(asked, max_tokens=7), tmp_path / "round-0")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from vouching.evolve.records import Probe, read_records
+from vouching.evolve.structured import open_student
+import vouching.train.watch as watch
+
+watch.TELL_EVERY = 1
+write = sys.stderr.write
+
+class Stops:
+    def write(self, text):
+        write(text)
+        if text.startswith("step 3 "):
+            os.kill(os.getpid(), signal.SIGKILL)
+    def flush(self):
+        pass
+
+sys.stderr = Stops()
+folder = Path(sys.argv[1])
+open_student(folder / "round-0").refine(2, read_records(folder / "probes.jsonl", Probe), [], (), folder / "cut")
+"""
+
+
+def test_a_round_that_was_killed_and_called_again_ends_like_one_that_was_not(qwen: Path, tmp_path: Path) -> None:
+    start = start_student(settings(qwen, tmp_path), tmp_path / "round-0")
+    write_records(tmp_path / "probes.jsonl", PROBES)
+    # No lesson is made of a probe that the second verifier refused.
+    whole = start.refine(2, [*PROBES, probe(99, "label")], [], (), tmp_path / "whole")
+    assert whole.pupil.taught == Taught(len(PROBES), {})
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    # It died after the checkpoint of step 2, in the middle of the round: there is no student yet.
+    with pytest.raises(InputError, match=r"student\.json"):
+        open_student(tmp_path / "cut")
+    resumed = start.refine(2, PROBES, [], (), tmp_path / "cut")
+    assert chats_of(resumed) == chats_of(whole)
+    first, second = (weights(Path(student.pupil.model)) for student in (whole, resumed))
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    # Adapters answer on the model that they were made for.
+    assert resumed.model_name == f"local:{qwen}#{tmp_path / 'cut/run/model'}"
