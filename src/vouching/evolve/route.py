@@ -2,7 +2,8 @@
 
 A ridge regression per specialist tells from the domain of a claim (``evolve.domain``) how much more often it is right
 there than the best one overall, which is also asked where nobody promises more. How strongly the regressions are held
-to zero is chosen by folds of documents; infinitely strong is one of the choices and is the best specialist alone. Sets
+to zero is chosen by folds of documents: the strongest that is within one standard error of what is best there. The
+strongest of all leaves nothing of them and is the best specialist alone, so that a router has to earn its place. Sets
 count alike, and so do both labels in each. What is fitted needs rows that nothing is measured on: :func:`cross_routed`
 measures on the same rows by folds. Left out: asking several specialists and voting, which costs as many answers.
 """
@@ -184,6 +185,8 @@ class _Table:
     """(N, S): 1 where the label is the gold one."""
     weights: FloatArray
     """(N,): what a row counts for; 1 on average."""
+    groups: NDArray[np.intp]
+    """(N,): number of its document."""
     folds: NDArray[np.intp]
     """(N,): the fold of its document."""
 
@@ -204,6 +207,7 @@ def _table(answers: Answers) -> _Table:
         np.array([domain_features(row.claim, row.source) for row in rows]),
         np.array([[float(one.right is True) for one in several] for several in answers.values()]).T,
         _even(rows),
+        groups,
         drawn[groups],
     )
 
@@ -232,8 +236,8 @@ def _fitted(table: _Table, used: NDArray[np.bool_], strength: float | None) -> R
 
 
 def _best_strength(table: _Table) -> float | None:
-    """The strength whose routers are right most often on documents that they have not seen; the stronger of equals."""
-    reached = dict.fromkeys(STRENGTHS, 0.0)
+    """The strongest whose routers are, on documents that they have not seen, within one standard error of the best."""
+    right: dict[float | None, FloatArray] = {strength: np.zeros(len(table.rows)) for strength in STRENGTHS}
     for fold in range(FOLDS):
         held = table.folds == fold
         if held.all() or not held.any():
@@ -241,9 +245,13 @@ def _best_strength(table: _Table) -> float | None:
         for strength in STRENGTHS:
             router = _fitted(table, ~held, strength)
             order = np.array([table.names.index(name) for name in router.specialists])
-            chosen = order[router.choices(table.features[held])]
-            reached[strength] += float(table.weights[held] @ table.right[held, chosen])
-    return max(reversed(STRENGTHS), key=lambda strength: round(reached[strength], 9))
+            right[strength][held] = table.right[held, order[router.choices(table.features[held])]]
+    best = max(reversed(STRENGTHS), key=lambda strength: round(float(table.weights @ right[strength]), 9))
+    for strength in reversed(STRENGTHS):
+        lost = np.bincount(table.groups, table.weights * (right[best] - right[strength]))
+        if lost.sum() <= np.sqrt((lost**2).sum()):  # documents are drawn, and their rows with them
+            return strength
+    return best
 
 
 def _even(rows: Sequence[Row]) -> FloatArray:
