@@ -129,6 +129,21 @@ def test_what_guides_is_never_learned_from(config: EvolveConfig, tmp_path: Path)
         evolve(replace(config, train=config.dev), tmp_path / "a", start)
 
 
+def test_what_guides_is_not_replayed_either_where_probes_come_from_other_sets(
+    config: EvolveConfig, tmp_path: Path
+) -> None:
+    files = (*config.train, *config.dev)  # the ferries guide, and are among what is learned from
+    with pytest.raises(InputError, match="share a claim, a source or a document"):
+        evolve(replace(config, train=files, sets=("boats",)), tmp_path / "a", start)
+    assert not (tmp_path / "a").exists()  # before anything was trained
+
+
+def test_all_rows_together_can_be_watched_in_a_single_set(config: EvolveConfig, tmp_path: Path) -> None:
+    write_records(tmp_path / "dev.jsonl", [boat(number, "ferries") for number in range(100, 120)])
+    settings = replace(config, dev=(str(tmp_path / "dev.jsonl"),), rounds=1, gate="harm", watched=("all",))
+    assert [one.stays for one in evolve(settings, tmp_path / "a", start)] == [True, True]
+
+
 def test_a_set_that_is_not_there_cannot_be_watched(config: EvolveConfig, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no set 'feries' to watch"):
         evolve(replace(config, gate="harm", watched=("feries",)), tmp_path / "a", start)

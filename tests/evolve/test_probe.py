@@ -224,3 +224,16 @@ def test_a_damaged_file_of_probes_is_refused_with_its_line(tmp_path: Path) -> No
     path.write_text("\n".join([lines[0], json.dumps({**json.loads(lines[1]), "label": "maybe"})]), encoding="utf-8")
     with pytest.raises(InputError, match=r'line 2: not a Probe: "label"'):
         read_records(path, Probe)
+
+
+def test_rows_of_one_name_in_two_sets_get_each_its_own_answer() -> None:
+    twice = [Probe("1/written-fabrication", f"It {done} in 1973.", "It opened in 1973.", "Not Attributable",
+                   "fabrication", "written", "It opened in 1973.", (), "1", "1", name)
+             for name, done in (("a", "closed"), ("b", "opened"))]  # fmt: skip
+    checked = cross_checked(twice, lambda rows: [said(rows[0], False), said(rows[1], True)])
+    assert [probe.check for probe in checked] == ["agreed", "label"]
+
+
+def test_rows_that_no_probe_is_made_of_have_to_be_apart_too() -> None:
+    with pytest.raises(InputError, match="share a claim, a source or a document"):
+        make_probes(ROWS, WEIGHTS, ProbePlan(6, sets=("boats",)), held=[boat(100, "ferries")])

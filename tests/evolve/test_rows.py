@@ -12,8 +12,8 @@ import pytest
 
 from tests.evolve.boats import boats, row
 from vouching.errors import InputError
-from vouching.evolve.records import Judged, Row, judged_as, read_records, rows_apart, to_json, write_records
-from vouching.evolve.rows import TYPED, read_rows, row_of, typed_rows
+from vouching.evolve.records import TYPED, Judged, Row, judged_as, read_records, rows_apart, to_json, write_records
+from vouching.evolve.rows import read_rows, row_of, typed_rows
 from vouching.types import Claim, Span, Unverified
 from vouching.types.labels import ERROR_TYPES
 
@@ -95,3 +95,13 @@ def test_a_file_is_never_half_written(tmp_path: Path) -> None:
         write_records(path, [row(2, "Attributable"), Row("\ud800", "c", "s", "Attributable")])
     assert path.read_text(encoding="utf-8") == before
     assert to_json(row(1, "Attributable")) + "\n" == before
+
+
+def test_a_row_of_known_type_stays_in_the_document_of_what_it_was_made_from() -> None:
+    held = boats(small=0)[:30]
+    made = typed_rows(held, 2)
+    sister = [Row(f"{one.id}-b", f"Else {n}.", f"Else {n}.", "Attributable", one.data_set, one.group)
+              for n, one in enumerate(held)]  # fmt: skip
+    pages = {str(one.group).removeprefix("boats/") for one in made}
+    assert {one.group for one in sister} - {one.group for one in rows_apart(sister, made)} == pages
+    assert rows_apart([Row("x", "c", "s", "Attributable", "ferries", pages.pop())], made)

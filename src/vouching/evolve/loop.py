@@ -38,8 +38,10 @@ from vouching.evolve.records import (
     Reflection,
     Row,
     Student,
+    keys_of,
     read_record,
     read_records,
+    refuse_shared,
     to_json,
     write_record,
     write_records,
@@ -127,10 +129,10 @@ def evolve(
         ConfigError: a setting cannot be used.
     """
     data = read_data(config)
-    if unknown := {*config.watched} - {ALL, *(row.data_set for row in data.dev)}:
-        raise InputError(
-            f"there is no set {min(unknown)!r} to watch: dev has {', '.join({r.data_set for r in data.dev})}"
-        )
+    names = {row.data_set for row in data.dev}
+    if unknown := {*config.watched} - {ALL, *names}:
+        raise InputError(f"there is no set {min(unknown)!r} to watch: dev has {', '.join(sorted(names))}")
+    refuse_shared(data.train, keys_of(data.dev))
     open_run(out, config, data.counts, data.digests, resume)
     began = process_time()
     student = start(folder_of(out, 0) / STUDENT, data.dev)
@@ -159,6 +161,15 @@ def config_of(out: Path) -> EvolveConfig:
         return TypeAdapter(EvolveConfig).validate_python(json.loads((out / RUN).read_bytes())["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{out} is not the folder of vouch evolve run ({error})") from None
+
+
+def refuse_other_data(out: Path, data: Data) -> None:
+    """Raise InputError if an evolution learned from, or was guided by, other rows than these."""
+    recorded = json.loads((out / RUN).read_bytes())["split"]
+    if differing := sorted(name for name, digest in data.digests.items() if recorded.get(name) != digest):
+        raise InputError(
+            f"{out} is of other rows than its files hold now ({', '.join(differing)}): put those of then back"
+        )
 
 
 def folder_of(out: Path, number: int) -> Path:

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.records import CrossCheck, Judged, Probe, Row, keys_of
+from vouching.evolve.records import CrossCheck, Judged, Probe, Row, keys_of, refuse_shared
 from vouching.evolve.reflect import budgets
 from vouching.perturb import ERROR_TYPE_OF, CorpusPool, Perturbation, Strategy, Tally, perturb
 from vouching.perturb.run import in_turns
@@ -159,7 +159,8 @@ def make_probes(
     if write is not None and check is None:
         raise ConfigError("what a language model writes has to be cross-checked: give a second verifier")
     taken = keys_of(held)
-    parents = _parents(rows, plan, taken)
+    refuse_shared(rows, taken)
+    parents = _parents(rows, plan)
     work = _Work(parents, plan, taken)
     kept: list[Probe] = []
     dropped: list[Probe] = []
@@ -178,15 +179,9 @@ def make_probes(
     return Probes(tuple(kept), tuple(dropped), report)
 
 
-def _parents(rows: Iterable[Row], plan: ProbePlan, taken: set[str]) -> list[Row]:
+def _parents(rows: Iterable[Row], plan: ProbePlan) -> list[Row]:
     """The rows that probes may be made from, shuffled."""
     allowed = [row for row in rows if not plan.sets or row.data_set in plan.sets]
-    shared = [row for row in allowed if not taken.isdisjoint(row.keys)]
-    if shared:
-        raise InputError(
-            f"{len(shared):,} training rows share a claim, a source or a document with rows that are held out, the "
-            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: take them out (evolve.records.rows_apart)"
-        )
     usable = [
         row
         for row in allowed
@@ -313,13 +308,13 @@ def cross_checked(probes: Sequence[Probe], check: Check | None, by_type: bool = 
     >>> cross_checked([probe], lambda rows: [Judged(row, unverified="backend: busy") for row in rows])[0].check
     'unverified'
     """
-    asked = [probe for probe in probes if probe.strategy != UNCHANGED]
+    asked = [place for place, probe in enumerate(probes) if probe.strategy != UNCHANGED]
     if check is None or not asked:
         return [*probes]
-    answers = dict(zip((probe.id for probe in asked), check([probe.row for probe in asked]), strict=True))
+    answers = dict(zip(asked, check([probes[place].row for place in asked]), strict=True))
     return [
-        replace(probe, check=_said(probe, answers[probe.id], by_type)) if probe.id in answers else probe
-        for probe in probes
+        replace(probe, check=_said(probe, answers[place], by_type)) if place in answers else probe
+        for place, probe in enumerate(probes)
     ]
 
 

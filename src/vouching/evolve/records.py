@@ -28,6 +28,8 @@ Basis: TypeAlias = Literal["known", "predicted", "none"]
 """Where the type of the rows of an accuracy comes from: said by the data, said by the verifier, or there are none."""
 CrossCheck: TypeAlias = Literal["agreed", "label", "type", "unverified", "unchecked"]
 """What a second verifier said of a probe: the same; another label; another type; it failed; it was not asked."""
+TYPED = "typed"
+"""Name of the set of rows that were made to be of known type. Their group names the set that they were made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Row:
     @property
     def keys(self) -> list[str]:
         """What ties it to other rows: hashes of its claim, its source and its document."""
-        document = None if self.group is None else f"{self.data_set}/{self.group}"
+        document = self.group if self.group is None or self.data_set == TYPED else f"{self.data_set}/{self.group}"
         return group_keys(BenchRow(self.id, self.claim, (self.source,), None, document=document))
 
 
@@ -284,6 +286,21 @@ def rows_apart(rows: Iterable[Row], others: Iterable[Row]) -> list[Row]:
     """
     taken = keys_of(others)
     return [row for row in rows if taken.isdisjoint(row.keys)]
+
+
+def refuse_shared(rows: Iterable[Row], taken: set[str]) -> None:
+    """Raise InputError if a training row shares a claim, a source or a document with rows that are held out.
+
+    Args:
+        rows: to learn from, whatever for.
+        taken: the keys of what is held out, as :func:`keys_of` gives them.
+    """
+    shared = [row for row in rows if not taken.isdisjoint(row.keys)]
+    if shared:
+        raise InputError(
+            f"{len(shared):,} training rows share a claim, a source or a document with rows that are held out, the "
+            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: take them out (evolve.records.rows_apart)"
+        )
 
 
 def keys_of(rows: Iterable[Row]) -> set[str]:

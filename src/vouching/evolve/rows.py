@@ -15,13 +15,10 @@ from vouching.bench.attribution import LABELS
 from vouching.bench.rows import label_of, spans_of
 from vouching.errors import InputError
 from vouching.evolve.probe import ProbePlan, make_probes
-from vouching.evolve.records import Row
+from vouching.evolve.records import TYPED, Row
 from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.types import Span
 from vouching.types.labels import ERROR_TYPES
-
-TYPED = "typed"
-"""Name of the set of rows that were made to be of known type."""
 
 
 def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:
