@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,6 +69,31 @@ def test_what_was_learned_from_is_no_test_row(evolved: tuple[Path, Data]) -> Non
     assert read_records(out / "test/rows.jsonl", Row) == TESTED
     with pytest.raises(InputError, match="none of them apart"):
         run_test(out, [data.train[0]], data, Scholar, again=True)
+
+
+def test_a_test_before_the_end_is_refused(evolved: tuple[Path, Data], tmp_path: Path) -> None:
+    out, data = evolved
+    whole = tmp_path / "out"
+    shutil.copytree(out, whole, ignore=shutil.ignore_patterns("test"))
+    (whole / "round-1/round.json").unlink()
+    with pytest.raises(InputError, match="0 of 1 rounds"):
+        run_test(whole, TESTED, data, Scholar, resamples=100)
+    assert not (whole / "test").exists()
+
+
+def test_a_test_is_apart_from_what_was_learned_from_not_from_what_lies_there_now(evolved: tuple[Path, Data]) -> None:
+    out, data = evolved
+    with pytest.raises(InputError, match=r"other rows than its files hold now \(train\)"):
+        run_test(out, TESTED, replace(data, train=data.train[1:]), Scholar, again=True, resamples=100)
+
+
+def test_a_finished_test_stays_where_no_other_can_be_made(evolved: tuple[Path, Data]) -> None:
+    out, data = evolved
+    run_test(out, TESTED, data, Scholar, again=True, resamples=100)
+    before = (out / "test/fingerprint.json").read_bytes()
+    with pytest.raises(InputError, match="none of them apart"):
+        run_test(out, [data.train[0]], data, Scholar, again=True, resamples=100)
+    assert (out / "test/fingerprint.json").read_bytes() == before
 
 
 def test_groups_are_whole(evolved: tuple[Path, Data]) -> None:

@@ -20,7 +20,7 @@ from vouching.bench.catalog import DataSet
 from vouching.bench.rows import BenchRow, Fault
 from vouching.errors import InputError
 from vouching.evolve.fingerprint import FINGERPRINT, Fingerprint, fingerprint_of, write_fingerprint
-from vouching.evolve.loop import STUDENT, Data, folder_of, rounds_of
+from vouching.evolve.loop import STUDENT, Data, config_of, folder_of, refuse_other_data, rounds_of
 from vouching.evolve.records import Judged, Row, Student, read_records, rows_apart, write_records
 from vouching.metrics import document_numbers
 
@@ -51,24 +51,31 @@ def run_test(
         report: takes lines of progress.
 
     Raises:
-        InputError: it was done before, on these or other rows; or no row is left.
+        InputError: it was done before, on these or other rows; the evolution is not over, or of other data; or no row
+            is left.
     """
     folder = out / TEST
     if (folder / FINGERPRINT).exists() and not again:
         raise InputError(
             f"{folder} holds the test of this evolution: whoever looks twice chooses by it; --again if you must"
         )
-    if again:
-        shutil.rmtree(folder, ignore_errors=True)
+    rounds, planned = rounds_of(out), config_of(out).rounds
+    if len(rounds) <= planned:
+        raise InputError(
+            f"{out} has done {len(rounds) - 1} of {planned} rounds: test sets are for the end, go on with vouch evolve "
+            "run --resume"
+        )
+    refuse_other_data(out, data)
     apart = rows_apart(rows, [*data.train, *data.dev])
     if len(apart) < len(rows):
         report(f"{len(rows) - len(apart)} test rows share something with what was learned from: left out")
     if not apart:
         raise InputError(f"got {len(rows)} test rows, none of them apart from what was learned from")
+    if again:
+        shutil.rmtree(folder, ignore_errors=True)
     if (folder / ROWS).exists() and read_records(folder / ROWS, Row) != apart:
         raise InputError(f"{folder} holds a test on other rows that is not finished: ask for the same, or --again")
     write_records(folder / ROWS, apart)
-    rounds = rounds_of(out)
     answers: list[list[Judged]] = []
     for one in rounds:
         path = folder / f"round-{one.number}.jsonl"
