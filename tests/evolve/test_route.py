@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,23 @@ def test_specialists_of_two_domains_are_told_apart_on_documents_that_the_router_
     assert share(routed(router, later)) == 1
     assert share(cross_routed(answers)) == 1
     assert {router.choose(row.claim, row.source) == row.data_set for row in fresh} == {True}
+
+
+def test_what_a_router_learned_of_a_document_is_in_no_answer_to_it_that_is_measured() -> None:
+    """Two of twelve documents are talk, and one specialist is right there only. Without one of them the other one is
+    all that tells of talk, and a fold without that shows no gain: so the other specialist is asked, and is wrong.
+    """
+    known = [
+        replace(row, source=f"{TALK if n // 8 in (0, 6) else PROSE} It is item {n}.", group=f"{n // 8}", data_set="a")
+        for n, row in enumerate(rows(96))
+    ]
+    talk = [row.source.startswith(TALK) for row in known]
+    answers = {
+        "talk": [answered(row, here) for row, here in zip(known, talk, strict=True)],
+        "prose": [answered(row, not here) for row, here in zip(known, talk, strict=True)],
+    }
+    assert share(routed(fit_router(answers), answers)) == 1
+    assert [one.right for one in cross_routed(answers)] == [not here for here in talk]
 
 
 def test_where_nothing_in_the_texts_tells_who_is_right_the_best_one_is_asked_alone() -> None:
