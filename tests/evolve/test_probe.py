@@ -89,6 +89,10 @@ def test_equal_calls_make_equal_probes_and_another_seed_makes_others() -> None:
 def test_no_two_changed_probes_say_the_same() -> None:
     claims = [probe.claim.casefold() for probe in made(budget=120).kept if probe.strategy != UNCHANGED]
     assert len(claims) == len({*claims})
+    # Five pages say the same, and two ways to deny it are known.
+    pages = [replace(ROWS[0], id=str(n), source=f"{ROWS[0].source} Page {n}.", group=str(n)) for n in range(5)]
+    denied = make_probes(pages, {"negation_flip": 1.0}, ProbePlan(5, safe_share=0.0), held=[])
+    assert sorted(probe.strategy for probe in denied.kept) == ["negation_added", "opposite"]
 
 
 @pytest.mark.parametrize("what", ["claim", "source", "group"])

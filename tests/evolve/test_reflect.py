@@ -69,8 +69,10 @@ def test_without_gold_types_the_verifiers_own_are_taken_and_the_reflection_says_
         said(row(3, "Attributable"), attributable=False, error_type=TIME),  # a false alarm of this type
         said(untyped[1], attributable=True),  # overlooked: of no type that anybody knows
         *right(typed(NUMBER, 1)),
+        said(row(4, "Attributable"), attributable=False, error_type=NUMBER),  # where rows of known type are, they count
     ]
     found = reflect(judged, resamples=0)
+    assert (found.types[0].found.rows, found.types[0].found.right) == (1, 1)
     number, time = found.types[0], found.types[1]
     assert (number.basis, time.basis, found.types[2].basis) == ("known", "predicted", "none")
     assert (time.found.rows, time.found.right) == (2, 1)
