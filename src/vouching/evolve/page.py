@@ -48,8 +48,8 @@ def tables_of(found: Fingerprint) -> Iterator[Table]:
             rows = [(line.data_set, *map(difference, line.changes)) for line in lines]
             yield Table(f"{heading}: less round 0, with 95 % interval", ("set", *rounds[1:]), rows)
     if found.types:
-        rows = [(kind, *map(figure, levels)) for kind, levels in found.types.items()]
-        yield Table("Errors of each type that are found", ("type", *rounds), rows)
+        rows = [(kind, f"{found.type_rows[kind]:,}", *map(figure, levels)) for kind, levels in found.types.items()]
+        yield Table("Share of the errors of each type that is found", ("type", "rows", *rounds), rows)
     yield Table(
         "How differently a round changed the sets",
         ("round", "spread", "not chance", "gained", "lost", "started from", "stays"),
@@ -100,7 +100,8 @@ def _forest(lines: list[Line], number: int, title: str) -> str:
     known = [(line, line.changes[number - 1]) for line in lines if line.changes[number - 1]["estimate"] is not None]
     reach = max([0.05, *(abs(value) for _, one in known for value in (one["low"], one["high"]) if value is not None)])
     rows = [ForestRow(line.data_set, one["estimate"], one["low"], one["high"]) for line, one in known]
-    return forest_plot(rows, title=title, name="change", ends=(-reach, reach), reference=0.0, width=WIDTH)
+    name = "change of macro F1 (accuracy where a set has one class)"
+    return forest_plot(rows, title=title, name=name, ends=(-reach, reach), reference=0.0, width=WIDTH)
 
 
 def _plot(curves: dict[str, list[tuple[float, float]]], last: int) -> str:
