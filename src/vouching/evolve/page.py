@@ -81,7 +81,11 @@ def _charts(found: Fingerprint) -> Iterator[Chart]:
     last = len(found.rounds) - 1
     for number in range(1, last + 1):
         title = f"Round {number} less round 0"
-        yield Chart(title, _forest(lines, number, title), "Line: 95 % interval; dashed: no change.")
+        yield Chart(
+            title,
+            _forest(lines, number, title),
+            "Line: 95 % interval; dashed: no change. Of a set with one class it is accuracy.",
+        )
     if last > 1:
         means = {line.metric: _points(line) for line in found.lines if line.data_set == MEAN}
         if means:
@@ -100,8 +104,7 @@ def _forest(lines: list[Line], number: int, title: str) -> str:
     known = [(line, line.changes[number - 1]) for line in lines if line.changes[number - 1]["estimate"] is not None]
     reach = max([0.05, *(abs(value) for _, one in known for value in (one["low"], one["high"]) if value is not None)])
     rows = [ForestRow(line.data_set, one["estimate"], one["low"], one["high"]) for line, one in known]
-    name = "change of macro F1 (accuracy where a set has one class)"
-    return forest_plot(rows, title=title, name=name, ends=(-reach, reach), reference=0.0, width=WIDTH)
+    return forest_plot(rows, title=title, name="change of macro F1", ends=(-reach, reach), reference=0.0, width=WIDTH)
 
 
 def _plot(curves: dict[str, list[tuple[float, float]]], last: int) -> str:
