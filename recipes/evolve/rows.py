@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vouching.bench.catalog import data_folder
+from vouching.errors import ConfigError, VouchError
 from vouching.evolve.records import Row, keys_of, write_records
 from vouching.evolve.rows import typed_rows
 from vouching.metrics import document_numbers
@@ -36,9 +37,10 @@ LEFT_OUT = ("med", "breaking_nli", "conjnli", "wice_spans")
 
 
 def read_rows() -> dict[str, list[Row]]:
-    """The rows of attribution/train by set."""
+    """The rows of attribution/train by set. Raises ConfigError if there are none."""
     sets: dict[str, list[Row]] = {}
-    for path in sorted((data_folder() / "attribution/train").glob("*.jsonl.gz")):
+    folder = data_folder() / "attribution/train"
+    for path in sorted(folder.glob("*.jsonl.gz")):
         name = path.name.removesuffix(".jsonl.gz")
         if name in LEFT_OUT:
             continue
@@ -48,6 +50,10 @@ def read_rows() -> dict[str, list[Row]]:
         sets[name] = [
             Row(one["id"], one["claim"], one["source"], one["label"], shown, _text(one.get("group"))) for one in records
         ]
+    if not sets:
+        raise ConfigError(
+            f"{folder} has no files .jsonl.gz: evolve on rows of your own, claim, source, label and set in a line each"
+        )
     return sets
 
 
@@ -102,4 +108,7 @@ def _text(group: object) -> str | None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except VouchError as error:
+        raise SystemExit(f"rows: {error}") from None

@@ -13,7 +13,7 @@ from tests.commands.chat_server import chat_server
 from tests.verifiers.scripts import RIGHT, SOURCE, reply
 from vouching.cli import app
 from vouching.commands.streams import Exit
-from vouching.evolve.records import Judged, Reflection, read_record, read_records
+from vouching.evolve.records import Judged, Reflection, read_answers, read_record, read_records
 
 
 def reflected(*arguments: str | Path) -> Result:
@@ -112,8 +112,8 @@ def test_rows_that_cannot_be_used_are_named_and_the_others_count(rows: Path) -> 
 @pytest.mark.parametrize(
     ("rows_of", "output", "told"),
     [
-        ([{"claim": "It opened.", "source": "It opened."}], "r.json", "none of them answered"),
-        ([], "r.json", "got 0 rows"),
+        ([{"claim": "It opened.", "source": "It opened."}], "r.json", "has no row that can be used"),
+        ([], "r.json", "has no row that can be used"),
         ([{"claim": "It opened.", "source": "It opened.", "label": "Attributable"}], "r.txt", "ends in .json"),
     ],
 )
@@ -123,3 +123,21 @@ def test_what_cannot_be_reflected_on_is_refused(
     result = reflected("--input", written(tmp_path / "rows.jsonl", rows_of), "--output", tmp_path / output)
     assert result.exit_code == Exit.USAGE
     assert told in result.stderr
+
+
+def test_a_file_without_a_row_that_can_be_used_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "bare.jsonl", [{"claim": "The bridge opened.", "source": SOURCE}])
+    for text in (path.read_text(encoding="utf-8"), ""):
+        path.write_text(text, encoding="utf-8")
+        result = reflected("--input", path, "--output", tmp_path / f"of{len(text)}.json", "--model", "embedded:rules")
+        assert result.exit_code == Exit.USAGE
+        assert "bare.jsonl has no row that can be used" in result.stderr
+        assert not (tmp_path / f"of{len(text)}.json").exists()
+
+
+def test_answers_are_read_past_the_rows_that_could_not_be_used(rows: Path) -> None:
+    with rows.open("a", encoding="utf-8") as more:
+        more.write('{"id": "d", "claim": "The bridge opened."}\n')
+    output = rows.with_name("reflection.json")
+    assert reflected("--input", rows, "--output", output, "--model", "embedded:rules").exit_code == Exit.INCOMPLETE
+    assert [one.row.id for one in read_answers(output.with_suffix(".judged.jsonl"))] == ["a", "b", "c"]

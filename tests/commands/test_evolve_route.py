@@ -9,8 +9,10 @@ from typer.testing import CliRunner
 
 from tests.evolve.test_route import rows, specialist
 from vouching.cli import app
+from vouching.commands.evolve_route import ROUTER, told
+from vouching.evolve.contest import contest
 from vouching.evolve.records import read_record, write_records
-from vouching.evolve.route import Router
+from vouching.evolve.route import Router, best_single, cross_routed, fit_router
 
 
 @pytest.fixture
@@ -43,3 +45,12 @@ def test_a_folder_without_rounds_and_a_single_specialist_are_usage_errors(evolut
     done = CliRunner().invoke(app, ["evolve", "route", f"a={evolution / 'round-0/judged.jsonl'}", *out])
     assert (done.exit_code, "two or more" in done.output) == (2, True)
     assert not (tmp_path / "router.json").exists()
+
+
+def test_a_router_that_is_not_shown_to_be_better_is_said_to_be_so() -> None:
+    known = rows(100)
+    answers = {name: specialist(known, name) for name in ("talk", "prose")}
+    router, best = fit_router(answers), best_single(answers)
+    for routed, said in ((cross_routed(answers), False), (answers[best], True)):
+        lines = [*told(contest(answers, {ROUTER: routed}, best), router, known)]
+        assert any("not shown to be better" in line for line in lines) is said

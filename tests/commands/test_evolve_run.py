@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.evolve.boats import boat
+from tests.evolve.boats import boat, write_trial
 from tests.evolve.scholar import start
 from vouching.cli import app
 from vouching.commands.streams import Exit
 from vouching.evolve.config import read_config
-from vouching.evolve.loop import evolve
-from vouching.evolve.records import write_records
+from vouching.evolve.loop import evolve, read_data
+from vouching.evolve.records import rows_apart, write_records
+from vouching.evolve.refine import even_weights
 from vouching.evolve.rows import typed_rows
 
 
@@ -67,3 +71,24 @@ def test_a_test_that_was_done_is_refused(toml: Path, tmp_path: Path, monkeypatch
     assert result.exit_code == Exit.USAGE
     assert "--again if you must" in result.stderr
     assert (out / "test/fingerprint.json").read_text(encoding="utf-8") == "{}"
+
+
+def test_the_rows_of_the_trial_are_apart_and_have_both_labels(tmp_path: Path) -> None:
+    write_trial(tmp_path)
+    recipe = Path(__file__).parents[2] / "recipes/evolve/tiny.toml"
+    names = [f'{name}=["{tmp_path}/{name}.jsonl"]' for name in ("train", "dev")]
+    data = read_data(read_config(recipe, names))
+    assert len(rows_apart(data.train, data.dev)) == len(data.train) == 36
+    assert set(even_weights(data.dev)) == {"boats"}
+
+
+def test_sets_that_are_not_there_are_told_without_a_traceback(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "recipes/evolve/rows.py"
+    for environment, message in (({}, "rows: VOUCH_DATA is not set"), ({"VOUCH_DATA": str(tmp_path)}, "has no files")):
+        kept = {name: value for name, value in os.environ.items() if name != "VOUCH_DATA"}
+        done = subprocess.run(
+            [sys.executable, script, "--out", tmp_path / "rows"], env=kept | environment, capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr

@@ -1,10 +1,17 @@
-"""Made-up rows of two sets: enough for every type of error to find something to change."""
+"""Made-up rows of two sets: enough for every type of error to find something to change.
+
+python -m tests.evolve.boats FOLDER    writes train.jsonl and dev.jsonl for a trial (recipes/evolve/tiny.toml)
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from vouching.evolve.records import Judged, Row
+from vouching.evolve.records import Judged, Row, write_records
+from vouching.evolve.rows import typed_rows
 from vouching.types.labels import ErrorType, Label
 
 _NAMES = ("Ann Lee", "Bob Roy", "Carla Diaz", "Dan Fox", "Eva Stone", "Finn Moss", "Gail Reed", "Hugh Park")
@@ -48,3 +55,15 @@ def wrong(rows: Sequence[Row]) -> list[Judged]:
 def failed(rows: Sequence[Row]) -> list[Judged]:
     """No answer to any row."""
     return [Judged(one, unverified="backend: out of reach") for one in rows]
+
+
+def write_trial(folder: Path) -> None:
+    """Rows to learn from, and others that guide: as many right ones as errors of known type."""
+    write_records(folder / "train.jsonl", boats(24, 12))
+    held = [boat(number) for number in range(30, 42)]
+    wrong = [replace(one, data_set="boats") for one in typed_rows(held, 2)]
+    write_records(folder / "dev.jsonl", [*held, *wrong])
+
+
+if __name__ == "__main__":
+    write_trial(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.evolve.boats import row, said
+from tests.evolve.boats import right, row, said, wrong
 from vouching.bench.intervals import Figure
 from vouching.errors import InputError
 from vouching.evolve.fingerprint import MEAN, Fingerprint, alike, fingerprint_of, spread_of, write_fingerprint
@@ -123,6 +123,14 @@ def test_a_row_that_a_round_did_not_answer_is_in_no_figure() -> None:
     found = fingerprint_of(answers, [None, 0], [True, True], 500)
     assert found.left_out == 1
     assert found.line("a").rows == 59
+
+
+def test_errors_of_a_type_are_counted_and_told_beside_their_share() -> None:
+    errors = [row(n, "Not Attributable", error_type="temporal_shift" if n < 3 else None) for n in range(12)]
+    found = fingerprint_of([wrong(errors), right(errors)], [None, 0], [True, True], 500)
+    assert (found.type_rows, found.types) == ({"temporal_shift": 3}, {"temporal_shift": (0.0, 1.0)})
+    [table] = [one for one in tables_of(found) if one.heading.startswith("Share of the errors")]
+    assert table.rows[0][:2] == ("temporal_shift", "3")
 
 
 def test_answers_to_other_rows_are_refused() -> None:

@@ -18,7 +18,7 @@ from tests.evolve.boats import boat
 from tests.evolve.embedded_process import run
 from tests.train.tiny_bert import write_tiny_bert
 from vouching.encoder.encoder import load_encoder
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, InputError
 from vouching.evolve.fingerprint import fingerprint
 from vouching.evolve.probe import ProbePlan, make_probes
 from vouching.evolve.records import Judged, Row, read_records, write_records
@@ -145,6 +145,12 @@ def test_sets_and_labels_count_alike_in_the_fit() -> None:
     counts = [("a", yes, 20), ("a", no, 10), ("b", yes, 5), ("b", no, 5), ("typed", no, 9)]
     rows = [Row(f"{name}{label}{n}", "c", "s", label, name) for name, label, count in counts for n in range(count)]
     assert even_weights(rows) == {"a": {True: 0.5, False: 1.0}, "b": {True: 2.0, False: 2.0}}
+
+
+def test_rows_of_one_label_in_every_set_are_refused_in_words(begun: Path, tmp_path: Path) -> None:
+    rows = [boat(n) for n in range(4)]
+    with pytest.raises(InputError, match="no set of dev has rows of both labels"):
+        EmbeddedStudent.start(tmp_path / "one", rows, EmbeddedSettings(start=str(begun)))
 
 
 def test_killed_in_the_middle_of_a_step_and_gone_on_with_it_ends_like_one_that_was_not(

@@ -52,4 +52,4 @@ def final_command(
         except KeyboardInterrupt:
             write_error("stopped; start again, what was answered is kept")
             raise typer.Exit(Exit.INTERRUPTED) from None
-        write_result(str(folder / TEST / PAGE))
+        write_result(f"{folder / TEST / PAGE}\n")

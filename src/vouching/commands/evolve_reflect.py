@@ -26,7 +26,7 @@ from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.checker import Checker
-    from vouching.evolve.records import Accuracy, Judged, Reflection
+    from vouching.evolve.records import Accuracy, Reflection
 
 app = typer.Typer()
 
@@ -78,7 +78,7 @@ def reflect_command(
     are kept beside the output, as NAME.judged.jsonl.
     """
     from vouching.checker import Checker
-    from vouching.evolve.records import write_record
+    from vouching.evolve.records import read_answers, write_record
     from vouching.evolve.reflect import reflect
 
     with usage_errors():
@@ -96,7 +96,10 @@ def reflect_command(
         if summary.stopped is not None:
             write_error(f"stopped: {summary.stopped}; {_AGAIN}")
             raise typer.Exit(Exit.INCOMPLETE)
-        found = reflect(_judged(answers))
+        judged = read_answers(answers)
+        if not judged:
+            raise InputError(f"{input} has no row that can be used: wanted a claim, a source and a label in each line")
+        found = reflect(judged)
         try:
             write_record(output, found)
         except OSError as error:
@@ -138,14 +141,6 @@ class _Judge:
 def _look(input_name: str, line: dict[str, Any]) -> Seen:
     problem = line.get("problem")
     return Seen(line["row"]["id"], f"{input_name}, {problem}" if problem else None)
-
-
-def _judged(path: Path) -> list[Judged]:
-    """The answers of the rows that could be used."""
-    from vouching.evolve.records import Judged, from_json
-
-    with path.open(encoding="utf-8") as lines:
-        return [from_json(Judged, line, str(path)) for line in lines if "problem" not in json.loads(line)]
 
 
 def told(found: Reflection) -> Iterator[str]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from vouching.evolve.route import Router
 
 app = typer.Typer()
+ROUTER = "router"
+"""What the router is called among those that are compared."""
 
 _Answers = Annotated[
     list[str],
@@ -59,7 +61,7 @@ def route_command(answers: _Answers, out: _Out, against: _Against = None) -> Non
         specialists = dict(pair for given in answers for pair in _read(given))
         others = dict(pair for given in against or () for pair in _read(given))
         router, routed = fit_router(specialists), cross_routed(specialists)
-        found = contest(specialists, {**others, "router": routed}, best_single(specialists))
+        found = contest(specialists, {**others, ROUTER: routed}, best_single(specialists))
         try:
             write_record(out, router)
         except OSError as error:
@@ -69,17 +71,17 @@ def route_command(answers: _Answers, out: _Out, against: _Against = None) -> Non
 
 def _read(given: str) -> Iterator[tuple[str, list[Judged]]]:
     """Answers by name. Raises InputError for a file or folder without any."""
-    from vouching.evolve.records import Judged, read_records
+    from vouching.evolve.records import read_answers
 
     name, equals, path = given.partition("=")
     if equals:
-        yield name, read_records(Path(path), Judged)
+        yield name, read_answers(Path(path))
         return
     rounds = sorted(Path(given).glob("round-*/judged.jsonl"), key=lambda path: (len(path.parent.name), path))
     if not rounds:
         raise InputError(f"{given} holds no round-*/judged.jsonl: name the folder of an evolution, or NAME=PATH")
     for path in rounds:
-        yield path.parent.name, read_records(path, Judged)
+        yield path.parent.name, read_answers(path)
 
 
 def told(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
@@ -95,6 +97,9 @@ def told(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
     if router.strength is None:
         yield f"The router asks {router.specialists[0]} alone: nothing in the texts tells where another one is better."
         return
+    low = next(one.difference["low"] for one in found.contenders if one.name == ROUTER)
+    if low is None or low <= 0:
+        yield f"The router is not shown to be better than {found.best}: these rows give no reason to use it."
     asked = Counter((row.data_set, router.choose(row.claim, row.source)) for row in rows)
     for data_set in sorted({row.data_set for row in rows}):
         shares = ", ".join(f"{name} {asked[data_set, name]:,}" for name in router.specialists if asked[data_set, name])

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from vouching.commands.streams import Exit, usage_errors, write_error
+from vouching.commands.streams import Exit, usage_errors, write_error, write_result
 
 app = typer.Typer()
 
@@ -25,7 +25,8 @@ vouch evolve run recipes/evolve/embedded.toml source=random --out runs/random
 
 vouch evolve run recipes/evolve/embedded.toml gate=harm --out runs/gated
 
-**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 130 stopped, go on with --resume.
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the second verifier or the teacher was
+not reached; 130 stopped. After 3 and 130 go on with --resume.
 """
 
 
@@ -45,7 +46,7 @@ def run_command(
     """
     with usage_errors():
         from vouching.evolve.config import read_config
-        from vouching.evolve.fingerprint import fingerprint, write_fingerprint
+        from vouching.evolve.fingerprint import PAGE, fingerprint, write_fingerprint
         from vouching.evolve.loop import evolve
         from vouching.evolve.starting import second_verifier, start_of
 
@@ -53,7 +54,9 @@ def run_command(
         say = partial(print, file=sys.stderr, flush=True)
         try:
             evolve(asked, out, start_of(asked, say), check=second_verifier(asked), resume=resume, report=say)
-            write_fingerprint(out, fingerprint(out, asked.resamples), f"{asked.source}, on rows that guide it")
+            title = f"Evolution by {asked.source} probes, on the rows that guide it"
+            write_fingerprint(out, fingerprint(out, asked.resamples), title)
         except KeyboardInterrupt:
             write_error(f"stopped; go on with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None
+        write_result(f"{out / PAGE}\n")

@@ -9,8 +9,9 @@ interval shows. Left out: a correction for many sets; among twenty intervals one
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -87,6 +88,8 @@ class Fingerprint:
     has no interval."""
     left_out: int
     """Rows that a round gave no answer to; they are in no figure."""
+    type_rows: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Rows of each known type."""
 
     def line(self, data_set: str, metric: str | None = None) -> Line:
         """The line of a set: of AUROC if that is asked for, else of its labels. Raises KeyError if there is none."""
@@ -138,6 +141,7 @@ def fingerprint_of(
         spreads=spreads,
         saturated_after=_saturated(next((line.steps for line in lines if line.data_set == MEAN), ())),
         left_out=len(rows) - len(kept),
+        type_rows=dict(Counter(kind for one in answers[0] if (kind := one.row.error_type))),
     )
 
 

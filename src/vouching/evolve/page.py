@@ -48,8 +48,8 @@ def tables_of(found: Fingerprint) -> Iterator[Table]:
             rows = [(line.data_set, *map(difference, line.changes)) for line in lines]
             yield Table(f"{heading}: less round 0, with 95 % interval", ("set", *rounds[1:]), rows)
     if found.types:
-        rows = [(kind, *map(figure, levels)) for kind, levels in found.types.items()]
-        yield Table("Errors of each type that are found", ("type", *rounds), rows)
+        rows = [(kind, f"{found.type_rows[kind]:,}", *map(figure, levels)) for kind, levels in found.types.items()]
+        yield Table("Share of the errors of each type that is found", ("type", "rows", *rounds), rows)
     yield Table(
         "How differently a round changed the sets",
         ("round", "spread", "not chance", "gained", "lost", "started from", "stays"),
@@ -81,7 +81,11 @@ def _charts(found: Fingerprint) -> Iterator[Chart]:
     last = len(found.rounds) - 1
     for number in range(1, last + 1):
         title = f"Round {number} less round 0"
-        yield Chart(title, _forest(lines, number, title), "Line: 95 % interval; dashed: no change.")
+        yield Chart(
+            title,
+            _forest(lines, number, title),
+            "Line: 95 % interval; dashed: no change. Of a set with one class it is accuracy.",
+        )
     if last > 1:
         means = {line.metric: _points(line) for line in found.lines if line.data_set == MEAN}
         if means:
@@ -100,7 +104,7 @@ def _forest(lines: list[Line], number: int, title: str) -> str:
     known = [(line, line.changes[number - 1]) for line in lines if line.changes[number - 1]["estimate"] is not None]
     reach = max([0.05, *(abs(value) for _, one in known for value in (one["low"], one["high"]) if value is not None)])
     rows = [ForestRow(line.data_set, one["estimate"], one["low"], one["high"]) for line, one in known]
-    return forest_plot(rows, title=title, name="change", ends=(-reach, reach), reference=0.0, width=WIDTH)
+    return forest_plot(rows, title=title, name="change of macro F1", ends=(-reach, reach), reference=0.0, width=WIDTH)
 
 
 def _plot(curves: dict[str, list[tuple[float, float]]], last: int) -> str:

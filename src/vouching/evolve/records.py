@@ -7,6 +7,7 @@ out: several sources of a claim; they are joined by a blank line.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -357,6 +358,25 @@ def read_records(path: Path, kind: type[Made]) -> list[Made]:
     """Read a file of JSONL. Raises InputError, with the line, if it cannot be read or holds something else."""
     lines = _text(path).split("\n")
     return [from_json(kind, line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def read_answers(path: Path) -> list[Judged]:
+    """The answers in a file of ``vouch evolve run`` or ``reflect``, which also names rows that it could not use.
+
+    Raises:
+        InputError: it cannot be read or holds something else; the message has the line.
+    """
+    lines = enumerate(_text(path).split("\n"), 1)
+    wanted = [(number, line) for number, line in lines if line.strip() and not _is_problem(line)]
+    return [from_json(Judged, line, f"{path}, line {number}") for number, line in wanted]
+
+
+def _is_problem(line: str) -> bool:
+    """Whether ``vouch evolve reflect`` wrote the line of a row that it could not use."""
+    try:
+        return "problem" in json.loads(line)
+    except ValueError:
+        return False
 
 
 @cache

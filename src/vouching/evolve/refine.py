@@ -20,6 +20,7 @@ from pathlib import Path
 from vouching.encoder.encoder import Encoder, load_encoder
 from vouching.encoder.reading import Reading
 from vouching.encoder.weights import find_weights
+from vouching.errors import InputError
 from vouching.evolve.records import Judged, Probe, Row, write_records
 from vouching.metrics.calibrators import fit_calibrator
 from vouching.train.checkpoint import CHECKPOINT
@@ -242,6 +243,9 @@ def fit_combined(folder: Path, rows: Sequence[Row], kept: KeptReadings) -> None:
         folder: has the encoder in ``run/export``.
         rows: to fit on.
         kept: what was made of them before.
+
+    Raises:
+        InputError: no set has rows of both labels.
     """
     record = json.loads(shipped_table("combined.json"))
     record["encoder"] = find_weights(folder / EXPORT).digest
@@ -253,6 +257,8 @@ def fit_combined(folder: Path, rows: Sequence[Row], kept: KeptReadings) -> None:
         if row.data_set in weights and (soft := verifier.weigh(compared).soft) is not None:
             fitted_on.append(row)
             scores.append(model.logit(combined_features(rules.logit(compared.features), soft)))
+    if not fitted_on:
+        raise InputError("no set of dev has rows of both labels, which the score is fitted on: add some to a set")
     counts = [weights[row.data_set][row.attributable] for row in fitted_on]
     fitted = fit_calibrator("platt", [row.attributable for row in fitted_on], scores, counts)
     record["calibration"] = dict(zip(("slope", "shift"), (round(value, 4) for value in fitted.at), strict=True))
