@@ -22,7 +22,8 @@ from pathlib import Path
 
 from vouching.bench.catalog import data_folder
 from vouching.errors import ConfigError, VouchError
-from vouching.evolve.records import Row, keys_of, write_records
+from vouching.evolve.apart import keys_of
+from vouching.evolve.records import Row, write_records
 from vouching.evolve.rows import typed_rows
 from vouching.metrics import document_numbers
 

@@ -16,9 +16,10 @@ from tests.evolve.boats import boat, write_trial
 from tests.evolve.scholar import start
 from vouching.cli import app
 from vouching.commands.streams import Exit
+from vouching.evolve.apart import rows_apart
 from vouching.evolve.config import read_config
 from vouching.evolve.loop import evolve, read_data
-from vouching.evolve.records import rows_apart, write_records
+from vouching.evolve.records import write_records
 from vouching.evolve.refine import even_weights
 from vouching.evolve.rows import typed_rows
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from vouching.bench.catalog import DataSet
 from vouching.bench.rows import BenchRow, Fault
 from vouching.errors import InputError
+from vouching.evolve.apart import rows_apart
 from vouching.evolve.fingerprint import FINGERPRINT, Fingerprint, fingerprint_of, write_fingerprint
 from vouching.evolve.loop import STUDENT, Data, config_of, folder_of, refuse_other_data, rounds_of
-from vouching.evolve.records import Judged, Row, Student, read_records, rows_apart, write_records
+from vouching.evolve.records import Judged, Row, Student, read_records, write_records
 from vouching.metrics import document_numbers
 
 TEST, ROWS = "test", "rows.jsonl"

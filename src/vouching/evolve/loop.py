@@ -28,6 +28,7 @@ from time import process_time
 from pydantic import TypeAdapter
 
 from vouching.errors import InputError
+from vouching.evolve.apart import keys_of, refuse_shared
 from vouching.evolve.config import EvolveConfig
 from vouching.evolve.gate import ALL, gate
 from vouching.evolve.probe import ProbePlan, make_probes
@@ -38,10 +39,8 @@ from vouching.evolve.records import (
     Reflection,
     Row,
     Student,
-    keys_of,
     read_record,
     read_records,
-    refuse_shared,
     to_json,
     write_record,
     write_records,

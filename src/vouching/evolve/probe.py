@@ -21,7 +21,8 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.records import CrossCheck, Judged, Probe, Row, keys_of, refuse_shared
+from vouching.evolve.apart import keys_of, refuse_shared
+from vouching.evolve.records import CrossCheck, Judged, Probe, Row
 from vouching.evolve.reflect import budgets
 from vouching.perturb import ERROR_TYPE_OF, CorpusPool, Perturbation, Strategy, Tally, perturb
 from vouching.perturb.run import in_turns

@@ -276,39 +276,6 @@ def judged_as(row: Row, outcome: Outcome) -> Judged:
     return Judged(row, outcome.score, outcome.label, outcome.error_type)
 
 
-def rows_apart(rows: Iterable[Row], others: Iterable[Row]) -> list[Row]:
-    """The rows that share no claim, source or document with ``others``.
-
-    >>> held = Row("1", "It opened.", "The bridge opened.", "Attributable")
-    >>> [row.id for row in rows_apart([Row("2", "It opened.", "s", "Attributable"), held], [])]
-    ['2', '1']
-    >>> rows_apart([Row("2", "it  opened.", "s", "Attributable")], [held])
-    []
-    """
-    taken = keys_of(others)
-    return [row for row in rows if taken.isdisjoint(row.keys)]
-
-
-def refuse_shared(rows: Iterable[Row], taken: set[str]) -> None:
-    """Raise InputError if a training row shares a claim, a source or a document with rows that are held out.
-
-    Args:
-        rows: to learn from, whatever for.
-        taken: the keys of what is held out, as :func:`keys_of` gives them.
-    """
-    shared = [row for row in rows if not taken.isdisjoint(row.keys)]
-    if shared:
-        raise InputError(
-            f"{len(shared):,} training rows share a claim, a source or a document with rows that are held out, the "
-            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: take them out (evolve.records.rows_apart)"
-        )
-
-
-def keys_of(rows: Iterable[Row]) -> set[str]:
-    """All that ties rows to others."""
-    return {key for row in rows for key in row.keys}
-
-
 def to_json(record: object, indent: int | None = None) -> str:
     """A record of this module as JSON. Raises InputError for a text with a lone surrogate."""
     from pydantic_core import PydanticSerializationError
