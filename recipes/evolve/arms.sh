@@ -2,7 +2,7 @@
 # The evolution of the embedded verifier and its controls, one after the other; called again, it goes on.
 #   VOUCH_DATA=... bash recipes/evolve/arms.sh runs/evolve
 # weakness, random and mixed differ in where probes come from; budgets of probes, replay and steps are the same. "bare"
-# is weakness without replay and at twice the rate: what rounds do that nothing holds back. "gated" is random with a gate.
+# has probes in place of replay and a higher rate: what rounds do that nothing holds back. "gated" is random with a gate.
 set -euo pipefail
 out=${1:?where to}
 config=$(dirname "$0")/embedded.toml
@@ -11,5 +11,5 @@ vouch=${VOUCH:-vouch}
 for arm in weakness random mixed; do
     $vouch evolve run "$config" source=$arm --out "$out/$arm" --resume
 done
-$vouch evolve run "$config" replay=0 embedded.learning_rate=3e-4 --out "$out/bare" --resume
+$vouch evolve run "$config" probes=600 replay=0 embedded.learning_rate=2.5e-4 --out "$out/bare" --resume
 $vouch evolve run "$config" source=random gate=harm --out "$out/gated" --resume
