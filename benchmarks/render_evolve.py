@@ -13,7 +13,8 @@ from render_tables import Figures, interval, number, table
 MEAN = "mean of sets"
 NOTE = """
 Macro F1, last round less round 0, with paired 95 % intervals over groups of rows; test rows were scored once. "bare"
-is weakness with probes in place of replay and at a higher rate, "gated" is random with a gate."""
+is weakness with probes in place of replay and at a higher rate, "gated" is random with a gate. Sets of fewer than ten
+groups have no interval of their own."""
 SPREAD_NOTE = """
 Spread: standard deviation between sets of what a round did, chance taken off (tau of DerSimonian and Laird). Gained and
 lost: sets whose interval lies beside 0; of {sets} sets with nothing to find, one interval in twenty does."""
