@@ -13,8 +13,8 @@ from render_tables import Figures, interval, number, table
 MEAN = "mean of sets"
 NOTE = """
 Macro F1, last round less round 0, with paired 95 % intervals over groups of rows; test rows were scored once. "bare"
-is weakness with probes in place of replay and at a higher rate, "gated" is random with a gate. Sets of fewer than ten
-groups have no interval of their own."""
+is weakness with probes in place of replay and at a higher rate, stopped after two rounds; "gated" is random with a
+gate. Sets of fewer than ten groups have no interval of their own."""
 SPREAD_NOTE = """
 Spread: standard deviation between sets of what a round did, chance taken off (tau of DerSimonian and Laird). Gained and
 lost: sets whose interval lies beside 0; of {sets} sets with nothing to find, one interval in twenty does."""
@@ -60,13 +60,18 @@ def _means(found: Mapping[str, Any], where: str) -> Iterator[str]:
     for metric, auroc in (("macro F1", False), ("AUROC", True)):
         [(_, lines)] = [pair for pair in _by_set(found, auroc) if pair[0] == MEAN]
         for arm, line in zip(found, lines, strict=True):
-            rows.append((f"{arm}, {metric}", *map(number, line["levels"]), interval(line["changes"][-1], "+")))
+            rows.append((f"{arm}, {metric}", *_levels(line, rounds), interval(line["changes"][-1], "+")))
     if any(line["data_set"] == "typed" for arm in found.values() for line in arm["lines"]):
         for arm, one in found.items():
             [line] = [line for line in one["lines"] if line["data_set"] == "typed"]
-            rows.append((f"{arm}, errors found", *map(number, line["levels"]), interval(line["changes"][-1], "+")))
+            rows.append((f"{arm}, errors found", *_levels(line, rounds), interval(line["changes"][-1], "+")))
     heads = (f"round {number} >" for number in range(rounds))
     yield from table((f"mean of the {where}", *heads, "last less round 0 >"), rows)
+
+
+def _levels(line: Figures, rounds: int) -> list[str]:
+    """A level for each round; nothing for those that an arm did not have."""
+    return [number(level) for level in [*line["levels"], *[None] * (rounds - len(line["levels"]))]]
 
 
 def _spreads(found: Mapping[str, Any]) -> Iterator[str]:

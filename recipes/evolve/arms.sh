@@ -11,5 +11,5 @@ vouch=${VOUCH:-vouch}
 for arm in weakness random mixed; do
     $vouch evolve run "$config" source=$arm --out "$out/$arm" --resume
 done
-$vouch evolve run "$config" probes=600 replay=0 embedded.learning_rate=2.5e-4 --out "$out/bare" --resume
+$vouch evolve run "$config" rounds=2 probes=600 replay=0 embedded.learning_rate=2.5e-4 --out "$out/bare" --resume
 $vouch evolve run "$config" source=random gate=harm --out "$out/gated" --resume
