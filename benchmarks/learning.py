@@ -3,8 +3,8 @@
     python benchmarks/learning.py [--seeds 0 1 2] [--games blinded checklist-self] [--output FILE]
 
 The tasks are those of tests/train/*learning.py: 107,000 weights, warmed up by imitation, then trained by the game. What
-is told is a metric that a rule computes and no reward reads: its mean over the first and the last 20 steps, and the
-lower 95 % bound of the gain. Runs that the file has are kept, but for those of the same game and seed. One thread. Left
+is told is the share of right replies by a rule: its mean over the first and the last 20 steps, and the lower 95 % bound
+of the gain. Runs that the file has are kept, but for those of the same game and seed. One thread. Left
 out: larger models.
 """
 

@@ -72,7 +72,7 @@ def ask(x: str, y: str, c: str) -> list[Message]:
     return [Message("user", x), Message("user", " ".join(y.split()[:8]) or "nothing"), Message("user", c)]
 
 
-def warmed_up(folder: Path, seed: int, most: int = 400) -> Path:
+def warmed_up(folder: Path, seed: int, steps: int = 300) -> Path:
     """A model that responds badly and judges well.
 
     Whether a response is right is the parity of two words, before which so small a model stands still for long; that
@@ -85,9 +85,9 @@ def warmed_up(folder: Path, seed: int, most: int = 400) -> Path:
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
     dice, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3, betas=(0.9, 0.99))
-    for step in range(most):
+    for step in range(steps):
         often = 0.85 if step < 100 else 0.65
-        chosen = [_judgment(often, dice) if number % 2 else _response(dice) for number in range(32)]
+        chosen = [_judgment(often, dice) if number % 4 else _response(dice) for number in range(32)]
         batch = tokenizer([f"{asked}{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         for row, (asked, _) in enumerate(chosen):
@@ -95,24 +95,8 @@ def warmed_up(folder: Path, seed: int, most: int = 400) -> Path:
         model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        if step % 10 == 9 and judges_well(model, tokenizer) > 0.9:
-            break
     model.save_pretrained(folder)
     return folder
-
-
-def judges_well(model: Any, tokenizer: Any) -> float:
-    """The probability of the right judgment, the mean over all sentences and both responses."""
-    import torch
-
-    found: list[Any] = []
-    for sentence in sentences():
-        for response in RESPONSES:
-            ids = tokenizer(f"{sentence}<end>{response}<end>{ITEM}<end>", return_tensors="pt")["input_ids"]
-            [token, *_] = tokenizer("yes" if response == rule(sentence) else "no")["input_ids"]
-            with torch.no_grad():
-                found.append(model(input_ids=ids).logits[0, -1].softmax(-1)[token])
-    return float(torch.stack(found).mean())
 
 
 def _response(dice: random.Random) -> tuple[str, str]:
@@ -122,10 +106,10 @@ def _response(dice: random.Random) -> tuple[str, str]:
 
 
 def _judgment(often: float, dice: random.Random) -> tuple[str, str]:
-    """A prompt and the right judgment: so often of a sentence with "not", every fourth time of an odd response."""
+    """A prompt and the right judgment: so often of a sentence with "not", four times of ten of an odd response."""
     denied = dice.random() < often
     sentence = dice.choice([one for one in sentences() if ("not" in one.split()) == denied])
-    response = odd(dice) if dice.random() < 1 / 4 else dice.choice(RESPONSES)
+    response = odd(dice) if dice.random() < 0.4 else dice.choice(RESPONSES)
     return f"{sentence}<end>{response}<end>{ITEM}<end>", "yes" if response == rule(sentence) else "no"
 
 
