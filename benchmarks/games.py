@@ -30,11 +30,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.train import assurance_learning, blinded_learning, checklist_learning, learning  # noqa: E402
-from tests.train.engine_runs import config, trainer_of  # noqa: E402
-from vouching.games.assurance import AssuranceGame  # noqa: E402
 from vouching.train.engine import tell_steps, train_from  # noqa: E402
 from vouching.train.engine_batch import to_arrays  # noqa: E402
-from vouching.train.run_config import LoraSettings  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/games.json"
 SKIPPED = 2
@@ -43,23 +40,11 @@ REPEATS = 10
 """Of the bookkeeping of one step."""
 
 
-def assurance(folder: Path, steps: int) -> Any:
-    """A trainer of the paired game, two adapters."""
-    settings = config(
-        assurance_learning.warmed_up(folder / "model", 0), batch_prompts=8, micro_batch=64, most_steps=steps, kl=0.04,
-        spread="population", learning_rate=1e-3, lora=LoraSettings(rank=16, alpha=16.0), epochs=100.0,
-        sampling={"group_size": 4, "completion_tokens": 56},
-    )  # fmt: skip
-    return trainer_of(
-        settings, folder / "run", AssuranceGame(4, 3, ask=assurance_learning.ask), assurance_learning.ROWS
-    )
-
-
 GAMES: dict[str, Callable[[Path, int], Any]] = {
     "structured": lambda folder, steps: learning.trainer_by(folder, 0, adapters=False, steps=steps),
     "checklist-outside": lambda folder, steps: checklist_learning.trainer_by(folder, 0, "outside", steps),
     "checklist-self": lambda folder, steps: checklist_learning.trainer_by(folder, 0, "self", steps),
-    "assurance": assurance,
+    "assurance": lambda folder, steps: assurance_learning.trainer_by(folder, 0, steps),
     "blinded": lambda folder, steps: blinded_learning.trainer_by(folder, 0, steps),
 }
 """A trainer of each."""

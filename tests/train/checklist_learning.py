@@ -72,8 +72,8 @@ def ask(x: str, y: str, c: str) -> list[Message]:
     return [Message("user", x), Message("user", " ".join(y.split()[:8]) or "nothing"), Message("user", c)]
 
 
-def warmed_up(folder: Path, seed: int, steps: int = 300) -> Path:
-    """A model that responds badly and judges well.
+def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
+    """A model that responds badly and judges well: it is taught until 19 of 20 judgments are right.
 
     Whether a response is right is the parity of two words, before which so small a model stands still for long; that
     most of the sentences it judges have the word "not" breaks the symmetry.
@@ -85,7 +85,7 @@ def warmed_up(folder: Path, seed: int, steps: int = 300) -> Path:
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
     dice, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3, betas=(0.9, 0.99))
-    for step in range(steps):
+    for step in range(most):
         often = 0.85 if step < 100 else 0.65
         chosen = [_judgment(often, dice) if number % 4 else _response(dice) for number in range(32)]
         batch = tokenizer([f"{asked}{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
@@ -95,8 +95,26 @@ def warmed_up(folder: Path, seed: int, steps: int = 300) -> Path:
         model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
+        if step % 25 == 24 and judges_well(model, tokenizer) > 0.95:
+            break
     model.save_pretrained(folder)
     return folder
+
+
+def judges_well(model: Any, tokenizer: Any) -> float:
+    """The probability of the right judgment: the mean over responses or the mean over odd ones, whichever is less."""
+    import torch
+
+    dice, found = random.Random(0), list[list[float]]()
+    for responses in (RESPONSES, [odd(dice) for _ in range(8)]):
+        pairs = [(sentence, response) for sentence in sentences() for response in responses]
+        asked = tokenizer([f"{x}<end>{y}<end>{ITEM}<end>" for x, y in pairs], return_tensors="pt", padding=True)
+        with torch.no_grad():
+            logits = model(**asked).logits
+        said = logits[range(len(pairs)), asked["attention_mask"].sum(1) - 1].softmax(-1)
+        right = [tokenizer("yes" if rule(x) == y else "no")["input_ids"][0] for x, y in pairs]
+        found.append(said[range(len(pairs)), right].tolist())
+    return min(sum(one) / len(one) for one in found)
 
 
 def _response(dice: random.Random) -> tuple[str, str]:
