@@ -44,12 +44,11 @@ GAMES: dict[str, Callable[[Path, int], Learnt]] = {
     "structured-adapters": lambda folder, seed: learn(folder, seed, adapters=True),
     "checklist-outside": lambda folder, seed: checklist_learning.learn(folder, seed, "outside")[0],
     "checklist-self": lambda folder, seed: checklist_learning.learn(folder, seed, "self")[0],
-    "checklist-self-clean": lambda folder, seed: checklist_learning.learn(folder, seed, "self", odd_ones=0)[0],
     "blinded": blinded_learning.learn,
     "assurance": lambda folder, seed: play_assurance(seed).submitted,
     "assurance-verifier": lambda folder, seed: play_assurance(seed).challenge,
 }
-"""A run of each game; -clean is without odd responses among the gold ones."""
+"""A run of each game."""
 
 
 def main() -> None:

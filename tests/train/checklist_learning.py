@@ -2,7 +2,7 @@
 
 An instruction is a sentence; the right response is "false" where it has the word "not", and "true" elsewhere; the one
 item of the checklist asks whether the response is right. A model is warmed up by imitation: its responses are right two
-times of three, and it is taught to judge until nine judgments of ten are right. The oracle is the rule, which no reward
+times of three, and it is taught to judge until 19 judgments of 20 are right. The oracle is the rule, which no reward
 of Soft-SVeRL reads. Soft-RLVR has the rule with noise as its judge: wrong one time of six.
 
 A policy that judges itself finds whatever its judge was never told about, and a model of this size knows nothing that
@@ -33,6 +33,8 @@ from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 Judge: TypeAlias = Literal["self", "outside"]
 ITEM = "Is it right?"
 RESPONSES = ("true", "false")
+SETTLING = 150
+"""Steps of the warm-up at a lower rate, at its end."""
 
 
 def sentences() -> list[str]:
@@ -58,12 +60,12 @@ def rows() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def gold(seed: int, odd_ones: int = 2) -> list[Labelled]:
-    """Each sentence with both responses, and with odd ones."""
+def gold(seed: int) -> list[Labelled]:
+    """Each sentence with both responses, and with two odd ones."""
     dice = random.Random(seed)
     return [
         Labelled(sentence, response, ITEM, response == rule(sentence))
-        for sentence in sentences() for response in (*RESPONSES, *(odd(dice) for _ in range(odd_ones)))
+        for sentence in sentences() for response in (*RESPONSES, *(odd(dice) for _ in range(2)))
     ]  # fmt: skip
 
 
@@ -73,7 +75,7 @@ def ask(x: str, y: str, c: str) -> list[Message]:
 
 
 def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
-    """A model that responds badly and judges well: it is taught until 19 of 20 judgments are right.
+    """A model that responds badly and judges well: taught until it is ready, and a little longer at a lower rate.
 
     Whether a response is right is the parity of two words, before which so small a model stands still for long; that
     most of the sentences it judges have the word "not" breaks the symmetry.
@@ -85,9 +87,11 @@ def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
     dice, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3, betas=(0.9, 0.99))
-    for step in range(most):
-        often = 0.85 if step < 100 else 0.65
-        chosen = [_judgment(often, dice) if number % 4 else _response(dice) for number in range(32)]
+    step, last = 0, most
+    while step < last:
+        step += 1
+        often = 0.85 if step <= 100 else 0.65
+        chosen = [_judgment(often, dice) if number % 3 else _response(dice) for number in range(32)]
         batch = tokenizer([f"{asked}{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         for row, (asked, _) in enumerate(chosen):
@@ -95,26 +99,31 @@ def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
         model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        if step % 25 == 24 and judges_well(model, tokenizer) > 0.95:
-            break
+        if last == most and step % 25 == 0 and ready(model, tokenizer):
+            last = step + SETTLING
+            optimizer.param_groups[0]["lr"] = 1e-3
     model.save_pretrained(folder)
     return folder
 
 
-def judges_well(model: Any, tokenizer: Any) -> float:
-    """The probability of the right judgment: the mean over responses or the mean over odd ones, whichever is less."""
+def ready(model: Any, tokenizer: Any) -> bool:
+    """Whether 19 judgments of 20 are right, of responses and of odd ones, and 6 responses of 10."""
     import torch
 
-    dice, found = random.Random(0), list[list[float]]()
-    for responses in (RESPONSES, [odd(dice) for _ in range(8)]):
-        pairs = [(sentence, response) for sentence in sentences() for response in responses]
-        asked = tokenizer([f"{x}<end>{y}<end>{ITEM}<end>" for x, y in pairs], return_tensors="pt", padding=True)
+    def chance(prompts: Sequence[str], replies: Sequence[str]) -> float:
+        asked = tokenizer([*prompts], return_tensors="pt", padding=True)
         with torch.no_grad():
             logits = model(**asked).logits
-        said = logits[range(len(pairs)), asked["attention_mask"].sum(1) - 1].softmax(-1)
-        right = [tokenizer("yes" if rule(x) == y else "no")["input_ids"][0] for x, y in pairs]
-        found.append(said[range(len(pairs)), right].tolist())
-    return min(sum(one) / len(one) for one in found)
+        said = logits[range(len(prompts)), asked["attention_mask"].sum(1) - 1].softmax(-1)
+        return float(said[range(len(prompts)), [tokenizer(one)["input_ids"][0] for one in replies]].mean())
+
+    dice, judged = random.Random(0), list[float]()
+    for responses in (RESPONSES, [odd(dice) for _ in range(8)]):
+        pairs = [(sentence, response) for sentence in sentences() for response in responses]
+        right = ["yes" if rule(x) == y else "no" for x, y in pairs]
+        judged.append(chance([f"{x}<end>{y}<end>{ITEM}<end>" for x, y in pairs], right))
+    responded = chance([f"{x}<end>" for x in sentences()], [rule(x) for x in sentences()])
+    return min(judged) > 0.95 and responded > 0.6
 
 
 def _response(dice: random.Random) -> tuple[str, str]:
@@ -144,24 +153,24 @@ def noisy_judge(seed: int) -> ChecklistVerifier:
     return ChecklistVerifier(ScriptedModel(answer), ChecklistConfig(votes=3))
 
 
-def trainer_by(folder: Path, seed: int, judge: Judge, steps: int = 60, odd_ones: int = 2) -> Any:
+def trainer_by(folder: Path, seed: int, judge: Judge, steps: int = 60) -> Any:
     """A warmed-up policy before its first step, and who judges it."""
     model = warmed_up(folder / "model", seed)
-    game: Game = ChecklistGame(noisy_judge(seed), 8, ChecklistRules())
+    game: Game = ChecklistGame(noisy_judge(seed), 4, ChecklistRules())
     if judge == "self":
         rules = ChecklistRules(tau=0.6)  # two of three: a right response seldom fails for its judge
-        replay = Replay(gold(seed, odd_ones), 256, seed=seed)
-        game = SelfVerifyGame(8, SelfVerification(votes=3, rules=rules), replay, ask)
+        replay = Replay(gold(seed), 256, seed=seed)
+        game = SelfVerifyGame(4, SelfVerification(votes=3, rules=rules), replay, ask)
     settings = config(
-        model, seed=seed, batch_prompts=4, micro_batch=256, most_steps=steps, loss="grpo", clip=(0.1, 0.2), kl=0.0,
-        learning_rate=5e-4, epochs=100.0, sampling={"group_size": 8, "completion_tokens": 6},
+        model, seed=seed, batch_prompts=8, micro_batch=256, most_steps=steps, loss="grpo", clip=(0.1, 0.2), kl=0.0,
+        learning_rate=7e-4, schedule="linear", epochs=100.0, sampling={"group_size": 4, "completion_tokens": 6},
     )  # fmt: skip
     return trainer_of(settings, folder / "run", game, rows())
 
 
-def learn(folder: Path, seed: int, judge: Judge, odd_ones: int = 2) -> tuple[Learnt, list[dict[str, float]]]:
+def learn(folder: Path, seed: int, judge: Judge) -> tuple[Learnt, list[dict[str, float]]]:
     """Train, and tell how the share of right responses went; the whole log."""
-    trainer = trainer_by(folder, seed, judge, odd_ones=odd_ones)
+    trainer = trainer_by(folder, seed, judge)
     told: list[dict[str, float]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)
