@@ -1,12 +1,11 @@
-"""Whether the engine learns: an oracle metric over the steps of GRPO, all weights and adapters, three seeds.
+"""Whether each game learns: an oracle metric over the steps of training, three seeds, all weights or adapters.
 
-    python benchmarks/learning.py [--seeds 0 1 2] [--games structured checklist-self] [--output FILE]
+    python benchmarks/learning.py [--seeds 0 1 2] [--games blinded checklist-self] [--output FILE]
 
-The tasks are those of tests/train/learning.py and checklist_learning.py: 107,000 weights, warmed up by imitation,
-trained for 60 steps (adapters: 100) of 64 rollouts on SEVA's process reward, on a checklist with a noisy judge, and on
-one that the policy judges itself; assurance_learning.py has 60 steps of 16 units and two adapters. What is told is the
-metric that a rule computes from the prompt alone: its mean over the first and the last 20 steps, and the lower 95 %
-bound of the gain. One thread. Left out: larger models.
+The tasks are those of tests/train/*learning.py: 107,000 weights, warmed up by imitation, then trained by the game. What
+is told is the share of right replies by a rule: its mean over the first and the last 20 steps, and the lower 95 % bound
+of the gain. Runs that the file has are kept, but for those of the same game and seed. One thread. Left
+out: larger models.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -43,8 +42,8 @@ def play_assurance(seed: int) -> assurance_learning.LearntBoth:
 GAMES: dict[str, Callable[[Path, int], Learnt]] = {
     "structured": lambda folder, seed: learn(folder, seed, adapters=False),
     "structured-adapters": lambda folder, seed: learn(folder, seed, adapters=True),
-    "checklist-outside": lambda folder, seed: checklist_learning.learn(folder, seed, "outside"),
-    "checklist-self": lambda folder, seed: checklist_learning.learn(folder, seed, "self"),
+    "checklist-outside": lambda folder, seed: checklist_learning.learn(folder, seed, "outside")[0],
+    "checklist-self": lambda folder, seed: checklist_learning.learn(folder, seed, "self")[0],
     "blinded": blinded_learning.learn,
     "assurance": lambda folder, seed: play_assurance(seed).submitted,
     "assurance-verifier": lambda folder, seed: play_assurance(seed).challenge,
@@ -60,24 +59,31 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    runs: list[dict[str, object]] = []
     for game in options.games:
         for seed in options.seeds:
             started = time.process_time()
             with tempfile.TemporaryDirectory() as folder:
                 learnt = GAMES[game](Path(folder), seed)
-            runs.append({
+            run = {
                 "game": game, "seed": seed,
                 "first": round(float(np.mean(learnt.first)), 3), "last": round(float(np.mean(learnt.last)), 3),
                 "gain": round(learnt.gain, 3), "lower_95": round(learnt.lower, 3),
-                "cpu_seconds": round(time.process_time() - started, 1),
-            })  # fmt: skip
-            sys.stderr.write(f"{runs[-1]}\n")
+                "cpu_seconds": round(time.process_time() - started, 1), "date": f"{datetime.date.today():%Y-%m-%d}",
+            }  # fmt: skip
+            add(run, options.output)
+            sys.stderr.write(f"{run}\n")
+
+
+def add(run: Mapping[str, object], output: Path) -> None:
+    """Write a run into the file, in place of the one of the same game and seed."""
+    runs = json.loads(output.read_text(encoding="utf-8"))["runs"] if output.is_file() else []
+    kept = {(one["game"], one["seed"]): one for one in [*runs, run]}
+    order = [*GAMES]
     record = {
-        "command": "python benchmarks/learning.py", "date": f"{datetime.date.today():%Y-%m-%d}", "steps_compared": EDGE,
-        "torch": torch.__version__, "runs": runs,
+        "command": "python benchmarks/learning.py", "steps_compared": EDGE, "torch": torch.__version__,
+        "runs": sorted(kept.values(), key=lambda one: (order.index(one["game"]), one["seed"])),
     }  # fmt: skip
-    options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from render_assurance import assurance_lines, incomplete_lines
 from render_blinded import blinded_lines
 from render_encoder import ablation_lines, architecture_lines, held_out_lines, training_lines
-from render_engine import cost_lines, learning_lines
+from render_engine import cost_lines, games_lines, learning_lines
 from render_evolve import evolve_lines
 from render_probes import probe_lines
 from render_public import calibration_lines, error_type_lines, sets_lines, spans_lines
@@ -46,6 +46,7 @@ FILES = {
     "engine": "benchmarks/results/engine.json",
     "engine on a GPU": "benchmarks/results/engine_gpu.json",
     "learning": "benchmarks/results/learning.json",
+    "games": "benchmarks/results/games.json",
     "probes": "benchmarks/results/probes.json",
     "evolve": "benchmarks/results/evolve.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
@@ -210,6 +211,8 @@ def sections(found: Mapping[str, Figures]) -> Iterator[Iterator[str]]:
         yield incomplete_lines(incomplete)
     if engine := found.get("engine"):
         yield cost_lines(engine, found.get("engine on a GPU"))
+    if games := found.get("games"):
+        yield games_lines(games)
     if learning := found.get("learning"):
         yield learning_lines(learning)
     if probes := found.get("probes"):

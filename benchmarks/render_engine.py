@@ -1,4 +1,4 @@
-"""The sections of docs/figures.md on the training engine: what it costs beside TRL's trainer, and whether it learns.
+"""The sections of docs/figures.md on training: the engine beside TRL's trainer, a step of each game, what is learnt.
 
 Left out: single steps.
 """
@@ -13,10 +13,13 @@ COST_NOTE = """
 107,000 weights, {rollouts_of_a_step} rollouts a step, one core, the same tokens; {rounds} rounds of {steps} steps,
 alternating. Bookkeeping: {bookkeeping_ms_per_rollout:.3f} ms per rollout."""
 LEARNING_NOTE = """
-107,000 weights, warmed up by imitation of replies a third of which are wrong. The share of right records by a rule,
-mean over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain. Of `assurance`: the share
-of units whose submitted value is right; of `assurance-verifier`, the same runs: of units rightly challenged or left
-alone."""
+About 107,000 weights, warmed up by imitation of replies some of which are wrong. The share of right replies by a
+rule, mean over the first and the last {steps_compared} steps, and the lower 95 % bound of the gain. Of
+`assurance`: the share of units whose submitted value is right; of `assurance-verifier`, the same runs: of units rightly
+challenged or left alone. What each task is, how its settings were chosen, what did not work: [games.md](games.md)."""
+GAMES_NOTE = """
+About 107,000 weights, warmed up, one core; medians of {steps} steps. Completions are all that a step samples or forces,
+rows those that it trains on. Bookkeeping: replies, votes, rewards, groups, advantages, arrays, per completion."""
 GPU_NOTE = """
 A model in the shape of Qwen2.5-0.5B with random weights, bfloat16, on {device}; medians of {rounds} runs each."""
 NOT_MEASURED = """
@@ -49,5 +52,21 @@ def learning_lines(record: Figures) -> Iterator[str]:
     yield LEARNING_NOTE.format(**record)
 
 
+def games_lines(record: Figures) -> Iterator[str]:
+    """What a step of each game costs."""
+    yield from ("## Training engine: a step of each game", "", _origin(record))
+    rows = [
+        (one["game"], f"{one['seconds_of_a_step']:.2f}", sum(one["completions"].values()),
+         ", ".join(f"{role} {count}" for role, count in one["completions"].items()), one["trained"],
+         f"{one['bookkeeping_ms_per_completion']:.3f}")
+        for one in record["games"]
+    ]  # fmt: skip
+    head = ("game", "CPU s a step >", "completions >", "by role", "rows trained >", "bookkeeping, ms >")
+    yield from table(head, rows)
+    yield GAMES_NOTE.format(**record)
+
+
 def _origin(record: Figures) -> str:
-    return f"`{record['command']}`, torch {record['torch']}; {record['date']}."
+    """Command and time; parts of a file may be measured on several days."""
+    days = sorted({one["date"] for one in (record.get("runs") or record.get("games") or [record])})
+    return f"`{record['command']}`, torch {record['torch']}; {', '.join(days)}."

@@ -252,15 +252,21 @@ def test_the_engine_is_told_with_every_round_and_seed_and_a_gpu_only_where_there
         "steps": 12, "seconds_of_a_step": [[0.3, 0.4], [0.5, 0.5]], "ratios": [0.75, 1.0], "median_ratio": 0.875,
         "bookkeeping_ms_per_rollout": 0.057,
     }  # fmt: skip
-    run = {"game": "adapters", "seed": 2, "first": 0.5, "last": 0.75, "gain": 0.25, "lower_95": 0.125}
-    learning = {"command": "python benchmarks/learning.py", "date": "2026-11-22", "torch": "2.13.0"}
+    run = {"game": "blinded", "seed": 2, "first": 0.5, "last": 0.75, "gain": 0.25, "lower_95": 0.125}
+    runs = [{**run, "date": "2026-11-22"}, {**run, "seed": 3, "date": "2026-11-20"}]
+    learning = {"command": "python benchmarks/learning.py", "torch": "2.13.0", "steps_compared": 20, "runs": runs}
+    step = {"game": "blinded", "seconds_of_a_step": 1.25, "completions": {"solver": 8, "checker": 16}, "trained": 16,
+            "bookkeeping_ms_per_completion": 0.25, "date": "2026-11-21"}  # fmt: skip
+    games = {"command": "python benchmarks/games.py", "torch": "2.13.0", "steps": 8, "games": [step]}
     results = {
         "benchmarks/results/engine.json": engine,
-        "benchmarks/results/learning.json": {**learning, "steps_compared": 20, "runs": [run]},
+        "benchmarks/results/learning.json": learning,
+        "benchmarks/results/games.json": games,
     }
     _, figures = pages(root, results)
     for words in ("| 1 | 0.300 | 0.400 | 0.750 |", "| median | | | 0.875 |", "0.057 ms", "On a GPU: not measured",
-                  "| adapters | 2 | 0.500 | 0.750 | 0.250 | 0.125 |"):  # fmt: skip
+                  "| blinded | 2 | 0.500 | 0.750 | 0.250 | 0.125 |", "2026-11-20, 2026-11-22.",
+                  "| blinded | 1.25 | 24 | solver 8, checker 16 | 16 | 0.250 |", "medians of 8 steps"):  # fmt: skip
         assert words in figures
     side = {"tokens_per_second": 900.5, "seconds_of_a_step": 2.0, "peak_gigabytes": 9.25}
     on_gpu = {"device": "a GPU", "rounds": 3, "vouch": side, "trl": {**side, "tokens_per_second": 800.0}}

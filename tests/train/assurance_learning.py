@@ -80,15 +80,20 @@ def warmed_up(folder: Path, seed: int) -> Path:
     return folder
 
 
-def learn(folder: Path, seed: int, steps: int = 60, **changed: Any) -> tuple[LearntBoth, list[dict[str, Any]]]:
-    """Train both policies; how it went, and the whole log."""
+def trainer_by(folder: Path, seed: int, steps: int, **changed: Any) -> Any:
+    """Two warmed-up policies before their first step."""
     model = warmed_up(folder / "model", seed)
     settings = config(model, **{
         "seed": seed, "batch_prompts": 16, "micro_batch": 64, "most_steps": steps, "loss": "token_sum", "kl": 0.2,
         "spread": "population", "learning_rate": 1e-3, "lora": LoraSettings(rank=16, alpha=16.0), "epochs": 100.0,
         "sampling": {"group_size": 4, "completion_tokens": 12}, **changed,
     })  # fmt: skip
-    trainer = trainer_of(settings, folder / "run", AssuranceGame(4, 2, ask=ask, force=said), ROWS)
+    return trainer_of(settings, folder / "run", AssuranceGame(4, 2, ask=ask, force=said), ROWS)
+
+
+def learn(folder: Path, seed: int, steps: int = 60, **changed: Any) -> tuple[LearntBoth, list[dict[str, Any]]]:
+    """Train both policies; how it went, and the whole log."""
+    trainer = trainer_by(folder, seed, steps, **changed)
     told: list[dict[str, Any]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)

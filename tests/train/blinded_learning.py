@@ -86,8 +86,8 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 160) ->
     return folder
 
 
-def learn(folder: Path, seed: int, steps: int = 40) -> Learnt:
-    """Train by the game and tell how the oracle metric went."""
+def trainer_by(folder: Path, seed: int, steps: int) -> Any:
+    """A warmed-up policy before its first step."""
     rows = question_rows(128, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = ppo(
@@ -95,7 +95,12 @@ def learn(folder: Path, seed: int, steps: int = 40) -> Learnt:
         sampling={"group_size": 2, "completion_tokens": 28, "prompt_tokens": 400}, epochs=20.0,
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=5),
     )  # fmt: skip
-    trainer = trainer_of(settings, folder / "run", BlindedGame(samples=2, votes=2, min_numbers=1, watch=oracle), rows)
+    return trainer_of(settings, folder / "run", BlindedGame(samples=2, votes=2, min_numbers=1, watch=oracle), rows)
+
+
+def learn(folder: Path, seed: int) -> Learnt:
+    """Train by the game and tell how the oracle metric went."""
+    trainer = trainer_by(folder, seed, steps=40)
     told: list[dict[str, float]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)

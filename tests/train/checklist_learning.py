@@ -2,8 +2,12 @@
 
 An instruction is a sentence; the right response is "false" where it has the word "not", and "true" elsewhere; the one
 item of the checklist asks whether the response is right. A model is warmed up by imitation: its responses are right two
-times of three, its judgments five times of six. The oracle is the rule, which no reward of Soft-SVeRL reads. Soft-RLVR
-has the rule with noise as its judge: wrong one time of six.
+times of three, and it is taught to judge until 19 judgments of 20 are right. The oracle is the rule, which no reward
+of Soft-SVeRL reads. Soft-RLVR has the rule with noise as its judge: wrong one time of six.
+
+A policy that judges itself finds whatever its judge was never told about, and a model of this size knows nothing that
+it was not told: of "te" or "truno" it may say yes, and replay makes that a lesson. So judgments and gold are about such
+odd responses too. Settings were chosen on seeds 10 to 12.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 Judge: TypeAlias = Literal["self", "outside"]
 ITEM = "Is it right?"
 RESPONSES = ("true", "false")
+SETTLING = 150
+"""Steps of the warm-up at a lower rate, at its end."""
 
 
 def sentences() -> list[str]:
@@ -40,6 +46,12 @@ def rule(sentence: str) -> str:
     return RESPONSES["not" in sentence.split()]
 
 
+def odd(dice: random.Random) -> str:
+    """What is no response: one to three pieces of words that the model knows."""
+    words = [dice.choice((*RESPONSES, "yes", "no", "old")) for _ in range(dice.randint(1, 3))]
+    return "".join(word[(at := dice.randrange(len(word))) : dice.randint(at + 1, len(word))] for word in words)
+
+
 def rows() -> list[dict[str, Any]]:
     return [
         {"id": str(number), "prompt": sentence, "checklist": [ITEM], "kwargs": [{"keywords": [rule(sentence)]}],
@@ -48,22 +60,38 @@ def rows() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def gold(seed: int) -> list[Labelled]:
+    """Each sentence with both responses, and with two odd ones."""
+    dice = random.Random(seed)
+    return [
+        Labelled(sentence, response, ITEM, response == rule(sentence))
+        for sentence in sentences() for response in (*RESPONSES, *(odd(dice) for _ in range(2)))
+    ]  # fmt: skip
+
+
 def ask(x: str, y: str, c: str) -> list[Message]:
     """A question short enough for the model."""
     return [Message("user", x), Message("user", " ".join(y.split()[:8]) or "nothing"), Message("user", c)]
 
 
-def warmed_up(folder: Path, seed: int, steps: int = 400) -> Path:
-    """A model that responds and judges, neither of them well."""
+def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
+    """A model that responds badly and judges well: taught until it is ready, and a little longer at a lower rate.
+
+    Whether a response is right is the parity of two words, before which so small a model stands still for long; that
+    most of the sentences it judges have the word "not" breaks the symmetry.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 
     write_tiny_qwen(folder, [f"{sentence} {' '.join(RESPONSES)} {ITEM} yes no" for sentence in sentences()])
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
-    dice, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3)
-    for _ in range(steps):
-        chosen = [_lesson(dice.choice(sentences()), number % 2 == 0, dice) for number in range(32)]
+    dice, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3, betas=(0.9, 0.99))
+    step, last = 0, most
+    while step < last:
+        step += 1
+        often = 0.85 if step <= 100 else 0.65
+        chosen = [_judgment(often, dice) if number % 3 else _response(dice) for number in range(32)]
         batch = tokenizer([f"{asked}{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         for row, (asked, _) in enumerate(chosen):
@@ -71,18 +99,45 @@ def warmed_up(folder: Path, seed: int, steps: int = 400) -> Path:
         model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
+        if last == most and step % 25 == 0 and ready(model, tokenizer):
+            last = step + SETTLING
+            optimizer.param_groups[0]["lr"] = 1e-3
     model.save_pretrained(folder)
     return folder
 
 
-def _lesson(sentence: str, judges: bool, dice: random.Random) -> tuple[str, str]:
-    """A prompt and a response, or a prompt and a judgment."""
-    if not judges:
-        right = dice.random() < 2 / 3
-        return f"{sentence}<end>", RESPONSES[(rule(sentence) == "false") == right]
-    response = dice.choice(RESPONSES)
-    right = dice.random() < 5 / 6
-    return f"{sentence}<end>{response}<end>{ITEM}<end>", "yes" if (response == rule(sentence)) == right else "no"
+def ready(model: Any, tokenizer: Any) -> bool:
+    """Whether 19 judgments of 20 are right, of responses and of odd ones, and 6 responses of 10."""
+    import torch
+
+    def chance(prompts: Sequence[str], replies: Sequence[str]) -> float:
+        asked = tokenizer([*prompts], return_tensors="pt", padding=True)
+        with torch.no_grad():
+            logits = model(**asked).logits
+        said = logits[range(len(prompts)), asked["attention_mask"].sum(1) - 1].softmax(-1)
+        return float(said[range(len(prompts)), [tokenizer(one)["input_ids"][0] for one in replies]].mean())
+
+    dice, judged = random.Random(0), list[float]()
+    for responses in (RESPONSES, [odd(dice) for _ in range(8)]):
+        pairs = [(sentence, response) for sentence in sentences() for response in responses]
+        right = ["yes" if rule(x) == y else "no" for x, y in pairs]
+        judged.append(chance([f"{x}<end>{y}<end>{ITEM}<end>" for x, y in pairs], right))
+    responded = chance([f"{x}<end>" for x in sentences()], [rule(x) for x in sentences()])
+    return min(judged) > 0.95 and responded > 0.6
+
+
+def _response(dice: random.Random) -> tuple[str, str]:
+    """A prompt and a response, right two times of three."""
+    sentence = dice.choice(sentences())
+    return f"{sentence}<end>", RESPONSES[(rule(sentence) == "false") == (dice.random() < 2 / 3)]
+
+
+def _judgment(often: float, dice: random.Random) -> tuple[str, str]:
+    """A prompt and the right judgment: so often of a sentence with "not", four times of ten of an odd response."""
+    denied = dice.random() < often
+    sentence = dice.choice([one for one in sentences() if ("not" in one.split()) == denied])
+    response = odd(dice) if dice.random() < 0.4 else dice.choice(RESPONSES)
+    return f"{sentence}<end>{response}<end>{ITEM}<end>", "yes" if response == rule(sentence) else "no"
 
 
 def noisy_judge(seed: int) -> ChecklistVerifier:
@@ -98,24 +153,26 @@ def noisy_judge(seed: int) -> ChecklistVerifier:
     return ChecklistVerifier(ScriptedModel(answer), ChecklistConfig(votes=3))
 
 
-def learn(folder: Path, seed: int, judge: Judge, steps: int = 60) -> Learnt:
-    """Train and tell how the share of right responses went."""
+def trainer_by(folder: Path, seed: int, judge: Judge, steps: int = 60) -> Any:
+    """A warmed-up policy before its first step, and who judges it."""
     model = warmed_up(folder / "model", seed)
-    gold = [
-        Labelled(sentence, response, ITEM, response == rule(sentence))
-        for sentence in sentences() for response in RESPONSES
-    ]  # fmt: skip
-    game: Game = ChecklistGame(noisy_judge(seed), 8, ChecklistRules())
+    game: Game = ChecklistGame(noisy_judge(seed), 4, ChecklistRules())
     if judge == "self":
         rules = ChecklistRules(tau=0.6)  # two of three: a right response seldom fails for its judge
-        game = SelfVerifyGame(8, SelfVerification(votes=3, rules=rules), Replay(gold, 256, seed=seed), ask)
+        replay = Replay(gold(seed), 256, seed=seed)
+        game = SelfVerifyGame(4, SelfVerification(votes=3, rules=rules), replay, ask)
     settings = config(
         model, seed=seed, batch_prompts=8, micro_batch=256, most_steps=steps, loss="grpo", clip=(0.1, 0.2), kl=0.0,
-        learning_rate=1e-3 if judge == "self" else 5e-4, epochs=100.0,
-        sampling={"group_size": 8, "completion_tokens": 6},
+        learning_rate=7e-4, schedule="linear", epochs=100.0, sampling={"group_size": 4, "completion_tokens": 6},
     )  # fmt: skip
-    trainer = trainer_of(settings, folder / "run", game, rows())
-    told: list[float] = []
-    tell_steps(trainer, lambda record, texts: told.append(record["oracle/rules"]))
+    return trainer_of(settings, folder / "run", game, rows())
+
+
+def learn(folder: Path, seed: int, judge: Judge) -> tuple[Learnt, list[dict[str, float]]]:
+    """Train, and tell how the share of right responses went; the whole log."""
+    trainer = trainer_by(folder, seed, judge)
+    told: list[dict[str, float]] = []
+    tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)
-    return Learnt(tuple(told[:EDGE]), tuple(told[-EDGE:]))
+    right = [record["oracle/rules"] for record in told]
+    return Learnt(tuple(right[:EDGE]), tuple(right[-EDGE:])), told

@@ -91,18 +91,22 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 200) ->
     return folder
 
 
-def learn(folder: Path, seed: int, adapters: bool) -> Learnt:
-    """Train on the rule and tell how the oracle metric went; adapters are slower and take more steps."""
+def trainer_by(folder: Path, seed: int, adapters: bool, steps: int) -> Any:
+    """A warmed-up policy before its first step."""
     rows = claims(256, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = config(
-        model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=100 if adapters else 60, loss="grpo", kl=0.001,
+        model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=steps, loss="grpo", kl=0.001,
         learning_rate=2e-3 if adapters else 1e-3,
         lora=LoraSettings(rank=16, alpha=16.0) if adapters else LoraSettings(),
         sampling={"group_size": 8, "completion_tokens": 16}, epochs=10.0,
     )  # fmt: skip
-    trainer = trainer_of(settings, folder / "run", StructuredGame(8, process_score(), oracle), rows)
-    told: list[float] = []
+    return trainer_of(settings, folder / "run", StructuredGame(8, process_score(), oracle), rows)
+
+
+def learn(folder: Path, seed: int, adapters: bool) -> Learnt:
+    """Train on the rule and tell how the oracle metric went; adapters are slower and take more steps."""
+    trainer, told = trainer_by(folder, seed, adapters, steps=100 if adapters else 60), list[float]()
     tell_steps(trainer, lambda record, texts: told.append(record["oracle/rule"]))
     train_from(trainer)
     return Learnt(tuple(told[:EDGE]), tuple(told[-EDGE:]))

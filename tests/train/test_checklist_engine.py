@@ -21,6 +21,8 @@ from tests.train.checklist_learning import learn  # noqa: E402  (needs torch)
 from tests.train.checklist_runs import game, rows, scripted, settings, texts, together  # noqa: E402
 from vouching.train.engine import measure, train_from  # noqa: E402
 from vouching.train.engine_batch import amounts_of  # noqa: E402
+from vouching.train.monitor import alarms  # noqa: E402
+from vouching.train.runlog import columns_of  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,7 +116,9 @@ def test_measuring_replays_nothing(model: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("judge", ["outside", "self"])
-def test_responses_can_become_right_by_a_rule_that_training_does_not_watch(tmp_path: Path, judge: Any) -> None:
-    # A policy that judges itself does so with this seed, not with every one (docs/games.md): no proof that it will.
-    learnt = learn(tmp_path, seed=0, judge=judge)
+def test_responses_become_right_by_a_rule_that_training_does_not_watch(tmp_path: Path, judge: Any) -> None:
+    learnt, told = learn(tmp_path, seed=0, judge=judge)
     assert learnt.lower > 0, learnt
+    columns = columns_of(told)
+    assert "gap/rules" in columns
+    assert "lenient_judge" not in {alarm.kind for alarm in alarms(columns)}

@@ -175,8 +175,9 @@ def lenient(credit: float | None) -> dict[str, NDArray[np.float64]]:
 
 def test_a_policy_that_says_yes_to_everything_and_credits_itself_more_raises_an_alarm() -> None:
     # Yes passes .2 + .15 at 21 % of the run and the credit .1 at a quarter of it, at step 88; means lag by ten steps.
-    [alarm] = alarms(lenient(credit=0.4))
+    alarm, beside = alarms(lenient(credit=0.4))
     assert (alarm.kind, alarm.about) == ("always_yes", "yes/gold_negative")
+    assert beside.kind == "lenient_judge"
     assert 88 <= alarm.step <= 115
     assert "raise checklist.lambda_v" in alarm.message
 
@@ -184,3 +185,25 @@ def test_a_policy_that_says_yes_to_everything_and_credits_itself_more_raises_an_
 def test_more_yes_without_more_credit_is_no_collapse_where_rules_tell() -> None:
     assert alarms(lenient(credit=0.0)) == []
     assert kinds(lenient(credit=None)) == ["always_yes"]  # nothing else is known there
+
+
+def credited(seed: int, credit: float) -> dict[str, NDArray[np.float64]]:
+    """A run whose judge says no to gold negatives as it should, and credits more and more that no rule bears out."""
+    noise = np.random.default_rng(seed)
+    gap = 0.05 + credit * np.linspace(0, 1, STEPS) + 0.05 * noise.standard_normal(STEPS)
+    return healthy(seed) | {"gap/rules": gap, "yes/gold_negative": 0.05 + 0.02 * noise.standard_normal(STEPS)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_responses_that_pass_against_the_rules_are_noticed_where_gold_tells_nothing(seed: int) -> None:
+    # The credit is .05 + .5 t / 350, about .06 in the first window; it passes that by .1 at t = 80, its mean ten later.
+    alarm, *others = alarms(credited(seed, credit=0.5))
+    assert (alarm.kind, alarm.about) == ("lenient_judge", "gap/rules")
+    assert 60 <= alarm.step <= 125
+    assert {one.kind for one in others} <= {"lenient_judge"}
+
+
+@pytest.mark.parametrize("credit", [0.0, -0.3])
+@pytest.mark.parametrize("seed", range(40))
+def test_credit_that_stays_or_shrinks_raises_no_alarm(seed: int, credit: float) -> None:
+    assert alarms(credited(seed, credit)) == []

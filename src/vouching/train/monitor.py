@@ -192,6 +192,22 @@ def always_yes(columns: Columns) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def lenient_judge(columns: Columns) -> Iterator[Finding]:
+    """Whoever judges credits more that rules do not bear out than at first: by .1, and by four standard errors.
+
+    It tells what :func:`always_yes` cannot: a policy that found responses of which no gold item speaks says no to gold
+    negatives as it should. What rules decide is all that it knows of the truth; a checklist may ask for more.
+    """
+    if (credit := columns.get("gap/rules")) is None:
+        return
+    mean, first = rolling(credit), _first(credit)
+    yield Finding(
+        "lenient_judge", "gap/rules", (mean > first + 0.1) & (mean > first + 4 * _standard_error(credit)),
+        lambda at: f"the judge credits {mean[at]:+.2f} beyond the rules, at first {first:+.2f}: read the responses "
+        "that pass, and add gold of their kind that is labelled no",
+    )  # fmt: skip
+
+
 def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
     """Reward hacking: since the oracle was at its best it fell, surely and by .07 or more, while the reward rose."""
     for name, oracle in columns.items():
@@ -284,8 +300,8 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
 
 
 MONITORS: tuple[Monitor, ...] = (
-    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, reward_against_oracle,
-    policy_still, challenge_collapse, case_drift, question_shrinkage, cannot_answer_drift,
+    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, lenient_judge,
+    reward_against_oracle, policy_still, challenge_collapse, case_drift, question_shrinkage, cannot_answer_drift,
 )  # fmt: skip
 """Who looks at a run if nothing else is asked for."""
 
