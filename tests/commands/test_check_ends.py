@@ -55,7 +55,7 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
         (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),
         (
             ("schema", "claim"),
-            "record: got claim, wanted one of 'verdict', 'unverified', 'report', 'ranking', 'assurance' "
+            "record: got claim, wanted one of 'verdict', 'unverified', 'report', 'ranking', 'assurance', 'reviewed' "
             "(see vouch schema --help)",
         ),
         (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
