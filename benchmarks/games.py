@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import statistics
 import sys
 import tempfile
 import time
@@ -102,7 +101,7 @@ def measured(game: str, steps: int) -> dict[str, Any]:
         train_from(trainer)
         spent, roles, trained = bookkeeping(trainer)
     return {
-        "game": game, "seconds_of_a_step": round(statistics.median(np.diff(ends[SKIPPED - 1 :])), 3),
+        "game": game, "seconds_of_a_step": round(float(np.median(np.diff(ends[SKIPPED - 1 :]))), 3),
         "completions": dict(roles), "trained": trained, "bookkeeping_ms_per_completion": round(spent, 3),
         "date": f"{datetime.date.today():%Y-%m-%d}",
     }  # fmt: skip

@@ -86,21 +86,21 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 160) ->
     return folder
 
 
-def trainer_by(folder: Path, seed: int, steps: int) -> Any:
+def trainer_by(folder: Path, seed: int, steps: int, prompts: int = 12) -> Any:
     """A warmed-up policy before its first step."""
     rows = question_rows(128, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = ppo(
-        model, seed=seed, batch_prompts=16, micro_batch=64, most_steps=steps, kl=0.01, learning_rate=4e-4,
-        sampling={"group_size": 2, "completion_tokens": 28, "prompt_tokens": 400}, epochs=20.0,
+        model, seed=seed, batch_prompts=prompts, micro_batch=64, most_steps=steps, kl=0.01, learning_rate=4e-4,
+        sampling={"group_size": 2, "completion_tokens": 24, "prompt_tokens": 400}, epochs=20.0,
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=5),
     )  # fmt: skip
     return trainer_of(settings, folder / "run", BlindedGame(samples=2, votes=2, min_numbers=1, watch=oracle), rows)
 
 
-def learn(folder: Path, seed: int) -> Learnt:
+def learn(folder: Path, seed: int, prompts: int = 12) -> Learnt:
     """Train by the game and tell how the oracle metric went."""
-    trainer = trainer_by(folder, seed, steps=40)
+    trainer = trainer_by(folder, seed, 40, prompts)
     told: list[dict[str, float]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from tests.train.checklist_learning import learn  # noqa: E402  (needs torch)
 from tests.train.checklist_runs import game, rows, scripted, settings, texts, together  # noqa: E402
 from vouching.train.engine import measure, train_from  # noqa: E402
 from vouching.train.engine_batch import amounts_of  # noqa: E402
+from vouching.train.engine_table import Round  # noqa: E402
 from vouching.train.monitor import alarms  # noqa: E402
 from vouching.train.runlog import columns_of  # noqa: E402
+from vouching.types import Group  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,26 +44,21 @@ def test_each_role_has_a_mean_of_its_own_in_the_gradient(model: Path, tmp_path: 
     roles = ("generator", "verifier", "partition")
     amounts = amounts_of(played.rollouts, "dapo")
     assert len({amounts[role] for role in roles}) == 3  # or weighing them would be no test
-    moved = {role: gradient(trainer, [one for one in played.rollouts if one.role == role]) for role in roles}
-    whole = gradient(trainer, played.rollouts)
+    moved = {role: gradient(trainer, [one for one in played.groups if one.role == role]) for role in roles}
+    whole = gradient(trainer, played.groups)
     for name, value in whole.items():
         assert torch.allclose(value, sum(moved[role][name] for role in roles), atol=1e-6), name
     assert max(float(value.abs().max()) for value in moved["partition"].values()) > 1e-4
 
 
-def gradient(trainer: Any, rollouts: list[Any]) -> dict[str, Any]:
-    """Of one step on some rollouts."""
-    from dataclasses import dataclass
-
+def gradient(trainer: Any, groups: Sequence[Group]) -> dict[str, Any]:
+    """Of one step on some groups."""
     from vouching.train.engine_trl import _batch
-
-    @dataclass
-    class Some:
-        rollouts: list[Any]
 
     trainer.current_gradient_accumulation_steps = 1
     trainer.model.zero_grad()
-    trainer.accelerator.backward(trainer.compute_loss(trainer.model, _batch(trainer, Some(rollouts))))
+    batch = _batch(trainer, Round((), tuple(groups), {}))
+    trainer.accelerator.backward(trainer.compute_loss(trainer.model, batch))
     return {name: one.grad.clone() for name, one in trainer.model.named_parameters() if one.grad is not None}
 
 
