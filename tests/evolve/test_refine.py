@@ -63,8 +63,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
         encoder=str(write_tiny_bert(folder / "bert")), train=(), dev=(), pairs=(str(folder / "rows.jsonl.gz"),),
         most_tokens=64, most_claim_tokens=24, most_steps=2, device="cpu",
     )  # fmt: skip
-    os.environ["VOUCH_DATA"] = str(folder)
-    train_encoder(config, folder / "run", report=lambda _: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VOUCH_DATA", str(folder))
+        train_encoder(config, folder / "run", report=lambda _: None)
     return folder / "run"
 
 
