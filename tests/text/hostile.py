@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 
@@ -22,13 +23,25 @@ ANY_TEXT = st.one_of(
 
 def growth(work: Callable[[str], object], piece: str, times: int = 2_000) -> float:
     """How many times longer ``work`` takes on four times the text: about 4 if it is linear, 16 if quadratic."""
+    quarter, whole = (min(_seconds(work, piece * often) for _ in range(3)) for often in (times, 4 * times))
+    return whole / max(quarter, 1e-4)
 
-    def seconds(text: str) -> float:
-        measured: list[float] = []
-        for _ in range(3):
-            started = time.process_time()
-            work(text)
-            measured.append(time.process_time() - started)
-        return min(measured)
 
-    return seconds(piece * 4 * times) / max(seconds(piece * times), 1e-4)
+def takes_linear_time(work: Callable[[str], object], piece: str, times: int) -> bool:
+    """Whether ``work`` takes less than 9 times longer on a text than on its quarter, or less than two seconds.
+
+    Linear work takes 4 times as long and quadratic work 16 times, on any machine; below two seconds the ratio would
+    measure noise. ``times`` is chosen so large that quadratic work takes many seconds.
+    """
+    quarter, whole = (_seconds(work, piece * often) for often in (times // 4, times))
+    return whole < max(2, 9 * quarter)
+
+
+def _seconds(work: Callable[[str], object], text: str) -> float:
+    gc.disable()  # what it takes depends on how much the tests before have left behind
+    try:
+        started = time.process_time()
+        work(text)
+        return time.process_time() - started
+    finally:
+        gc.enable()

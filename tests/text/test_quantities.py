@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import gc
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.text.hostile import takes_linear_time
 from vouching.text.dates import find_dates
 from vouching.text.quantities import Quantity, compare_quantities, find_quantities, parse_number
 
@@ -383,16 +381,4 @@ def test_any_text_gives_ordered_quantities_that_equal_themselves(text: str) -> N
     ],
 )
 def test_hostile_text_takes_linear_time(piece: str, times: int) -> None:
-    def seconds(text: str) -> float:
-        started = time.process_time()
-        find_quantities(text)
-        return time.process_time() - started
-
-    gc.disable()  # what it takes depends on how much the tests before have left behind
-    try:
-        quarter, whole = seconds(piece * (times // 4)), seconds(piece * times)
-    finally:
-        gc.enable()
-    # Four times the text takes 4 times as long in linear work and 16 times in quadratic work, on any machine;
-    # below two seconds a ratio would measure noise, and quadratic work on these sizes takes minutes.
-    assert whole < max(2, 9 * quarter)
+    assert takes_linear_time(find_quantities, piece, times)
