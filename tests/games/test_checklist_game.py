@@ -234,6 +234,28 @@ def test_yes_to_a_rule_in_words_that_is_not_followed_is_watched() -> None:
     assert play.measures["yes/rule_negative"] == (1.0, 1.0, 1.0, 1.0)  # J = 4 votes on a1
 
 
+def test_a_blank_response_passes_nothing_by_rule_and_is_not_put_to_the_policy() -> None:
+    # A lenient policy: it says yes to whatever it is asked. The second response to each instruction is blank.
+    asked: list[str] = []
+
+    def lenient(prompt: Sequence[Message], role: str, number: int) -> str:
+        if role == "generator":
+            return ("a0", "<think>and?</think> ")[number]
+        asked.append(prompt[-1].content)
+        return "yes"
+
+    which = game()
+    play = asyncio.run(which.play(ScriptedSampler(lenient), ROWS))
+    # Both items of A and the one of B pass on a0, and none on nothing: no vote is asked for, none is replayed or taxed.
+    assert of(play, "generator") == [[1.0, 0.0], [1.0, 0.0]]
+    assert {question for question in asked if "gold" not in question} == {
+        "Write A.|a0|c1", "Write A.|a0|c2", "Write B.|a0|c1",
+    }  # fmt: skip
+    assert {one["y"] for one in which.state_dict()["replay"]} == {"a0"}
+    assert of(play, "partition") == []
+    assert play.measures["blank"] == (0.0, 1.0, 0.0, 1.0)
+
+
 # An outside judge.
 
 
@@ -266,6 +288,7 @@ def test_a_blank_response_passes_nothing_and_is_shown_to_no_judge() -> None:
     blank = ScriptedSampler(lambda prompt, role, number: ("  ", "<think>and?</think>")[number])
     play = asyncio.run(ChecklistGame(verifier, 2).play(blank, ROWS))
     assert of(play, "generator") == [[0.0, 0.0], [0.0, 0.0]]
+    assert play.measures["blank"] == (1.0,) * 4
 
 
 # What cannot be played.

@@ -192,7 +192,7 @@ class ChecklistGame:
             failures=tuple(failure for _, failed in settled for failure in failed),
             dropped=sum(group is None for group, _ in settled),
             measures=gathered_measures(
-                against_rules(task, response, outcome.parts["s"])
+                {**against_rules(task, response, outcome.parts["s"]), "blank": float(not response)}
                 for (task, response), outcome in zip(responses, outcomes, strict=True)
                 if isinstance(outcome, Reward)
             ),

@@ -12,8 +12,9 @@ The engine makes a mean of its own of each role, so that their sum is Eq. 24. Th
 they are: compared within an item, as GRPO compares, those that all say yes would cost nothing, and S has them on
 purpose. An item that names a rule is decided by it; it has no answers, and goes neither to replay nor to S. An answer
 that cannot be read is no yes: the policy wrote it, so it is data and not a failure of the judge. Departures: one
-labelled item per instruction, from gold by a share (``checklist_replay``). The paper publishes neither beta nor
-lambda_v; .5 and 1 are ours. Left out: an outside judge beside the policy.
+labelled item per instruction, from gold by a share (``checklist_replay``); and a blank response passes no item by rule,
+so that a policy that judges itself cannot earn by saying nothing. The paper publishes neither beta nor lambda_v; .5 and
+1 are ours. Left out: an outside judge beside the policy.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError, InputError
 from vouching.games.base import Measures, Play, Processes, Row, Sampler, settle
-from vouching.games.checklist import GENERATOR, Task, against_rules, gathered_measures, task_of
+from vouching.games.checklist import BLANK, GENERATOR, Task, against_rules, gathered_measures, task_of
 from vouching.games.checklist_replay import Labelled, Replay
 from vouching.metrics.checklist_votes import vote_share
 from vouching.models.base import Message
@@ -79,11 +80,13 @@ class _Judged:
     said: Rollout
     response: str
     answers: Mapping[int, Sequence[Rollout]]
-    """Of the policy, on each item that no rule decides, by its place in the checklist."""
+    """Of the policy, on each item that no rule decides, by its place in the checklist; none on a blank response."""
 
     @property
     def votes_KJ(self) -> list[tuple[bool | None, ...]]:
         """On every item."""
+        if not self.response:
+            return [BLANK] * len(self.task.items)
         return [
             tuple(map(_vote, self.answers[k])) if k in self.answers else item_result(item, self.response).votes
             for k, item in enumerate(self.task.items)
@@ -170,7 +173,7 @@ class SelfVerifyGame:
             for at, one in enumerate(judged) if at % self.samples == 0
         ]  # fmt: skip
         found = [
-            against_rules(one.task, one.response, reward.parts["s"])
+            {**against_rules(one.task, one.response, reward.parts["s"]), "blank": float(not one.response)}
             for one, reward in zip(judged, rewards, strict=True)
         ]
         if self._replay is not None:
@@ -198,7 +201,13 @@ class SelfVerifyGame:
             for place, (task, group) in enumerate(zip(tasks, said, strict=True))
             for one in group
         ]
-        asked = [(at, k) for at, one in enumerate(responses) for k, item in enumerate(one.task.items) if not item.rule]
+        asked = [
+            (at, k)
+            for at, one in enumerate(responses)
+            if one.response
+            for k, item in enumerate(one.task.items)
+            if not item.rule
+        ]
         prompts = [
             self._ask(responses[at].task.instruction, responses[at].response, responses[at].task.items[k].text)
             for at, k in asked

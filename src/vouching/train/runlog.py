@@ -15,7 +15,8 @@ after it, so that the log has every step once. Names, where a run has such a thi
     judge/failed                                           rollouts whose judge failed: without a reward, never 0
     readable, not_attributable/said, not_attributable/gold shares of the replies
     yes/gold_negative, yes/gold_positive, yes/rule_negative answers of yes to items whose answer is known
-    gap/rules, replay/size                                 credit beyond the rules of a row; examples kept for replay
+    gap/rules, replay/size, blank                          credit beyond the rules of a row; examples kept for replay;
+                                                           share of responses without a word
     gradient/POLICY                                        norm of the gradient, where there are several policies
     case/NAME, said/ACTION, readable/ROLE, quality, tokens of units of work: see games.assurance_unit.measures_of
     oracle/NAME                                            what an oracle measures, the higher the better
