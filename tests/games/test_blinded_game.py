@@ -18,6 +18,7 @@ from vouching.models.base import Message
 from vouching.rewards.blinded import BlindedRules
 from vouching.types import Claim, Reward, Unverified
 from vouching.verifiers.blinded import open_blinded
+from vouching.verifiers.blinded_reply import read_pairs
 
 Said = Mapping[tuple[str, str], Sequence[str]]
 """What is said, by place and role; the completions in turn."""
@@ -218,6 +219,41 @@ def test_a_question_that_is_repeated_counts_as_often_as_its_answer_is_stated() -
     play, _ = played(BlindedGame(), twice, row("Dee"))
     assert totals(play) == {"0:Dee:solver": [0.0], "0:Dee:0:checker": [0.0]}
     assert play.measures["questions/asked"] == (2.0,)
+
+
+DAYS, MONTHS = (f"- Question: How many {few} has a {much}? [Answer: {number}]"
+                for few, much, number in (("days", "week", 7), ("months", "year", 12)))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("proposed", "missing", "rate"),
+    [
+        # Two numbers are stated, 5 km and 1973. What is asked comes out as it was proposed, every time.
+        ([DAYS, MONTHS], 2, -2 / 4),  # two questions about neither, and two that are missing
+        ([asks("Ada", ("long", "5 km")), DAYS, MONTHS], 1, -1 / 4),
+        ([asks("Ada", ("long", "5 km"), ("opened", "1973")), DAYS], 0, 0.0),
+        ([asks("Ada", ("long", "5"), ("opened", "1973"))], 0, 0.0),  # a number without its unit is the paper's own
+    ],
+)
+def test_questions_about_what_a_response_does_not_state_count_as_not_asked(
+    proposed: list[str], missing: int, rate: float
+) -> None:
+    listed = "\n".join(proposed)
+    said = {**BATCH, ("Ada", "proposer"): [listed],
+            ("Ada", "checker"): [answers(*(pair.answer for pair in read_pairs(listed)))] * 3}  # fmt: skip
+    for scale, expected in (("-1/0", -float(missing > 0)), ("error-rate", rate)):
+        play, _ = played(BlindedGame(rules=BlindedRules(scale)), said, row("Ada"))
+        assert totals(play)["0:Ada:solver"] == [expected]
+        reward = play.groups[0].rollouts[0].reward
+        assert reward is not None
+        assert (reward.parts["missing"], reward.parts["coverage"]) == (missing, 1 - missing / 2)
+
+
+def test_a_number_that_is_to_be_stated_and_is_not_counts_as_asked_once() -> None:
+    # One number is stated and asked about, two are wanted: the fault is that one is not stated, and no question lacks.
+    play, _ = played(BlindedGame(min_numbers=2, rules=BlindedRules("error-rate")), {
+        **BATCH, ("Cem", "checker"): [answers("5 km")] * 3}, row("Cem"))  # fmt: skip
+    assert totals(play)["0:Cem:solver"] == [-0.5]
 
 
 @pytest.mark.parametrize("alone_first", [True, False])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,8 @@ from vouching.rewards.blinded import (
 )
 from vouching.types import Claim, Report, Reward, Unverified
 from vouching.types.blinded import BlindOutcome, Checked, PairResult
+from vouching.verifiers.blinded_match import asked_about
+from vouching.verifiers.blinded_values import find_numbers
 
 OUTCOMES: tuple[BlindOutcome, ...] = ("same", "different", "not_found", "contradictory", "leaked")
 SCALES: tuple[Scale, ...] = ("-1/0", "0/1", "error-rate", "released-error-rate")
@@ -124,6 +128,49 @@ def test_a_date_is_no_number_that_a_question_is_due_for() -> None:
     reward = report_reward(Report("From 3 May 1937 to 4 June 1938 it had 2 towers.", (), (pair,)))
     assert isinstance(reward, Reward)
     assert (reward.total, reward.parts["missing"]) == (0.0, 0.0)
+
+
+def test_questions_of_a_report_about_other_things_are_not_those_that_are_due() -> None:
+    # Two numbers are stated. Names and values from elsewhere are no numbers of the response, and one was never put.
+    others = (PairResult("Where?", "Oslo", "same"), PairResult("Days of a week?", "7", "same"),
+              PairResult("Is it 1973?", "1973", "leaked"))  # fmt: skip
+    reward = report_reward(Report("It has 2 towers and opened in 1973.", (), others, coverage=0.0))
+    assert isinstance(reward, Reward)
+    assert (reward.total, reward.parts["questions"], reward.parts["missing"]) == (-1.0, 2.0, 2.0)
+
+
+def test_two_hours_that_are_asked_about_as_one_are_both_asked_about() -> None:
+    report = Report("Open from 5 pm to 9 pm, with 40 seats.", (), (
+        PairResult("When is it open?", "5 pm to 9 pm", "same"), PairResult("How many seats?", "40", "same"),
+    ))  # fmt: skip
+    reward = report_reward(report)
+    assert isinstance(reward, Reward)
+    assert (reward.total, reward.parts["missing"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("response", "answers", "asked_for"),
+    [
+        ("Two towers and 2 gates.", ["2", "two", "2"], 2),  # no number is asked for twice
+        ("It grew by 10 % to 3.5 million.", ["10", "3.5"], 2),  # the paper's answers are numbers alone
+        ("It takes 10-15 minutes.", ["10", "15"], 1),  # one range, asked for by its ends
+        ("5 people rate it 4 out of 5.", ["5", "4"], 2),
+        ("5 people rate it 4 out of 5.", ["6", "Oslo", ""], 0),
+        ("It cost $1.2M.", ["1,200,000 dollars"], 1),
+    ],
+)
+def test_which_numbers_are_asked_for_by_hand(response: str, answers: list[str], asked_for: int) -> None:
+    assert asked_about(find_numbers(response), answers) == asked_for
+
+
+@given(st.lists(st.sampled_from(["5 km", "two", "1973", "10 %", "$4", "5", "about 500"]), max_size=6), st.randoms())
+def test_questions_for_all_numbers_ask_for_all_and_others_for_none(stated: list[str], dice: Random) -> None:
+    numbers = find_numbers("; ".join(stated))
+    answers = [number.text for number in numbers]
+    dice.shuffle(answers)
+    assert asked_about(numbers, answers) == len(numbers)
+    assert asked_about(numbers, [*answers[1:], "77 kg"]) == max(0, len(numbers) - 1)
+    assert asked_about(numbers, ["77 kg"]) == 0
 
 
 def test_a_report_of_another_method_is_refused() -> None:

@@ -33,7 +33,7 @@ from vouching.types import Checked, Group, Pair, Reward, Rollout, Source, Unveri
 from vouching.types.blinded import BlindOutcome
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.blinded import BlindedVerifier, apart
-from vouching.verifiers.blinded_match import leaks, rule, same_answer
+from vouching.verifiers.blinded_match import asked_about, leaks, rule, same_answer
 from vouching.verifiers.blinded_prompt import check_messages, propose_messages
 from vouching.verifiers.blinded_reply import read_answers, read_pairs
 from vouching.verifiers.blinded_values import find_numbers, find_values
@@ -198,7 +198,9 @@ class BlindedGame:
         for pair, votes in one.checked:
             answers = [vote or Checked() for vote in votes]
             outcomes.append(rule(pair.question.text, pair.answer, answers, self.rules.match).outcome)
-        return outcome_reward(outcomes, one.numbers + unsaid, self.rules)
+        answers = [pair.answer for pair, _ in one.checked]
+        asked_for = asked_about(find_numbers(one.response), answers, self.rules.match) + unsaid
+        return outcome_reward(outcomes, one.numbers + unsaid, self.rules, asked_for)
 
     async def _with_preference(self, one: Audit, reward: Reward) -> Reward | Unverified:
         """What the solver earns."""

@@ -8,6 +8,7 @@ Solver and checker earn the same R. An answer that differs, a tie of the checker
 and "cannot answer" are faults: a checker that always says it cannot would earn most otherwise. Departures: a question
 that contains its answer is dropped, not counted as answered; and each question missing to min(k, numbers of the
 response) is a fault, where the released code pays the best reward for asking nothing (App. B.4); k = 0 turns that off.
+Where the response is known, only questions about numbers that it states count, each number once.
 Where a judge failed there is no reward: an Unverified, not a 0. Left out: advantages, and a reward for the proposer,
 which is not trained.
 """
@@ -22,7 +23,7 @@ from typing import Literal, TypeAlias, get_args
 from vouching.errors import ConfigError, InputError
 from vouching.types import Report, Reward, Unverified
 from vouching.types.blinded import BlindOutcome, Checked, PairResult
-from vouching.verifiers.blinded_match import Match, rule
+from vouching.verifiers.blinded_match import Match, asked_about, rule
 from vouching.verifiers.blinded_values import find_numbers
 
 Scale: TypeAlias = Literal["-1/0", "0/1", "error-rate", "released-error-rate"]
@@ -46,7 +47,7 @@ class BlindedRules:
     match: Match = "units"
     """How answers are compared; see :mod:`vouching.verifiers.blinded_match`."""
     min_questions: int = 3
-    """k: questions that a response with as many numbers must be asked, at least 0."""
+    """k: numbers of a response that must be asked about, where it states as many; at least 0."""
 
     def __post_init__(self) -> None:
         for name, known in (("scale", get_args(Scale)), ("match", get_args(Match))):
@@ -123,35 +124,43 @@ def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unver
     pairs = [finding for finding in findings if isinstance(finding, PairResult)]
     if len(pairs) < len(findings):
         raise InputError("the report judges no questions: take one of a blinded audit (vouch check --method blinded)")
-    reward = outcome_reward([pair.outcome for pair in pairs], len(find_numbers(report.response)), rules)
+    numbers, asked = find_numbers(report.response), [pair.answer for pair in pairs if pair.outcome != "leaked"]
+    asked_for = asked_about(numbers, asked, rules.match)
+    reward = outcome_reward([pair.outcome for pair in pairs], len(numbers), rules, asked_for)
     return Reward(reward.total, {**reward.parts, "coverage": report.coverage})
 
 
-def outcome_reward(outcomes: Iterable[BlindOutcome], num_numbers: int, rules: BlindedRules = PAPER) -> Reward:
+def outcome_reward(
+    outcomes: Iterable[BlindOutcome], num_numbers: int, rules: BlindedRules = PAPER, asked_for: int | None = None
+) -> Reward:
     """The reward of a response whose questions came out so.
 
     Args:
         outcomes: one per question.
         num_numbers: numbers in the response.
         rules: scale and k.
+        asked_for: how many of these numbers the questions ask for; None takes every question for one of them.
 
     Raises:
         InputError: a negative count.
 
     >>> outcome_reward(["same", "same", "same"], 5).total, outcome_reward([], 5).total, outcome_reward([], 0).total
     (0.0, -1.0, 0.0)
+    >>> outcome_reward(["same", "same", "same"], 5, asked_for=1).total  # two ask for what the response does not state
+    -1.0
     """
     if num_numbers < 0:
         raise InputError(f"num_numbers is {num_numbers}, wanted the count of numbers in the response, at least 0")
     found = Counter(_PART_OF[outcome] for outcome in outcomes)
     questions = found.total() - found["leaks"]
-    missing = max(0, min(rules.min_questions, num_numbers) - questions)
+    covered = questions if asked_for is None else asked_for
+    missing = max(0, min(rules.min_questions, num_numbers) - covered)
     faults = questions - found["matches"] + missing
     parts = {name: float(found[name]) for name in PARTS}
     parts |= {
         "questions": float(questions),
         "missing": float(missing),
-        "coverage": min(1.0, questions / num_numbers) if num_numbers else 1.0,
+        "coverage": min(1.0, covered / num_numbers) if num_numbers else 1.0,
     }
     return Reward(_total(faults, questions + missing, rules.scale), parts)
 

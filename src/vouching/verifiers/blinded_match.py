@@ -38,6 +38,7 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?(?:/|out of) ?\d+\Z")
 _NOT_BARE = frozenset(("ratio", "proportion", "time_of_day"))
 """Where leaving out the unit leaves another number: 10 is not 10 %, and 5 not 5 pm."""
@@ -79,6 +80,21 @@ def same_answer(answer: str, checked: str, match: Match = "units", entails: Enta
             stated, found = _as_range(answer, stated), _as_range(checked, found)
         return len(stated) == len(found) and all(map(_same, stated, found))
     return not stated and not found and entails is not None and entails(answer, checked)
+
+
+def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match = "units") -> int:
+    """How many numbers of a response the questions with these answers ask for, each number counted once.
+
+    An answer that the response does not state asks for none, one with two numbers in it for both. Figures are enough,
+    without their unit or the other end of a range.
+
+    >>> asked_about(find_values("5 km long, with 12 gates and 12 towers"), ["12", "5,000 m", "7", "12", "12"])
+    3
+    """
+    left, others = _without(numbers, answers, lambda number, answer: _states(number, answer, match))
+    pieces = [value.text for answer in others for value in find_values(answer)]
+    left, _ = _without(left, pieces, lambda number, piece: _states(number, piece, match) or _has_figures(number, piece))
+    return len(numbers) - len(left)
 
 
 def is_answer(checked: str | None) -> bool:
@@ -176,6 +192,29 @@ def as_checked(text: str | None) -> Checked:
     ((), ('10',))
     """
     return Checked((text.strip(),)) if text is not None and is_answer(text) else Checked()
+
+
+def _without(
+    numbers: Sequence[Value], answers: Sequence[str], states: Callable[[str, str], bool]
+) -> tuple[list[Value], list[str]]:
+    """The numbers that no answer states, and the answers that state none; each has one of the others to itself."""
+    left, others = [*numbers], list[str]()
+    for answer in answers:
+        place = next((at for at, number in enumerate(left) if states(number.text, answer)), None)
+        if place is None:
+            others.append(answer)
+        else:
+            del left[place]
+    return left, others
+
+
+def _states(number: str, answer: str, match: Match) -> bool:
+    return same_answer(number, answer, match) or same_answer(answer, number, match)
+
+
+def _has_figures(number: str, answer: str) -> bool:
+    said = {*_FIGURES.findall(answer)}
+    return bool(said) and said <= {*_FIGURES.findall(number)}
 
 
 def _agree(left: Checked, right: Checked, match: Match) -> bool:
