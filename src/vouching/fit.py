@@ -34,6 +34,7 @@ from vouching.games.checklist_replay import Replay
 from vouching.games.checklist_self import SelfVerifyGame
 from vouching.games.structured import StructuredGame, binary_score, process_score
 from vouching.rewards.assurance import AssuranceCosts
+from vouching.rewards.structured_weights import reward_bounds
 from vouching.train.assurance_config import AssuranceRunConfig
 from vouching.train.assurance_rows import read_work, units_of
 from vouching.train.blinded_config import BlindedConfig
@@ -82,8 +83,9 @@ def train_structured(
         BackendError: the judge failed in all rollouts of a step; going on later may help.
     """
     see_device(config.device)  # before the rows are read
-    score = process_score(config.variant) if config.reward == "process" else binary_score()
-    game = StructuredGame(config.sampling.group_size, score)
+    process = config.reward == "process"
+    score, top = (process_score(config.variant), reward_bounds()[1]) if process else (binary_score(), 1.0)
+    game = StructuredGame(config.sampling.group_size, score, top=top)
     rows = (read_prompts(config.rows), read_prompts(config.dev))
     return fit(game, rows, config, out, best_by="oracle/right", resume=resume, report=report)
 

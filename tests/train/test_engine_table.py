@@ -172,3 +172,21 @@ def test_rewards_that_are_not_compared_have_no_deviation_inside_groups() -> None
         play = Play((Group("g", "verifier", estimator, (two[0], two[1])),))
         seen[estimator] = observe([play], play.groups).get("reward/verifier/deviation")
     assert seen == {"group": [0.5], "pair": [0.5], "plain": None, "gae": None}
+
+
+def test_groups_at_the_top_are_told_from_those_that_are_stuck() -> None:
+    # By .95 of 1.15, 1.0925: the first is at the top and not flat, the second flat and at it, the third flat below it.
+    rewards = {"a": (1.1, 1.15), "b": (1.15, 1.15), "c": (1.0, 1.0), "d": (1.15, 0.0)}
+    groups = tuple(
+        Group(key, "verifier", "group", tuple(replace(SAID, reward=Reward(total), group=key) for total in two))
+        for key, two in rewards.items()
+    )
+    seen = figures([observe([Play(groups)], groups, top=1.15)])
+    assert [seen[f"groups/verifier/{name}"] for name in ("flat", "top", "stuck")] == [0.5, 0.5, 0.25]
+    assert "groups/verifier/top" not in observe([Play(groups)], groups)
+
+
+def test_a_table_asks_its_game_for_the_top() -> None:
+    given = table(0)  # r0 has 0 and 1, r1 twice 1
+    given.game = StructuredGame(2, spread_on_even, top=1.0)
+    assert figures([given.play(rows()[:2]).observed])["groups/verifier/top"] == 0.5

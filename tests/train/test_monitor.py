@@ -85,6 +85,60 @@ def test_groups_whose_rewards_are_all_equal_are_a_collapse() -> None:
     assert "82%" in alarm.message
 
 
+def groups(role: str, top: tuple[float, float], stuck: tuple[float, float]) -> dict[str, NDArray[np.float64]]:
+    """Shares of groups at the top, and of other flat ones, up to step 200 and after it."""
+    late = np.arange(STEPS) >= 200
+    high, low = np.where(late, top[1], top[0]), np.where(late, stuck[1], stuck[0])
+    return {f"groups/{role}/{name}": share for name, share in (("flat", high + low), ("top", high), ("stuck", low))}
+
+
+def test_a_game_that_is_nearly_solved_is_no_collapse_and_told_as_what_it_is() -> None:
+    # With the last groups rewards stop to differ. As above, .1 becomes more than .8 sixteen steps after step 200.
+    late = np.arange(STEPS) >= 200
+    ends = {name: np.where(late, 0.0, series) for name, series in healthy().items() if "advantage" in name}
+    run = {**healthy(), **ends, "reward/verifier/deviation": np.where(late, 0.0, 0.3)}
+    [alarm] = alarms({**run, **groups("verifier", top=(0.1, 1.0), stuck=(0.0, 0.0))})
+    assert (alarm.step, alarm.kind, alarm.about) == (216, "solved", "verifier")
+    assert alarm.message.startswith("in 82% of the groups all rewards are the highest, or nearly: this is no collapse")
+    # The same numbers with equal rewards below the top are the collapse.
+    found = alarms({**run, **groups("verifier", top=(0.0, 0.0), stuck=(0.1, 1.0))})
+    assert {one.kind for one in found} == {"advantage_collapse"}
+    assert "in 82% of the groups all rewards are equal" in found[-1].message
+
+
+def test_rows_that_are_all_learnt_or_all_hopeless_are_a_collapse() -> None:
+    # n steps after 200 the means are .1 + .4 n / 20 and .5 n / 20: .025 n > .8 (.9 - .02 n) from n = 18, .45 / .54.
+    [alarm] = alarms({"step": healthy()["step"], **groups("verifier", top=(0.1, 0.5), stuck=(0.0, 0.5))})
+    assert (alarm.step, alarm.kind) == (218, "advantage_collapse")
+    assert "in 83% of the groups below the top (46% are at it) all rewards are equal" in alarm.message
+
+
+def test_a_run_is_solved_when_all_of_its_roles_are() -> None:
+    # A policy that judges gold as it should, and still learns to respond.
+    judge, writer = groups("verifier", (0.5, 1.0), (0.0, 0.0)), groups("generator", (0.1, 0.3), (0.1, 0.1))
+    assert alarms({"step": healthy()["step"], **judge, **writer}) == []
+    both = alarms({"step": healthy()["step"], **judge, **groups("generator", (0.1, 1.0), (0.1, 0.0))})
+    assert [(alarm.kind, alarm.about) for alarm in both] == [("solved", "verifier, generator")]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("confident", [False, True], ids=["binary", "in parts"])
+def test_runs_that_learn_all_there_is_are_solved_and_never_collapse(seed: int, confident: bool) -> None:
+    # 16 groups of 8 whose chance of a right reply goes from .5 to .9999 over 100 steps; where replies state how sure
+    # they are, a right one earns up to a twentieth less. Without the shares at the top all of these were collapses.
+    noise = np.random.default_rng(seed)
+    chance = 1 / (1 + np.exp(-np.linspace(0, 9, 100)))[:, None, None]
+    rewards = (noise.random((100, 16, 8)) < chance) * (1 - 0.04 * confident * noise.random((100, 16, 8)))
+    least, greatest = rewards.min(2), rewards.max(2)
+    run = {
+        "step": np.arange(1.0, 101), "reward/verifier/deviation": rewards.std(2).mean(1),
+        "groups/verifier/flat": (least == greatest).mean(1), "groups/verifier/top": (least >= 0.95).mean(1),
+        "groups/verifier/stuck": ((least == greatest) & (least < 0.95)).mean(1),
+    }  # fmt: skip
+    assert kinds(run) == ["solved"]
+    assert "advantage_collapse" in kinds({name: run[name] for name in run if "top" not in name and "stuck" not in name})
+
+
 def test_a_format_that_was_learned_and_lost_again_is_noticed() -> None:
     form = np.interp(np.arange(STEPS), [0, 100, 200, 300], [0.5, 1.0, 1.0, 0.6])
     [alarm] = alarms({**healthy(), "reward/verifier/format": form})
@@ -123,6 +177,14 @@ def test_a_reward_that_rises_while_the_oracle_falls_is_noticed(seed: int) -> Non
     found = alarms({**run, "oracle/right": run["oracle/right"] - fall})
     assert [alarm.kind for alarm in found] == ["reward_against_oracle"]
     assert 170 < found[0].step < 330
+
+
+def test_cases_that_get_harder_as_drafts_get_better_are_no_hacking() -> None:
+    # What a verifier is right about falls while drafts are right more often: hard mistakes are left.
+    fall = 0.8 - np.interp(np.arange(STEPS), [0, 150, STEPS], [0.0, 0.0, 0.25])
+    run = {**healthy(), "reward/generator/total": healthy()["oracle/right"]}
+    assert alarms({**run, "oracle/challenge": fall, "oracle/choice": fall}) == []
+    assert {*kinds({**run, "oracle/submitted": fall})} == {"reward_against_oracle"}
 
 
 def test_a_reward_that_falls_with_the_oracle_is_no_hacking() -> None:

@@ -113,6 +113,11 @@ class AssuranceGame:
         """The adapters that it trains."""
         return (GENERATOR,) if self.alone else (GENERATOR, VERIFIER)
 
+    @property
+    def top(self) -> float:
+        """The highest reward: a draft, a case or a choice is right and costs nothing."""
+        return 1.0
+
     def opening(self, row: Row) -> Sequence[Message]:
         """The draft's prompt at the last unit, if all before it are right: the longest one, about.
 

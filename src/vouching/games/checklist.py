@@ -157,6 +157,11 @@ class ChecklistGame:
         if self.samples < 2:
             raise ConfigError(f"samples must be at least 2, got {self.samples}: one has nothing to compare with")
 
+    @property
+    def top(self) -> float:
+        """The highest reward."""
+        return 1.0
+
     def opening(self, row: Row) -> tuple[Message, ...]:
         """The prompt of a row.
 

@@ -134,6 +134,11 @@ class SelfVerifyGame:
             )
         self._processes, self._played = Processes(), 0
 
+    @property
+    def top(self) -> float:
+        """The highest reward, of responses and of judgments."""
+        return 1.0
+
     def join(self, processes: Processes) -> None:
         """Told who else plays."""
         self._processes = processes

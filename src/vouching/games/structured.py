@@ -101,6 +101,9 @@ class StructuredGame:
     """What an answer earns."""
     watch: Watch = against_gold
     """What else is recorded of it."""
+    top: float | None = None
+    """The highest that an answer can earn, so that a game that is learnt is told from one that is stuck; None if that
+    is not known."""
 
     def __post_init__(self) -> None:
         if self.samples < 2:

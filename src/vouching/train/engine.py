@@ -28,7 +28,7 @@ from vouching.train.adapters import MAIN, add_adapters
 from vouching.train.checkpoint import go_on
 from vouching.train.critic import Critic, load_critic
 from vouching.train.engine_figures import figures, observe
-from vouching.train.engine_table import Table
+from vouching.train.engine_table import Table, top_of
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, trainer_class
 from vouching.train.grpo_config import GrpoConfig
 from vouching.train.policy import lora_of
@@ -200,7 +200,7 @@ def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None 
         seed: of the sampling: the same at every call, so that only the weights differ.
         game: what is played; None for the game of the run.
     """
-    torch, accelerator = imported("torch"), trainer.accelerator
+    torch, accelerator, played = imported("torch"), trainer.accelerator, game or trainer.table.game
     size = max(1, trainer.table.config.batch_prompts // accelerator.num_processes)
     pieces = [rows[at : at + size] for at in range(0, len(rows), size)]
     learning, seen, state = trainer.model.training, [], trainer.table.state_dict()
@@ -210,8 +210,8 @@ def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None 
         for first in range(0, len(pieces), accelerator.num_processes):
             mine = first + accelerator.process_index
             # A process without a piece of its own plays along: sampling may need all of them.
-            play = run((game or trainer.table.game).play(trainer.table.sampler, pieces[min(mine, len(pieces) - 1)]))
-            seen += [observe([play], ())] if mine < len(pieces) else []
+            play = run(played.play(trainer.table.sampler, pieces[min(mine, len(pieces) - 1)]))
+            seen += [observe([play], (), top_of(played))] if mine < len(pieces) else []
     trainer.model.train(learning)
     trainer.table.load_state_dict(state)
     return figures(gathered(seen))

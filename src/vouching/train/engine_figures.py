@@ -19,14 +19,17 @@ from vouching.types import Group, Rollout
 
 Observed: TypeAlias = Mapping[str, Sequence[float]]
 """Values by name, one for each rollout or group that has one."""
+_NEARLY = 0.95
+"""Share of the highest reward from which a group is at the top: a stated confidence, say, never is quite 1."""
 
 
-def observe(plays: Sequence[Play], trained: Sequence[Group]) -> dict[str, list[float]]:
+def observe(plays: Sequence[Play], trained: Sequence[Group], top: float | None = None) -> dict[str, list[float]]:
     """What one process saw in one step.
 
     Args:
         plays: all that was played, also what is not trained on.
         trained: the groups that are, with their advantages.
+        top: the highest reward of the game; None if it has none that is known.
 
     Returns:
         Values by name. Rewards and lengths are those of everything played: a mean over groups that were chosen for
@@ -39,7 +42,7 @@ def observe(plays: Sequence[Play], trained: Sequence[Group]) -> dict[str, list[f
         for name, values in play.measures.items():
             seen[name].extend(values)
         for group in play.groups:
-            _observe_group(group, seen)
+            _observe_group(group, seen, top)
     for group in trained:
         ends = [end for one in group.rollouts for end in _ends(one)]
         seen[f"advantage/{group.role}/least"].append(min(ends))
@@ -58,12 +61,16 @@ def figures(observed: Sequence[Observed]) -> dict[str, float]:
     return {name: _reduced(name, found) for name, found in values.items() if found}
 
 
-def _observe_group(group: Group, seen: defaultdict[str, list[float]]) -> None:
+def _observe_group(group: Group, seen: defaultdict[str, list[float]], top: float | None) -> None:
     role, rewards = group.role, [one.reward for one in group.rollouts if one.reward is not None]
     seen[f"groups/{role}/count"].append(1)
     seen[f"groups/{role}/flat"].append(is_flat(group))
     if group.estimator in ("group", "pair"):  # elsewhere rewards are not compared with each other
         seen[f"reward/{role}/deviation"].append(float(np.std([reward.total for reward in rewards])))
+        if top is not None:
+            learnt = min(reward.total for reward in rewards) >= _NEARLY * top
+            seen[f"groups/{role}/top"].append(learnt)
+            seen[f"groups/{role}/stuck"].append(is_flat(group) and not learnt)
     for reward in rewards:
         seen[f"reward/{role}/total"].append(reward.total)
         for part, value in reward.parts.items():

@@ -87,7 +87,8 @@ class Table:
             _replace_flat(groups, plays[-1].groups)
         guessed = groups if self.critic is None else self.critic(groups)
         trained, seen = filled(guessed, self.config.spread), {} if self.critic is None else self.critic.seen
-        return Round(tuple(plays), trained, observe(plays, trained) | seen | {"groups/resampled": [again]})
+        observed = observe(plays, trained, top_of(self.game)) | seen | {"groups/resampled": [again]}
+        return Round(tuple(plays), trained, observed)
 
     def other_rows(self, count: int) -> list[Row]:
         """The next rows of the stream that all processes share: ``count`` for this one, and others for the others."""
@@ -99,6 +100,11 @@ class Table:
 
     def _order(self, turn: int) -> list[int]:
         return np.random.default_rng([self.config.seed, turn]).permutation(len(self.rows)).tolist()
+
+
+def top_of(game: Game) -> float | None:
+    """The highest reward that a game says that there is; None if it says none."""
+    return getattr(game, "top", None)
 
 
 def _rows_for(groups: Sequence[Group], rows: int) -> int:

@@ -24,6 +24,8 @@ WINDOW = 20
 """Steps of a mean. Nothing is said before there are two of them."""
 UNITS_WINDOW = 10
 """Steps of a mean over units of work, of which a step has dozens."""
+MOST = 0.8
+"""Share of groups that are most of them."""
 Series: TypeAlias = NDArray[np.float64]
 Steps: TypeAlias = NDArray[np.bool_]
 
@@ -87,29 +89,47 @@ def alarms(columns: Columns, monitors: Sequence[Monitor] | None = None) -> list[
 def advantage_collapse(columns: Columns) -> Iterator[Finding]:
     """Nothing to learn from: most groups have equal rewards, or rewards or advantages differ far less than at first.
 
-    SEVA's Table 18: under a binary reward the ends of the advantages draw together from .27 to .09, to a third; under
-    its process reward from 4.94 to 3.65, to three quarters.
+    Groups at the top of what can be earned are learnt, not stuck, and do not count (see :func:`solved`). SEVA's Table
+    18: under a binary reward the ends of the advantages draw together from .27 to .09, to a third; under its process
+    reward from 4.94 to 3.65, to three quarters.
     """
     for role, flat in _of_roles(columns, "groups", "flat"):
-        mean = rolling(flat)
+        learnt = rolling(_learnt(columns, role, flat))
+        stuck = rolling(columns.get(f"groups/{role}/stuck", flat)) / np.maximum(1 - learnt, 1 - MOST)
         yield Finding(
-            "advantage_collapse", role, mean > 0.8,
-            lambda at, mean=mean: f"in {mean[at]:.0%} of the groups all rewards are equal: try a reward in parts, "
-            "dynamic sampling, a higher temperature or harder rows",
+            "advantage_collapse", role, (stuck > MOST) & (learnt <= MOST),
+            lambda at, stuck=stuck, learnt=learnt: f"in {stuck[at]:.0%} of the groups "
+            + (f"below the top ({learnt[at]:.0%} are at it) " if learnt[at] > 0.005 else "")
+            + "all rewards are equal: try a reward in parts, dynamic sampling, a higher temperature or other rows",
         )  # fmt: skip
-    spreads = [
-        (role, "rewards inside groups", deviation) for role, deviation in _of_roles(columns, "reward", "deviation")
-    ]
+    spreads: list[tuple[str, str, Series]] = []
+    for role, deviation in _of_roles(columns, "reward", "deviation"):
+        below = np.maximum(1 - _learnt(columns, role, deviation), 0.5)
+        spreads.append((role, "rewards inside groups", deviation / below))
     for role, greatest in _of_roles(columns, "advantage", "greatest"):
         least = columns.get(f"advantage/{role}/least")
         if least is not None:
             spreads.append((role, "advantages", greatest - least))
     for role, what, spread in spreads:
+        # Where half is learnt, the rest nearly is, and differs little.
+        spread = np.where(_learnt(columns, role, spread) > 0.5, np.nan, spread)
         mean, first = rolling(spread), _first(spread)
         yield Finding(
             "advantage_collapse", role, mean < 0.4 * first,
             lambda at, mean=mean, first=first, what=what: f"{what} spread over {mean[at]:.3g}, at first over "
             f"{first:.3g}: the policy hardly learns from them any more",
+        )  # fmt: skip
+
+
+def solved(columns: Columns) -> Iterator[Finding]:
+    """What there is to earn is earned: most groups of every role are at the top, so that little is left to learn."""
+    tops = dict(_of_roles(columns, "groups", "top"))
+    if tops:
+        least = np.min([rolling(top) for top in tops.values()], axis=0)
+        yield Finding(
+            "solved", ", ".join(tops), least > MOST,
+            lambda at: f"in {least[at]:.0%} of the groups all rewards are the highest, or nearly: this is no collapse, "
+            "but little is left to learn; see that an oracle or dev agrees, then stop or take harder rows",
         )  # fmt: skip
 
 
@@ -209,9 +229,13 @@ def lenient_judge(columns: Columns) -> Iterator[Finding]:
 
 
 def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
-    """Reward hacking: since the oracle was at its best it fell, surely and by .07 or more, while the reward rose."""
+    """Reward hacking: since the oracle was at its best it fell, surely and by .07 or more, while the reward rose.
+
+    Whether a case or a choice was right is left out: both answer drafts, and the better those are, the harder the
+    mistakes that are left. :func:`challenge_collapse` and :func:`case_drift` look at them.
+    """
     for name, oracle in columns.items():
-        if not name.startswith("oracle/"):
+        if not name.startswith("oracle/") or name in ("oracle/challenge", "oracle/choice"):
             continue
         truth, error = rolling(oracle), _standard_error(oracle)
         best = _place_of_highest(truth)
@@ -300,7 +324,7 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
 
 
 MONITORS: tuple[Monitor, ...] = (
-    advantage_collapse, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, lenient_judge,
+    advantage_collapse, solved, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, lenient_judge,
     reward_against_oracle, policy_still, challenge_collapse, case_drift, question_shrinkage, cannot_answer_drift,
 )  # fmt: skip
 """Who looks at a run if nothing else is asked for."""
@@ -318,6 +342,11 @@ def rolling(series: Series, window: int = WINDOW) -> Series:
     mean = np.divide(total, count, out=np.full(len(series), np.nan), where=count > 0.5)
     mean[: 2 * window - 1] = np.nan
     return mean
+
+
+def _learnt(columns: Columns, role: str, like: Series) -> Series:
+    """Share of a role's groups that are at the top; 0 where a log does not know."""
+    return columns.get(f"groups/{role}/top", np.zeros(len(like)))
 
 
 def _standard_error(series: Series) -> Series:

@@ -11,6 +11,8 @@ after it, so that the log has every step once. Names, where a run has such a thi
     reward/ROLE/deviation                                  mean standard deviation inside groups that are compared
     advantage/ROLE/least, advantage/ROLE/greatest          ends of the advantages
     groups/ROLE/count, groups/ROLE/flat, groups/dropped    groups; share with equal rewards; groups without two rewards
+    groups/ROLE/top, groups/ROLE/stuck                     share with the highest rewards, or nearly; share with equal
+                                                           ones that are lower; where a game says what the highest is
     length/ROLE/mean, length/ROLE/cut                      tokens of a completion; share cut off at the limit
     judge/failed                                           rollouts whose judge failed: without a reward, never 0
     readable, not_attributable/said, not_attributable/gold shares of the replies
