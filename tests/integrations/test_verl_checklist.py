@@ -49,6 +49,17 @@ def test_a_row_without_an_instruction_is_told() -> None:
         asyncio.run(compute_score("a", "Akashi", "", {}, judge="http://localhost:1/v1#judge"))
 
 
+def test_a_judge_that_is_not_named_and_a_list_that_is_not_there_are_told() -> None:
+    # Without a list the judge would make one of its own for each reply, and replies would not be compared by the same.
+    with pytest.raises(ConfigError, match=r"needs a judge: name one, such as  \+reward\.custom_reward_function"):
+        asyncio.run(compute_score("a", "Akashi", "", ROW))
+    with pytest.raises(InputError, match="has no checklist"):
+        asyncio.run(compute_score("a", "Akashi", "", {"prompt": "Name."}, judge="http://localhost:1/v1#judge"))
+    with chat_server(lambda prompt: "yes") as name:
+        scored = asyncio.run(compute_score("a", "Akashi", "", {"prompt": "Name."}, judge=name, holistic=True))
+    assert scored["score"] == 1.0
+
+
 def test_verifiers_gets_the_same_with_the_parts_as_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     metrics: dict[str, float] = {}
     trace = SimpleNamespace(last_reply="Akashi", record_metrics=metrics.update)

@@ -58,6 +58,21 @@ def test_verl_gets_every_role_with_the_same_names() -> None:
         compute_score("t", WRONG, 42, rows[1], intervention_cost=1.0)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        # Taken for a proposal that cannot be read, one that was left out would make every case right.
+        ({"role": "verifier", "unit": UNIT}, "the verifier lacks proposal"),
+        ({"role": "approver", "unit": UNIT}, "the approver lacks proposal and revision"),
+        ({"role": "generator"}, "the generator lacks unit"),
+        ({"role": "generator", "unit": "total"}, "has the unit 'total', wanted one as a task file has it"),
+    ],
+)
+def test_a_row_that_lacks_what_its_role_is_judged_by_is_told(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compute_score("t", WRONG, 42, row)
+
+
 def test_an_environment_of_verifiers_scores_drafts_and_reviews() -> None:
     metrics: dict[str, float] = {}
     trace = SimpleNamespace(last_reply=WRONG, record_metrics=metrics.update)

@@ -17,6 +17,9 @@ from typing import Any
 from vouching.errors import InputError
 from vouching.rewards.assurance_reply import choice_reward, draft_reward, review_reward
 
+_NEEDED = {"generator": ("unit",), "verifier": ("unit", "proposal"), "approver": ("unit", "proposal", "revision")}
+"""Fields of a row, by role."""
+
 
 def compute_score(
     data_source: str,
@@ -41,7 +44,7 @@ def compute_score(
         ``score``, what is trained on; ``acc``, the reward without costs; every part.
 
     Raises:
-        InputError: no such role, or a unit or value that is none.
+        InputError: no such role, no unit, a value that is none, or a field that the role is judged by is missing.
         ConfigError: a cost that is not in [0, 1).
 
     >>> row = {"role": "verifier", "unit": {"id": "total", "type": "amount"}, "proposal": 41}
@@ -49,14 +52,19 @@ def compute_score(
     1.0
     """
     row = extra_info or {}
-    unit, proposal = row.get("unit", {}), row.get("proposal")
-    match row.get("role"):
-        case "generator":
-            reward = draft_reward(solution_str, unit, ground_truth)
-        case "verifier":
-            reward = review_reward(solution_str, unit, ground_truth, proposal, intervention_cost)
-        case "approver":
-            reward = choice_reward(solution_str, unit, ground_truth, proposal, row.get("revision"), revision_cost)
-        case other:
-            raise InputError(f"extra_info has the role {other!r}, wanted generator, verifier or approver")
+    role = row.get("role")
+    if role not in _NEEDED:
+        raise InputError(f"extra_info has the role {role!r}, wanted {', '.join(_NEEDED)}")
+    missing = [name for name in _NEEDED[role] if name not in row]
+    if missing:
+        raise InputError(f"extra_info of the {role} lacks {' and '.join(missing)}; a value that cannot be read is null")
+    unit, proposal = row["unit"], row.get("proposal")
+    if not isinstance(unit, Mapping):
+        raise InputError(f"extra_info has the unit {unit!r:.60}, wanted one as a task file has it: id, type, ...")
+    if role == "generator":
+        reward = draft_reward(solution_str, unit, ground_truth)
+    elif role == "verifier":
+        reward = review_reward(solution_str, unit, ground_truth, proposal, intervention_cost)
+    else:
+        reward = choice_reward(solution_str, unit, ground_truth, proposal, row["revision"], revision_cost)
     return {"score": reward.total, "acc": reward.parts["outcome"], **reward.parts}

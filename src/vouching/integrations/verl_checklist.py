@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from vouching.errors import BackendError
+from vouching.errors import BackendError, ConfigError, InputError
 from vouching.games.checklist import judged, task_of
 from vouching.rewards.checklist import PAPER, ChecklistRules
 from vouching.text.thoughts import spoken
@@ -29,7 +29,7 @@ async def compute_score(
     ground_truth: str,
     extra_info: Mapping[str, Any] | None = None,
     *,
-    judge: str,
+    judge: str = "",
     votes: int = 1,
     beta: float = PAPER.beta,
     holistic: bool = False,
@@ -41,7 +41,7 @@ async def compute_score(
         solution_str: the reply.
         ground_truth: not used.
         extra_info: the row's other fields.
-        judge: name of the model that judges.
+        judge: name of the model that judges; there is none by default.
         votes: J, answers to each question.
         beta: what the soft score counts where not all items pass.
         holistic: whether one question is asked about the whole.
@@ -50,8 +50,8 @@ async def compute_score(
         ``score``, what is trained on; ``acc``, 1 where everything passed; every part.
 
     Raises:
-        InputError: a row without instruction or checklist.
-        ConfigError: a setting that there is not.
+        InputError: a row without instruction, or without a checklist where it is judged item by item.
+        ConfigError: no judge is named, or a setting that there is not.
         BackendError: the judge failed.
 
     >>> import asyncio
@@ -59,8 +59,18 @@ async def compute_score(
     >>> asyncio.run(compute_score("ifeval", "Yes, sir.", "", row, judge="http://localhost:1/v1#judge"))["score"]
     0.0
     """
+    if not judge:
+        raise ConfigError(
+            "the checklist needs a judge: name one, such as  "
+            "+reward.custom_reward_function.reward_kwargs.judge=http://localhost:8000/v1#name"
+        )
     rules = ChecklistRules(beta=beta)
     task = task_of(extra_info or {})
+    if not task.items and not holistic:
+        raise InputError(
+            f"row {task.name!r} has no checklist: make checklists first, with  vouch data checklist,  or ask about the "
+            "whole, with holistic=true"
+        )
     outcome = await judged(_judge(judge, votes, holistic), task, spoken(solution_str).strip(), rules)
     if isinstance(outcome, Unverified):
         raise BackendError(f"the judge could not score the reply ({outcome.reason}): {outcome.message}")
