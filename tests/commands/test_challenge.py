@@ -122,11 +122,30 @@ def test_a_run_that_was_cut_short_goes_on_where_it_stopped(tmp_path: Path) -> No
         filling = ["--task", task, "--fill", "--model", model, "--output", output]
         assert run(*filling).exit_code == Exit.OK
         whole = output.read_bytes()
-        # Cut at every twentieth byte, in the middle of a line or not.
-        for end in range(0, len(whole), 20):
+        # Cut at every sixty-first byte, in the middle of a line or not, and at the end of a line.
+        for end in [*range(0, len(whole), 61), whole.index(b"\n") + 1]:
             output.write_bytes(whole[:end])
             assert run(*filling, "--resume").exit_code == Exit.OK
             assert output.read_bytes() == whole
+
+
+def test_a_number_that_no_float_is_stays_what_it_was(tmp_path: Path) -> None:
+    # The float nearest to 99,999,999,999,999.99 has 98 cents: read back as that, it would be challenged by the rule.
+    rules = [{"id": "R1", "text": "Paid.", "value": "data.euros + data.cents / 100"},
+             {"id": "R2", "text": "The same.", "value": "unit.paid"}]  # fmt: skip
+    units = [{"id": "paid", "type": "amount", "rules": ["R1"]},
+             {"id": "due", "type": "amount", "rules": ["R2"], "depends_on": ["paid"]}]  # fmt: skip
+    data = {"euros": 99_999_999_999_999, "cents": 99}
+    task = written(tmp_path / "task.json", {"task": "s", "data": data, "rules": rules, "units": units})
+    output = tmp_path / "steps.jsonl"
+    with chat_server(lambda asked: '{"amount": "$99,999,999,999,999.99"}') as model:
+        filling = ["--task", task, "--fill", "--model", model, "--output", output]
+        assert run(*filling).exit_code == Exit.OK
+        whole = output.read_bytes()
+        output.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
+        assert run(*filling, "--resume").exit_code == Exit.OK
+    assert output.read_bytes() == whole
+    assert b'"submitted": "99999999999999.99"' in whole
 
 
 def test_an_output_of_other_work_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -19,7 +20,7 @@ from vouching.rewards.assurance import CASES, Transition
 from vouching.types import Proposal, Task, TaskUnit, UnitResult, Value
 from vouching.types.serial import finding_from, finding_json
 from vouching.verifiers.assurance import Step
-from vouching.verifiers.assurance_values import read_value, same_value, value_json
+from vouching.verifiers.assurance_values import as_decimal, read_value, same_value, value_json
 
 
 def settings_line(task: Task, settings: Mapping[str, Any]) -> str:
@@ -76,7 +77,7 @@ def step_line(unit: TaskUnit, step: Step) -> str:
     >>> step_line(TaskUnit("a", "number"), Step(UnitResult("a", "", False, None, ""), None))[:40]
     '{"unit": "a", "submitted": null, "propos'
     """
-    values = {key: value_json(getattr(step, key)) for key in ("submitted", "proposal", "revision")}
+    values = {key: _exact(getattr(step, key)) for key in ("submitted", "proposal", "revision")}
     return json.dumps({"unit": unit.id, **values, "finding": finding_json(step.finding)}, ensure_ascii=False)
 
 
@@ -86,11 +87,19 @@ def _step(line: str, number: int, path: Path, task: Task) -> tuple[str, Step]:
         unit = task.unit(fields["unit"])
         submitted, proposal, revision = (_value(fields[key], unit) for key in ("submitted", "proposal", "revision"))
         return unit.id, Step(finding_from(fields["finding"]), submitted, proposal, revision=revision)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, InvalidOperation) as error:
         raise InputError(f"--output {path}, line {number} is no step of this task: {error}") from None
 
 
+def _exact(value: Value | None) -> bool | int | float | str | None:
+    """A value as JSON has it; a number that no float is (a third, the cents of a hundred billions) as its digits."""
+    shown = value_json(value)
+    return f"{value:f}" if isinstance(value, Decimal) and as_decimal(shown) != value else shown
+
+
 def _value(raw: Any, unit: TaskUnit) -> Value | None:
+    if isinstance(raw, str) and unit.type in ("amount", "number", "integer"):
+        raw = Decimal(raw)
     return None if raw is None else read_value(raw, unit, unit.id)
 
 
