@@ -309,6 +309,24 @@ def test_an_independent_auditor_watches_what_the_reward_does_not_promise() -> No
     assert play.measures["oracle/borne_out"] == (1.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("short", "numbers"), [("5,000 m", 2.0), ("yes", 2.0), ("7 km", 3.0), ("5 miles", 3.0), ("1973, 5 km", 2.0)]
+)
+def test_a_short_answer_with_a_number_of_its_own_is_audited_too(short: str, numbers: float) -> None:
+    # The response states 5 km and 1973; questions about these two are right, and one about another number is missing.
+    said = {**BATCH, ("Ada", "solver"): [BATCH["Ada", "solver"][0].replace("Answer: so", f"Answer: {short}")]}
+    play, _ = played(BlindedGame(), said, row("Ada"))
+    assert play.measures["questions/numbers"] == (numbers,)
+    assert totals(play)["0:Ada:solver"] == [-float(numbers > 2)]
+
+
+def test_an_abstention_earns_what_a_fault_earns() -> None:
+    said = {("Ada", "solver"): ["Response: It is not said.\nAnswer: Not in the sources."]}
+    play, asked = played(BlindedGame(), said, row("Ada"))
+    assert totals(play) == {"0:Ada:solver": [-1.0]}
+    assert [role for role, _ in asked] == ["solver"]
+
+
 def test_steps_before_the_answer_are_not_audited() -> None:
     text = "Reasoning: 7 + 8 is 15, so no.\n" + BATCH["Ada", "solver"][0]
     play, _ = played(BlindedGame(style="cot"), {**BATCH, ("Ada", "solver"): [text]}, row("Ada"))

@@ -60,7 +60,7 @@ class Audit:
     solved: Rollout
     """What the solver said."""
     response: str
-    """Its answer, without steps before it."""
+    """What is audited of it; see :func:`audited`."""
     pairs: tuple[Pair, ...] = ()
     """What the proposer asks."""
     checked: tuple[tuple[Pair, tuple[Checked | None, ...]], ...] = ()
@@ -138,7 +138,7 @@ class BlindedGame:
         """Phase 1 of Algorithm 1, all rows side by side."""
         said = await sampler.sample([self.opening(row) for row in rows], "solver", self.samples)
         audits = [
-            Audit(f"{place}:{row.get('id', '')}:{number}", row, one, read_reply(one.text).response)
+            Audit(f"{place}:{row.get('id', '')}:{number}", row, one, audited(one.text))
             for place, (row, some) in enumerate(zip(rows, said, strict=True))
             for number, one in enumerate(some)
         ]
@@ -210,6 +210,23 @@ class BlindedGame:
         if isinstance(found, Unverified):
             return found
         return Reward(reward.total + found.total, {**reward.parts, "audit": reward.total, "preference": found.total})
+
+
+def audited(text: str) -> str:
+    r"""What is audited of a reply: its response, without steps before it; with the short answer where that states a
+    number of its own, or a solver could state there what nobody asks about.
+
+    >>> audited("Reasoning: 7 + 8.\nResponse: It is 5 km long.\nAnswer: 5,000 m")
+    'It is 5 km long.'
+    >>> audited("Response: It is 5 km long.\nAnswer: 7 km")
+    'It is 5 km long.\n7 km'
+    """
+    reply = read_reply(text)
+    stated = [number.text for number in find_numbers(reply.response)]
+    own = (number.text for number in find_numbers(reply.answer))
+    if all(any(same_answer(one, other) or same_answer(other, one) for other in stated) for one in own):
+        return reply.response
+    return f"{reply.response}\n{reply.answer}"
 
 
 def audit_watch(verifier: BlindedVerifier) -> Watch:

@@ -19,9 +19,8 @@ from importlib import import_module
 from typing import Any, cast
 from uuid import uuid4
 
-from vouching.answering.reply import read_reply
 from vouching.errors import BackendError, InputError, MissingExtraError
-from vouching.games.blinded import BlindedGame, read_row
+from vouching.games.blinded import BlindedGame, audited, read_row
 from vouching.models.base import Message
 from vouching.rewards.blinded import BlindedRules, Scale, outcome_reward, report_reward
 from vouching.types import Rollout, Unverified
@@ -128,7 +127,7 @@ async def compute_score(
     >>> asyncio.run(compute_score("towers", "It has 2 towers.", "", row))["score"]
     -1.0
     """
-    rules, response = BlindedRules(cast("Scale", scale)), read_reply(solution_str).response
+    rules, response = BlindedRules(cast("Scale", scale)), audited(solution_str)
     _, sources = read_row(extra_info or {})
     reward = (
         report_reward(await _auditor(judge).verify(None, response, sources), rules)
