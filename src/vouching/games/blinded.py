@@ -213,8 +213,9 @@ class BlindedGame:
 
 
 def audited(text: str) -> str:
-    r"""What is audited of a reply: its response, without steps before it; with the short answer where that states a
-    number of its own, or a solver could state there what nobody asks about.
+    r"""What is audited of a reply: its response, without steps before it.
+
+    The short answer is audited with it where it states a number of its own: nobody would ask about that otherwise.
 
     >>> audited("Reasoning: 7 + 8.\nResponse: It is 5 km long.\nAnswer: 5,000 m")
     'It is 5 km long.'

@@ -12,7 +12,7 @@ Left out: pairs and two policies in one run, which verl has no place for; ``vouc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from vouching.errors import InputError
 from vouching.rewards.assurance_reply import choice_reward, draft_reward, review_reward
@@ -58,9 +58,11 @@ def compute_score(
     missing = [name for name in _NEEDED[role] if name not in row]
     if missing:
         raise InputError(f"extra_info of the {role} lacks {' and '.join(missing)}; a value that cannot be read is null")
-    unit, proposal = row["unit"], row.get("proposal")
-    if not isinstance(unit, Mapping):
-        raise InputError(f"extra_info has the unit {unit!r:.60}, wanted one as a task file has it: id, type, ...")
+    if not isinstance(row["unit"], Mapping):
+        raise InputError(
+            f"extra_info has the unit {row['unit']!r:.60}, wanted one as a task file has it: id, type, ..."
+        )
+    unit, proposal = cast("Mapping[str, Any]", row["unit"]), row.get("proposal")
     if role == "generator":
         reward = draft_reward(solution_str, unit, ground_truth)
     elif role == "verifier":
