@@ -59,9 +59,7 @@ def compute_score(
     if missing:
         raise InputError(f"extra_info of the {role} lacks {' and '.join(missing)}; a value that cannot be read is null")
     if not isinstance(row["unit"], Mapping):
-        raise InputError(
-            f"extra_info has the unit {row['unit']!r:.60}, wanted one as a task file has it: id, type, ..."
-        )
+        raise InputError(f"extra_info has the unit {row['unit']!r:.60}, wanted one as a task file has it")
     unit, proposal = cast("Mapping[str, Any]", row["unit"]), row.get("proposal")
     if role == "generator":
         reward = draft_reward(solution_str, unit, ground_truth)
