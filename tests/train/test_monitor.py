@@ -99,7 +99,7 @@ def test_a_game_that_is_nearly_solved_is_no_collapse_and_told_as_what_it_is() ->
     run = {**healthy(), **ends, "reward/verifier/deviation": np.where(late, 0.0, 0.3)}
     [alarm] = alarms({**run, **groups("verifier", top=(0.1, 1.0), stuck=(0.0, 0.0))})
     assert (alarm.step, alarm.kind, alarm.about) == (216, "solved", "verifier")
-    assert alarm.message.startswith("in 82% of the groups all rewards are the highest, or nearly: this is no collapse")
+    assert alarm.message.startswith("in 82% of the groups all rewards are the highest, or nearly: little is left")
     # The same numbers with equal rewards below the top are the collapse.
     found = alarms({**run, **groups("verifier", top=(0.0, 0.0), stuck=(0.1, 1.0))})
     assert {one.kind for one in found} == {"advantage_collapse"}

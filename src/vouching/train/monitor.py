@@ -128,8 +128,8 @@ def solved(columns: Columns) -> Iterator[Finding]:
         least = np.min([rolling(top) for top in tops.values()], axis=0)
         yield Finding(
             "solved", ", ".join(tops), least > MOST,
-            lambda at: f"in {least[at]:.0%} of the groups all rewards are the highest, or nearly: this is no collapse, "
-            "but little is left to learn; see that an oracle or dev agrees, then stop or take harder rows",
+            lambda at: f"in {least[at]:.0%} of the groups all rewards are the highest, or nearly: little is left to "
+            "learn, unless the reward is fooled; see that an oracle or dev agrees, then stop or take harder rows",
         )  # fmt: skip
 
 
