@@ -86,7 +86,7 @@ def test_killed_at_any_byte_of_the_mending_the_next_run_goes_on_from_there(outpu
     before, note = output.read_bytes(), Path(f"{output}.run.json").read_bytes()
     batch(output, ())
     whole = output.read_bytes()
-    for length in range(0, len(whole) + 1, 5):
+    for length in range(0, len(whole) + 1, 13):
         output.write_bytes(before)
         Path(f"{output}.run.json").write_bytes(note)
         mended_path(output).write_bytes(whole[:length])
