@@ -267,7 +267,7 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *
 
 def forest_plot(
     rows: Sequence[ForestRow], *, title: str, name: str = "AUROC", ends: tuple[float, float] = (0.0, 1.0),
-    reference: float | None = 0.5, keys: str = "line: interval; ring: baseline",
+    reference: float | None = 0.5, keys: str = "line: 95 % interval; ring: baseline",
 ) -> str:  # fmt: skip
     """Estimates with their intervals, one line each, beside a baseline (ring) and a reference (dashed).
 
