@@ -74,10 +74,13 @@ def _without_typed(lines: list[Line]) -> list[Line]:
     sets = [line for line in lines if line.data_set not in (MEAN, TYPED)]
     if len(sets) < 2 or len(lines) != len(sets) + 2:
         return []
-    means = [None if None in one else sum(one) / len(one) for one in zip(*(line.levels for line in sets), strict=True)]
+    by_round = zip(*(line.levels for line in sets), strict=True)
+    means = [sum(known) / len(sets) if len(known := [x for x in one if x is not None]) == len(sets) else None
+             for one in by_round]  # fmt: skip
+    begun = means[0]
     changes: list[Figure] = [
-        {"estimate": None if None in (one, means[0]) else one - means[0], "low": None, "high": None}
-        for one in means[1:]
+        {"estimate": None if mean is None or begun is None else mean - begun, "low": None, "high": None}
+        for mean in means[1:]
     ]
     rows = sum(line.rows for line in sets)
     return [Line(f"{MEAN} without {TYPED}", sets[0].metric, rows, tuple(means), tuple(changes))]
