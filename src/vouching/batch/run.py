@@ -84,16 +84,9 @@ class BatchSummary:
 
 
 def run_batch(
-    rows: Iterable[Row],
-    journal: Journal,
-    make_work: WorkFactory | Waiting,
-    look: Look,
-    *,
-    jobs: int = 1,
-    stop_on_problem: bool = False,
-    watch: Watch = lambda row, seen: None,
-    patience: float = PATIENCE,
-) -> BatchSummary:
+    rows: Iterable[Row], journal: Journal, make_work: WorkFactory | Waiting, look: Look, *, jobs: int = 1,
+    stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
+) -> BatchSummary:  # fmt: skip
     """Work on every row whose line is not in the output yet or is open, and write the lines in the order of the rows.
 
     Args:
@@ -126,26 +119,22 @@ def run_batch(
     """
     summary = BatchSummary()
     waiting, broken = iter(rows), list[str]()
-    with SpooledTemporaryFile[bytes](_IN_MEMORY) as kept:
-        open_lines = deque[int]()
+    with _OpenRows() as left:
         for row, seen in _confirmed(waiting, journal, look):
             summary.add(seen)
             if seen.again:
-                pickle.dump(row, kept)
-                open_lines.append(journal.rows)
-        kept.seek(0)
-        summary.found = summary.rows - len(open_lines)
-        again = (pickle.load(kept) for _ in range(len(open_lines)))
-        to_do = chain(again, _until_broken(waiting, broken))
+                left.add(row, journal.rows)
+        summary.found = summary.rows - len(left.lines)
         try:
+            to_do = chain(left.rows(), _until_broken(waiting, broken))
             with closing(in_order(make_work, to_do, jobs, patience)) as results:
                 for row, line in results:
                     seen = look(json.loads(line))
                     if seen.problem is not None and stop_on_problem:
                         summary.stopped = seen.problem
                         return summary
-                    if open_lines:
-                        summary.replace(look(json.loads(journal.mend(open_lines.popleft(), line))), seen)
+                    if left.lines:
+                        summary.replace(look(json.loads(journal.mend(left.lines.popleft(), line))), seen)
                     else:
                         journal.append(row, line)
                         summary.add(seen)
@@ -154,6 +143,29 @@ def run_batch(
             broken.append(str(error))
     summary.stopped = next(iter(broken), None)
     return summary
+
+
+class _OpenRows:
+    """Rows whose lines are open, in order, and the numbers of these lines; many rows wait on the disk."""
+
+    def __init__(self) -> None:
+        self.lines = deque[int]()
+        self._kept = SpooledTemporaryFile[bytes](_IN_MEMORY)
+
+    def __enter__(self) -> _OpenRows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.close()
+
+    def add(self, row: Row, line: int) -> None:
+        pickle.dump(row, self._kept)
+        self.lines.append(line)
+
+    def rows(self) -> Iterator[Row]:
+        self._kept.seek(0)
+        for _ in range(len(self.lines)):
+            yield pickle.load(self._kept)
 
 
 def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[tuple[Row, Seen]]:
