@@ -101,9 +101,7 @@ def difference(one: Figure) -> str:
 def _charts(found: Fingerprint) -> Iterator[Chart]:
     lines = [line for line in found.lines if line.metric != "auroc"]
     last, reach = len(found.rounds) - 1, _reach(lines)
-    note = (
-        "Dot and line: change with its 95 % interval; green: gain, red: loss, grey: neither shown. Same scale in all."
-    )
+    note = "Line: 95 % interval; green: gain, red: loss, grey: neither shown. All rounds have one scale."
     for number in range(1, last + 1):
         title = f"Round {number} less round 0"
         yield Chart(title, _forest(lines, number, title, reach), note)
