@@ -16,6 +16,8 @@ from vouching.report.svg import Frame, Tone, box, dot, fitted, line, path, svg, 
 
 WIDTH = 400.0
 """Pixels: so narrow that a phone shows the letters nearly at their size; a page with room puts several in a row."""
+_ROW = 44.0
+"""Pixels of a line of a forest plot with the words above it."""
 Curves = Mapping[str, Sequence[tuple[float, float]]]
 """Points of each curve, by the name that the legend shows."""
 
@@ -310,10 +312,6 @@ def forest_plot(
     legend = f"{name}; {keys}" if keys and any(row.baseline is not None for row in rows) else name
     body.append(text(WIDTH / 2, bottom + 36, legend, tone="muted", anchor="middle", size=12))
     return svg(WIDTH, bottom + 44, title, "; ".join(said) or "Nothing measured.", body)
-
-
-_ROW = 44.0
-"""Pixels of a line of a forest plot with the words above it."""
 
 
 def _forest_row(row: ForestRow, frame: Frame, y: float, changes: bool) -> tuple[str, list[str]]:
