@@ -21,7 +21,7 @@ from vouching.types import Source
 HERE = Path(__file__).resolve().parent
 ANSWERS = HERE.parents[1] / "examples" / "answers.jsonl"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SIZE = "1280,860"
+SIZE = "1280,1140"
 
 
 def draw(picture: Path) -> None:

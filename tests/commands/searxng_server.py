@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.models.fault_server import Request
+from tests.models.fault_server import Answer, Request
 from tests.search.answers import speaks_searxng
 
 
 @contextmanager
-def searxng_server() -> Iterator[tuple[str, list[str]]]:
+def searxng_server(
+    respond: Callable[[Request], Answer] = speaks_searxng,
+) -> Iterator[tuple[str, list[str]]]:
     """The name of the engine on the server, which ends with the context, and the paths that it is asked for."""
     paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             paths.append(self.path)
-            answer = speaks_searxng(Request(self.path, {}, {}))
+            answer = respond(Request(self.path, {}, {}))
             self.send_response(answer.status)
             for name, value in {**answer.headers, "content-length": str(len(answer.body))}.items():
                 self.send_header(name, value)

@@ -203,6 +203,24 @@ def test_rows_are_checked_against_an_index_by_several_processes(index: str, tmp_
     assert output.read_text(encoding="utf-8").count("index:notes found 1 passage") == 6
 
 
+def test_the_page_of_rows_shows_the_texts_that_an_index_or_a_recording_gave(
+    engine: tuple[str, list[str]], index: str, tmp_path: Path
+) -> None:
+    source, found = tmp_path / "rows.jsonl", str(tmp_path / "found.jsonl")
+    rows = [{"claim": WRONG}, {"claim": WRONG, "source": "A text that came with the row."}]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    for name, text, where in (
+        ("index", "It joins two continents.", ("--index", index)),
+        ("web", BRIDGE[2], ("--web", engine[0], "--record", found)),
+    ):
+        page = tmp_path / f"{name}.html"
+        files = ("--input", str(source), "--output", str(tmp_path / f"{name}.jsonl"), "--report", str(page))
+        assert vouch(*files, *where).exit_code == 0
+        texts = page.read_text(encoding="utf-8").partition('class="texts"')[2]
+        assert text in re.sub("<[^>]*>", "", texts)
+        assert "A text that came with the row." in texts
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

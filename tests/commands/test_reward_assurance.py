@@ -94,4 +94,4 @@ def test_rows_that_cannot_be_used_say_why_and_the_others_are_done(tmp_path: Path
 def test_a_cost_that_silences_everybody_is_a_usage_error(tmp_path: Path) -> None:
     result, _ = rewarded(tmp_path, [row("a", 1, "NS")], "--intervention-cost", "1")
     assert result.exit_code == Exit.USAGE
-    assert "the intervention cost is 1.0" in result.stderr
+    assert "intervention_cost is 1.0" in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,18 @@ def test_a_page_has_a_curve_for_every_part_and_fetches_nothing(root: Path, tmp_p
     both = vouch("runs", "plot", root / "process", root / "deeper/binary", "--report", tmp_path / "two.html")
     assert both.exit_code == 0
     assert str(root / "deeper/binary") in (tmp_path / "two.html").read_text(encoding="utf-8")
+
+
+def test_parts_of_a_reward_are_drawn_on_one_scale_and_runs_by_the_end_of_their_names(
+    root: Path, tmp_path: Path
+) -> None:
+    vouch("runs", "plot", root / "process", root / "deeper/binary", "--report", tmp_path / "two.html")
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    charts = {chart.partition("<")[0]: chart for chart in page.split("<title>")}
+    parts = [charts[f"reward/verifier/{name}"] for name in ("total", "format", "chain")]
+    scales = [re.findall(r'text-anchor="end"[^>]*>([^<]*)<', part) for part in parts]
+    assert scales[0] == scales[1] == scales[2]
+    assert all(name in part for part in parts for name in (">process</text>", ">binary</text>"))
 
 
 def begun(folder: Path, steps: int) -> Path:

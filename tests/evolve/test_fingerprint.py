@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,29 @@ def test_errors_of_a_type_are_counted_and_told_beside_their_share() -> None:
     assert (found.type_rows, found.types) == ({"temporal_shift": 3}, {"temporal_shift": (0.0, 1.0)})
     [table] = [one for one in tables_of(found) if one.heading.startswith("Share of the errors")]
     assert table.rows[0][:2] == ("temporal_shift", "3")
+
+
+def test_rounds_are_drawn_on_one_scale_and_the_mean_is_told_without_the_errors_made_on_purpose_too(
+    tmp_path: Path,
+) -> None:
+    rows = [*ROWS, *(row(n, "Not Attributable", "typed", "temporal_shift") for n in range(40))]
+    answers = [[said(one, one.attributable == (k % part > 0)) for k, one in enumerate(rows)] for part in (3, 4, 9)]
+    found = fingerprint_of(answers, [None, 0, 1], [True] * 3, 200)
+    tables = {table.heading: {line[0]: line for line in table.rows} for table in tables_of(found)}
+    levels = tables["Macro F1 (accuracy where a set has one class)"]
+    natural = [sum(found.line(name).levels[k] or 0 for name in "abc") / 3 for k in range(3)]
+    assert levels["mean of sets without typed"][1:] == ("180", *(f"{level:.3f}" for level in natural))
+    changes = tables["Macro F1 (accuracy where a set has one class): less round 0, with 95 % interval"]
+    assert changes["mean of sets without typed"][2] == f"{natural[2] - natural[0]:+.3f}"
+    write_fingerprint(tmp_path, found, "What evolved")
+    page = (tmp_path / "fingerprint.html").read_text(encoding="utf-8")
+    drawn = [
+        re.findall(r'text-anchor="middle"[^>]*>([^<]*)<', part) for part in page.split("less round 0</title>")[1:3]
+    ]
+    ends = [[tick for tick in one if tick.startswith(("+", "-"))] for one in drawn]
+    assert ends[0]
+    assert ends[0] == ends[1][: len(ends[0])]
+    assert "errors made on purpose, is one of them" in page
 
 
 def test_answers_to_other_rows_are_refused() -> None:

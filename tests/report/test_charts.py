@@ -23,7 +23,7 @@ from vouching.report.charts import (
     roc_curve,
     share_bar,
 )
-from vouching.report.svg import ticks
+from vouching.report.svg import ticks, width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</svg><script>x</script> \"'&<!-- \x00\u202e\ud800"
@@ -160,6 +160,29 @@ def test_the_forest_plot_puts_the_estimate_between_the_ends_of_its_interval() ->
     (ring, _), (estimate, _) = dots(chart)
     assert ring < float(interval.attrib["x1"]) < estimate < float(interval.attrib["x2"])
     assert estimate == pytest.approx((float(interval.attrib["x1"]) + float(interval.attrib["x2"])) / 2, abs=0.1)
+
+
+def test_a_forest_plot_of_differences_writes_signs_and_tells_a_gain_and_a_loss_from_neither() -> None:
+    rows = [ForestRow("up", 0.1, 0.05, 0.15), ForestRow("down", -0.1, -0.15, -0.05), ForestRow("level", 0.0, -0.1, 0.1)]
+    chart = forest_plot(rows, title="t", reference=0.0, ends=(-0.2, 0.2))
+    lines = [line for line in ElementTree.fromstring(chart).iter(f"{SVG}line") if line.get("stroke-width") == "2.5"]
+    assert [line.attrib["stroke"].split(",")[0] for line in lines] == ["var(--match", "var(--mismatch", "var(--muted"]
+    assert description(chart).split("; ") == [
+        "up: +0.10 (+0.05 to +0.15)", "down: -0.10 (-0.15 to -0.05)", "level: +0.00 (-0.10 to +0.10)",
+    ]  # fmt: skip
+    # On an axis from -.2 to .2 the estimates stand as far apart from the middle as they are from 0.
+    up, down, level = (x for x, _ in dots(chart))
+    assert (level, up - level) == (200.0, pytest.approx(level - down, abs=0.2))
+
+
+def test_the_names_of_curves_stay_within_the_drawing_and_take_more_lines_where_they_must() -> None:
+    names = ["a" * 200, "first", "second", "a name that fills a good part of a line"]
+    points = [(1.0, 0.1), (2.0, 0.2)]
+    chart = line_plot(dict.fromkeys(names, points), title="t", names=("x", "y"), x_range=(1, 2))
+    texts = [text for text in ElementTree.fromstring(chart).iter(f"{SVG}text") if text.attrib["font-size"] == "13"]
+    assert len(texts) == 4
+    assert all(float(text.attrib["x"]) + width_of(text.text or "") <= 400 for text in texts)
+    assert len({text.attrib["y"] for text in texts}) == 3
 
 
 @given(st.floats(0, 0.9), st.floats(0.05, 1))

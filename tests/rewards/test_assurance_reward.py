@@ -94,7 +94,7 @@ def test_no_cost_turns_a_repair_or_a_right_challenge_into_the_worse_action(cost:
 
 @pytest.mark.parametrize("cost", [-0.1, 1.0, float("nan"), float("inf")])
 def test_a_cost_that_silences_everybody_is_refused(cost: float) -> None:
-    with pytest.raises(ConfigError, match="intervention cost"):
+    with pytest.raises(ConfigError, match="intervention_cost"):
         AssuranceCosts(intervention=cost)
 
 

@@ -39,7 +39,8 @@ def test_one_vote_has_no_chart_of_votes(tmp_path: Path) -> None:
 
 def test_the_chart_of_items_has_a_curve_for_each_way_to_verify(tmp_path: Path) -> None:
     first = charts_of(tmp_path, votes=1)[0]
-    assert "MSE over items: one judgment of the whole, checklist, errors independent, checklist, errors corr" in first
+    for name in ("one judgment of the whole", "checklist, errors independent", "checklist, errors correlated by 0.00"):
+        assert re.search(rf"MSE over items: [^<]*{name}: [\d.]+ at 1 to [\d.]+ at 20", first)
     # Three curves of 20 points each; the three in the legend have two.
     assert sorted(points.count(" ") + 1 for points in re.findall(r'points="([^"]*)"', first)) == [2, 2, 2, 20, 20, 20]
 

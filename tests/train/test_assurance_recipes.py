@@ -56,8 +56,9 @@ def test_the_baselines_are_one_recipe_with_another_loss() -> None:
     ("setting", "wrong"),
     [
         ("game.candidate=3", "did you mean game.candidates?"),
-        ("game.candidates=0", "candidates must be above 0"),
-        ("game.intervention_cost=1", "the intervention cost is 1.0, wanted a number from 0 up to, not including, 1"),
+        ("game.candidates=0", "game.candidates must be above 0"),
+        ("game.intervention_cost=1", "game.intervention_cost is 1.0, wanted a number from 0 up to, not including, 1"),
+        ("watch.keep=0", "watch.keep must be above 0"),
         ("kl_estimator=k2", "kl_estimator is 'k2'"),
     ],
 )

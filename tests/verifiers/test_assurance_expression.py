@@ -93,6 +93,8 @@ def test_a_table_is_looked_into_by_key_and_by_band() -> None:
     ]  # fmt: skip
     with pytest.raises(MissingValueError, match="no row for -1"):
         worked("band(table.bands, -1).tax", table=table)
+    with pytest.raises(ExpressionError, match=r"table\.bands\[1\]\.from is a text; band wants a number there"):
+        worked("band(table.bands, 3).tax", table={"bands": [{"from": 0}, {"from": "high"}]})
 
 
 def test_dates_have_days_between_them_and_an_order() -> None:

@@ -1,9 +1,10 @@
-"""The output of a batch: finished lines, only ever appended, and a note beside them of what made them.
+"""The output of a batch: finished lines, appended one by one, and a note beside them of what made them.
 
 A line is finished when it ends in a newline. Killed at any moment, the file holds finished lines and at most the
 beginning of one more, which is cut off on resumption. The note, ``<output>.run.json``, holds the settings and a digest
 of the rows that were done when it was last written, at most a second ago; it stays when the batch is finished, so that
-resuming then finds nothing to do. Left out: compressed output, and comparing rows that were done after the last note.
+resuming then finds nothing to do. A finished line may be replaced by another for the same row (``mending``). Left out:
+compressed output, and comparing rows that were done after the last note.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from vouching.batch.mending import Mending, mended_path, take_mended
 from vouching.batch.rows import Row
 from vouching.errors import InputError
 
@@ -72,6 +74,7 @@ class Journal:
         self._digest = hashlib.blake2b(digest_size=16)
         self._noted_at = -math.inf
         self._unnoted = False
+        self._mending: Mending | None = None
 
     def __enter__(self) -> Journal:
         return self
@@ -80,6 +83,7 @@ class Journal:
         if self._path is None:
             return
         try:
+            self._settle()
             if self._unnoted:
                 self._write_note(self._path)
         finally:
@@ -126,6 +130,7 @@ class Journal:
         Raises:
             OSError: the disk is full, or nobody reads the stream; what was finished before stays.
         """
+        self._settle()
         start = os.fstat(self._file.fileno()).st_size if self._path else 0
         try:
             _write_all(self._file, line.encode() + b"\n")
@@ -137,6 +142,32 @@ class Journal:
         self._unnoted = True
         if self._path is not None and time.monotonic() - self._noted_at > NOTE_SECONDS:
             self._write_note(self._path)
+
+    def mend(self, number: int, line: str) -> bytes:
+        """Replace a finished line that was confirmed; it takes effect when a row is appended, or at the end.
+
+        Args:
+            number: which line, from 1; greater than in the last call.
+            line: the new one.
+
+        Returns:
+            The line that stood there.
+
+        Raises:
+            OSError: the disk is full; the output stays as it was, what was mended is taken over on resumption.
+        """
+        assert self._path is not None
+        self._mending = self._mending or Mending(self._path)
+        return self._mending.put(number, line)
+
+    def _settle(self) -> None:
+        """Let the mended lines take effect."""
+        if self._mending is None:
+            return
+        assert self._path is not None
+        with self._mending:
+            self._mending = None
+        self._file = _with_mended(self._file, self._path)
 
     def _count(self, row: Row) -> None:
         self.rows += 1
@@ -185,8 +216,10 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
         if file.seek(0, os.SEEK_END) == 0:
             note = Note(settings)
             note.write(_note_path(place))
+            mended_path(place).unlink(missing_ok=True)
         elif resume:
             note = _same_note(place, settings)
+            file = _with_mended(file, place)
         else:
             raise InputError(f"{path} is not empty: finish it with --resume, or name another output")
     except OSError as error:
@@ -230,12 +263,28 @@ def _lock(file: IO[bytes], path: str) -> None:
         import fcntl
     except ImportError:
         return
+    taken = InputError(f"{path} is being written by another process: wait for its end, or end it")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputError(f"{path} is being written by another process: wait for its end, or end it") from None
+        raise taken from None
     except OSError:
         return  # a file system that knows no locks
+    if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+        raise taken
+
+
+def _with_mended(file: IO[bytes], path: Path) -> IO[bytes]:
+    """The output, opened anew and locked if mended lines have taken their place in it."""
+    if not mended_path(path).exists():
+        return file
+    if os.name == "nt":  # there an open file cannot be replaced, and nothing is locked
+        file.close()
+    with file:  # the lock of the old file is held until the new one has its own
+        take_mended(path)
+        fresh = _opened(path, "ab+")
+        _lock(fresh, str(path))
+    return fresh
 
 
 def _same_note(path: Path, settings: Settings) -> Note:

@@ -1,15 +1,20 @@
 """A batch from its rows to its finished output: what is there is confirmed, the rest is worked on.
 
+A line may say that its row is to be worked on again; a resumed batch does these rows first, then those without a line.
+
 Left out: reading, writing and working themselves (``rows``, ``journal``, ``pool``), and all printing.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+import pickle
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
+from tempfile import SpooledTemporaryFile
 from typing import Any, TypeAlias
 
 from vouching.batch.journal import Journal
@@ -18,6 +23,9 @@ from vouching.batch.rows import Row
 from vouching.batch.waiting import Waiting
 from vouching.batch.worker import WorkerError, WorkFactory
 from vouching.errors import BackendError, InputError
+
+_IN_MEMORY = 1 << 24
+"""Bytes of rows to be worked on again; more of them wait on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,8 @@ class Seen:
     """What is wrong with that row; None if it could be worked on."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
     """What the line adds to the counts of the batch."""
+    again: bool = False
+    """Whether the row could not be worked on for now, so that a resumed run is to try again."""
 
 
 Look: TypeAlias = Callable[[dict[str, Any]], Seen]
@@ -45,33 +55,39 @@ class BatchSummary:
     rows: int = 0
     """Finished lines in the output."""
     found: int = 0
-    """How many of them were there already."""
+    """How many of them were there already, and stayed."""
     problems: int = 0
     """How many of them belong to rows with a problem."""
     counts: Counter[str] = field(default_factory=Counter[str])
     """Sum of the counts of all finished lines."""
     stopped: str | None = None
     """Why the batch ended early; None if every row is finished."""
+    again: int = 0
+    """How many lines took the place of one that an earlier run had to leave open."""
+    left: int = 0
+    """How many lines are open now: a resumed run tries these rows again."""
 
     def add(self, seen: Seen) -> None:
         """Count a finished line."""
         self.rows += 1
         self.problems += seen.problem is not None
         self.counts.update(seen.counts)
+        self.left += seen.again
+
+    def replace(self, old: Seen, new: Seen) -> None:
+        """Count a line in place of an open one."""
+        self.counts.subtract(old.counts)
+        self.rows -= 1
+        self.left -= old.again
+        self.again += 1
+        self.add(new)
 
 
 def run_batch(
-    rows: Iterable[Row],
-    journal: Journal,
-    make_work: WorkFactory | Waiting,
-    look: Look,
-    *,
-    jobs: int = 1,
-    stop_on_problem: bool = False,
-    watch: Watch = lambda row, seen: None,
-    patience: float = PATIENCE,
-) -> BatchSummary:
-    """Work on every row whose line is not in the output yet, and append the lines in order.
+    rows: Iterable[Row], journal: Journal, make_work: WorkFactory | Waiting, look: Look, *, jobs: int = 1,
+    stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
+) -> BatchSummary:  # fmt: skip
+    """Work on every row whose line is not in the output yet or is open, and write the lines in the order of the rows.
 
     Args:
         rows: the input.
@@ -96,34 +112,64 @@ def run_batch(
     >>> def make_work():
     ...     return lambda row: json.dumps({"id": row.name, "square": row.fields["x"] ** 2})
     >>> run_batch(rows, Journal(stream), make_work, lambda line: Seen(line["id"], counts={"sum": line["square"]}))
-    BatchSummary(rows=2, found=0, problems=0, counts=Counter({'sum': 25}), stopped=None)
+    BatchSummary(rows=2, found=0, problems=0, counts=Counter({'sum': 25}), stopped=None, again=0, left=0)
     >>> print(stream.getvalue().decode(), end="")
     {"id": "a", "square": 9}
     {"id": "b", "square": 16}
     """
     summary = BatchSummary()
     waiting, broken = iter(rows), list[str]()
-    for seen in _confirmed(waiting, journal, look):
-        summary.add(seen)
-    summary.found = summary.rows
-    try:
-        with closing(in_order(make_work, _until_broken(waiting, broken), jobs, patience)) as results:
-            for row, line in results:
-                seen = look(json.loads(line))
-                if seen.problem is not None and stop_on_problem:
-                    summary.stopped = seen.problem
-                    return summary
-                journal.append(row, line)
-                summary.add(seen)
-                watch(row, seen)
-    except (WorkerError, BackendError) as error:
-        broken.append(str(error))
+    with _OpenRows() as left:
+        for row, seen in _confirmed(waiting, journal, look):
+            summary.add(seen)
+            if seen.again:
+                left.add(row, journal.rows)
+        summary.found = summary.rows - len(left.lines)
+        try:
+            to_do = chain(left.rows(), _until_broken(waiting, broken))
+            with closing(in_order(make_work, to_do, jobs, patience)) as results:
+                for row, line in results:
+                    seen = look(json.loads(line))
+                    if seen.problem is not None and stop_on_problem:
+                        summary.stopped = seen.problem
+                        return summary
+                    if left.lines:
+                        summary.replace(look(json.loads(journal.mend(left.lines.popleft(), line))), seen)
+                    else:
+                        journal.append(row, line)
+                        summary.add(seen)
+                    watch(row, seen)
+        except (WorkerError, BackendError) as error:
+            broken.append(str(error))
     summary.stopped = next(iter(broken), None)
     return summary
 
 
-def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[Seen]:
-    """What the finished lines say, each checked to belong to the next row."""
+class _OpenRows:
+    """Rows whose lines are open, in order, and the numbers of these lines; many rows wait on the disk."""
+
+    def __init__(self) -> None:
+        self.lines = deque[int]()
+        self._kept = SpooledTemporaryFile[bytes](_IN_MEMORY)
+
+    def __enter__(self) -> _OpenRows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.close()
+
+    def add(self, row: Row, line: int) -> None:
+        pickle.dump(row, self._kept)
+        self.lines.append(line)
+
+    def rows(self) -> Iterator[Row]:
+        self._kept.seek(0)
+        for _ in range(len(self.lines)):
+            yield pickle.load(self._kept)
+
+
+def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[tuple[Row, Seen]]:
+    """The rows of the finished lines and what these say, each checked to belong to the next row."""
     for number, line in enumerate(journal.finished(), 1):
         try:
             seen = look(json.loads(line))
@@ -140,7 +186,7 @@ def _confirmed(rows: Iterator[Row], journal: Journal, look: Look) -> Iterator[Se
                 "same input again, or another output"
             )
         journal.confirm(row)
-        yield seen
+        yield row, seen
 
 
 def _until_broken(rows: Iterator[Row], broken: list[str]) -> Iterator[Row]:

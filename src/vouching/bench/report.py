@@ -129,7 +129,8 @@ def _forest(sets: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     lowest = min(value for row in rows for value in (row.estimate, row.low, row.baseline) if value is not None)
     floor = min(0.4, math.floor(lowest * 10) / 10)
-    return charts.forest_plot(rows, title="AUROC by set, ring: word overlap", ends=(floor, 1.0))
+    keys = "line: 95 % interval; ring: word overlap"
+    return charts.forest_plot(rows, title="AUROC by set", ends=(floor, 1.0), keys=keys)
 
 
 def _charts(name: str, found: Mapping[str, Any], curves: Curves) -> dict[str, str]:

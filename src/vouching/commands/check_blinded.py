@@ -18,7 +18,7 @@ from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
-from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_progress import AGAIN, may_pass, run_rows
 from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
@@ -119,7 +119,8 @@ class _AuditRow:
 def look(input_name: str, record: dict[str, Any]) -> Seen:
     """What a batch needs to know about a record.
 
-    >>> pairs = [{"kind": "pair", "outcome": "same"}, {"kind": "pair", "outcome": "leaked"}, {"kind": "unverified"}]
+    >>> failed = {"kind": "unverified", "reason": "truncated"}
+    >>> pairs = [{"kind": "pair", "outcome": "same"}, {"kind": "pair", "outcome": "leaked"}, failed]
     >>> dict(look("r.jsonl", {"kind": "report", "id": "a", "findings": pairs}).counts)
     {'questions': 2, 'same': 1, 'leaked': 1, 'unverified': 1}
     """
@@ -128,7 +129,7 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
     findings: list[dict[str, Any]] = record["findings"]
     asked = sum(one["kind"] == "pair" for one in findings)
     outcomes = Counter(one["outcome"] if one["kind"] == "pair" else "unverified" for one in findings)
-    return Seen(record["id"], counts={"questions": asked, **outcomes})
+    return Seen(record["id"], counts={"questions": asked, **outcomes}, again=may_pass(findings))
 
 
 def _tell(summary: BatchSummary) -> None:

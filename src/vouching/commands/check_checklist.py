@@ -18,7 +18,7 @@ from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN, read_text
-from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_progress import AGAIN, may_pass, run_rows
 from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
@@ -135,7 +135,7 @@ class _CheckRow:
 def look(input_name: str, record: dict[str, Any]) -> Seen:
     """What a batch needs to know about a record.
 
-    >>> items = [{"kind": "item", "passed": True}, {"kind": "unverified"}]
+    >>> items = [{"kind": "item", "passed": True}, {"kind": "unverified", "reason": "truncated"}]
     >>> dict(look("r.jsonl", {"kind": "report", "id": "a", "findings": items}).counts)
     {'items': 2, 'passed': 1, 'unverified': 1}
     """
@@ -145,7 +145,7 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
     kinds = ("unverified" if f["kind"] == "unverified" else "passed" if f["passed"] else "failed" for f in findings)
     counts = Counter(kinds)
     strict = {"strict": 1} if counts["passed"] == len(findings) else {}
-    return Seen(record["id"], counts={"items": len(findings), **counts, **strict})
+    return Seen(record["id"], counts={"items": len(findings), **counts, **strict}, again=may_pass(findings))
 
 
 def _tell(summary: BatchSummary) -> None:

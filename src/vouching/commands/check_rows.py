@@ -20,7 +20,7 @@ from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
 from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
-from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_progress import AGAIN, may_pass, run_rows
 from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.search_options import SearchOptions
 from vouching.commands.streams import Exit, cannot_write, write_error
@@ -178,6 +178,7 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
         name=record["id"] if whole else record["claim"]["id"],
         problem=f"{input_name}, {record['message']}" if record.get("reason") == "input" else None,
         counts=counts if findings else {_NO_CLAIM: 1},
+        again=may_pass(findings),
     )
 
 

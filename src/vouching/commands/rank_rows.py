@@ -17,7 +17,7 @@ from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
 from vouching.commands.files import STDIN
 from vouching.commands.rank import NEEDS_NOTHING, RankOptions
-from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_progress import AGAIN, may_pass, run_rows
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import OR_SEARCH, SOURCE_KEYS, as_sources, check_text, row_sources
@@ -111,8 +111,8 @@ def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Sou
 def look(input_name: str, record: dict[str, Any]) -> Seen:
     """What a batch needs to know about a line.
 
-    >>> look("q.jsonl", {"kind": "ranking", "id": "a", "answers": [1, 2], "unverified": [3], "invalid": None}).counts
-    {'answers': 3, 'without a score': 1, 'no ranking': 0}
+    >>> look("q.jsonl", {"kind": "ranking", "id": "a", "answers": [1, 2], "unverified": [], "invalid": None}).counts
+    {'answers': 2, 'without a score': 0, 'no ranking': 0}
     """
     if record["kind"] == "unverified":
         return Seen(record["claim"]["id"], problem=f"{input_name}, {record['message']}")
@@ -122,7 +122,7 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
         "without a score": missing,
         "no ranking": int(record["invalid"] is not None),
     }
-    return Seen(record["id"], counts=counts)
+    return Seen(record["id"], counts=counts, again=may_pass(record["unverified"]) or record["invalid"] is not None)
 
 
 def _sources(fields: Fields, needed: bool) -> tuple[Source, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,6 +29,9 @@ MOST_NAMED = 100
 """Rows with a problem that are named; further ones are counted."""
 AGAIN = "finish with --resume"
 """How to go on with an output that is a file."""
+
+_MAY_PASS = ("backend", "unparsable")
+"""Reasons of an Unverified that may not hold a second time: out of reach, too slow, too many calls, a garbled reply."""
 
 LookIn: TypeAlias = Callable[[str, dict[str, Any]], Seen]
 """From the name of the input and a line of the output to what the batch needs to know about it."""
@@ -54,7 +57,37 @@ def run_rows(
             if seen.problem is not None:
                 progress.name(seen.problem)
 
-        return run_batch(reader, journal, work, partial(look, reader.name), watch=watch, **settings)
+        summary = run_batch(reader, journal, work, partial(look, reader.name), watch=watch, **settings)
+    if summary.again:
+        write_error(f"{_rows(summary.again)} of an earlier run, not verified then, tried again")
+    if summary.left and again:
+        write_error(f"{_rows(summary.left)} not verified for now: --resume tries again")
+    return summary
+
+
+def may_pass(findings: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a check failed on one of the findings of a row in a way that another try may mend.
+
+    Args:
+        findings: the JSON of verdicts and of what else a row gave.
+
+    >>> may_pass([{"kind": "unverified", "reason": "backend"}]), may_pass([{"kind": "unverified", "reason": "refused"}])
+    (True, False)
+    """
+    return any(
+        finding["kind"] == "unverified" and (finding["reason"] in _MAY_PASS or _half_searched(finding))
+        for finding in findings
+    )
+
+
+def _half_searched(finding: Mapping[str, Any]) -> bool:
+    """Whether nothing was found where one of the engines failed."""
+    warnings = finding.get("warnings", ())
+    return finding["reason"] == "no_evidence" and any(warning["kind"] == "engine" for warning in warnings)
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'s' * (number != 1)}"
 
 
 class RowProgress:

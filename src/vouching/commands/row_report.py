@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vouching.batch.rows import Row, open_rows
 from vouching.commands.check_options import CheckOptions
+from vouching.commands.found_again import FindAgain, find_again
 from vouching.commands.streams import write_error
 from vouching.errors import InputError
 from vouching.inputs import as_sources, row_sources
-from vouching.types import Source
+from vouching.types import Report, Source, Unverified, Verdict
 from vouching.types.serial import SCHEMAS, from_json
 
 if TYPE_CHECKING:
@@ -65,15 +67,24 @@ def _entries(options: CheckOptions, make_record: MakeRecord | None) -> Iterator[
     """The records of the finished lines, each with the sources of its row."""
     from vouching.report.page import Entry
 
+    again = find_again(options.search, options.threshold) if options.search else None
     with Path(str(options.output)).open("rb") as lines, open_rows(str(options.input)) as rows:
         for line, row in zip(lines, rows, strict=False):
             value: dict[str, Any] = json.loads(line)
             record = make_record(value) if make_record else from_json(SCHEMAS[value["kind"]], line)
-            yield Entry(record, () if record.kind == "report" else _sources(row))
+            if isinstance(record, Report):
+                yield Entry(record)
+            else:
+                yield Entry(record, partial(_sources, row, record, again) if again else _sources(row, record))
 
 
-def _sources(row: Row) -> tuple[Source, ...]:
+def _sources(row: Row, record: Verdict | Unverified, again: FindAgain | None = None) -> tuple[Source, ...]:
+    """The sources of a row and, if asked for, what is found for it."""
+    fields = row.fields or {}
+    given: tuple[Source, ...] = ()
     with suppress(InputError):
-        if row.fields is not None:
-            return as_sources(row_sources(row.fields))
-    return ()
+        given = as_sources(row_sources(fields))
+    if again is None or record.claim.text == "":
+        return given
+    question = fields.get("question")
+    return again(record.claim, question if isinstance(question, str) else None, given)

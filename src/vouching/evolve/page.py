@@ -5,15 +5,19 @@ Left out: single claims; ``judged.jsonl`` of each round has them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 from vouching.bench.intervals import Figure
 from vouching.evolve.fingerprint import MEAN, Fingerprint, Line
-from vouching.report.charts import ForestRow, forest_plot, line_plot
+from vouching.evolve.records import TYPED
+from vouching.report.charts import Curves, ForestRow, forest_plot, line_plot
 from vouching.report.skeleton import write_page
-from vouching.rewards.page import TEMPLATES, WIDTH, Chart
+from vouching.rewards.page import TEMPLATES, Chart
 from vouching.rewards.tables import Table, figure
+
+_NAMES = {"macro_f1": "macro F1", "accuracy": "accuracy", "auroc": "AUROC"}
 
 
 def write_fingerprint_page(path: Path, found: Fingerprint, title: str) -> None:
@@ -43,6 +47,7 @@ def tables_of(found: Fingerprint) -> Iterator[Table]:
     for metric, heading in (("label", "Macro F1 (accuracy where a set has one class)"), ("auroc", "AUROC")):
         lines = [line for line in found.lines if (line.metric == "auroc") == (metric == "auroc")]
         if lines:
+            lines += _without_typed(lines)
             rows = [(line.data_set, f"{line.rows:,}", *map(figure, line.levels)) for line in lines]
             yield Table(heading, ("set", "rows", *rounds), rows)
             rows = [(line.data_set, *map(difference, line.changes)) for line in lines]
@@ -64,6 +69,23 @@ def tables_of(found: Fingerprint) -> Iterator[Table]:
     yield Table("Saturation", ("", ""), [("last round with a gain in the mean that its interval shows", _last(found))])
 
 
+def _without_typed(lines: list[Line]) -> list[Line]:
+    """The mean without the errors that were made on purpose, where they are in it; it has no interval."""
+    sets = [line for line in lines if line.data_set not in (MEAN, TYPED)]
+    if len(sets) < 2 or len(lines) != len(sets) + 2:
+        return []
+    by_round = zip(*(line.levels for line in sets), strict=True)
+    means = [sum(known) / len(sets) if len(known := [x for x in one if x is not None]) == len(sets) else None
+             for one in by_round]  # fmt: skip
+    begun = means[0]
+    changes: list[Figure] = [
+        {"estimate": None if mean is None or begun is None else mean - begun, "low": None, "high": None}
+        for mean in means[1:]
+    ]
+    rows = sum(line.rows for line in sets)
+    return [Line(f"{MEAN} without {TYPED}", sets[0].metric, rows, tuple(means), tuple(changes))]
+
+
 def difference(one: Figure) -> str:
     """A difference in words, with its interval where it has one.
 
@@ -78,40 +100,61 @@ def difference(one: Figure) -> str:
 
 def _charts(found: Fingerprint) -> Iterator[Chart]:
     lines = [line for line in found.lines if line.metric != "auroc"]
-    last = len(found.rounds) - 1
+    last, reach = len(found.rounds) - 1, _reach(lines)
+    note = "Line: 95 % interval; green: gain, red: loss, grey: neither shown. All rounds have one scale."
     for number in range(1, last + 1):
         title = f"Round {number} less round 0"
-        yield Chart(
-            title,
-            _forest(lines, number, title),
-            "Line: 95 % interval; dashed: no change. Of a set with one class it is accuracy.",
-        )
+        yield Chart(title, _forest(lines, number, title, reach), note)
     if last > 1:
-        means = {line.metric: _points(line) for line in found.lines if line.data_set == MEAN}
+        means = {_NAMES[line.metric]: _points(line) for line in found.lines if line.data_set == MEAN}
         if means:
-            yield Chart("Mean of sets by round", _plot(means, last))
+            yield Chart("Mean of sets by round", _plot(means, last, "mean of sets", means), _typed_words(found))
     if found.types and last > 1:
-        for half in (list(found.types)[:3], list(found.types)[3:]):
-            points = {
-                kind: [(float(k), value) for k, value in enumerate(found.types[kind]) if value is not None]
-                for kind in half
-            }
-            if points:
-                yield Chart(f"Errors found: {', '.join(points)}", _plot(points, last))
+        points = {
+            kind.replace("_", " "): [(float(k), value) for k, value in enumerate(levels) if value is not None]
+            for kind, levels in found.types.items()
+        }
+        for title, half in (("Errors found", [*points][:3]), ("Errors found (2)", [*points][3:])):
+            if half:
+                some = {kind: points[kind] for kind in half}
+                yield Chart(title, _plot(some, last, "share of the errors that is found", points))
 
 
-def _forest(lines: list[Line], number: int, title: str) -> str:
+def _typed_words(found: Fingerprint) -> str:
+    """What to know about the mean where errors that were made on purpose are in it."""
+    if not any(line.data_set == TYPED for line in found.lines):
+        return "Each set counts the same."
+    return (
+        f"Each set counts the same. {TYPED.capitalize()}, errors made on purpose, is one of them: calling more claims "
+        "Not Attributable gains there. A table has the mean without it."
+    )
+
+
+def _reach(lines: list[Line]) -> float:
+    """The ends of every round's axis: one scale, so that rounds can be compared."""
+    ends = (value for line in lines for one in line.changes for value in (one["estimate"], one["low"], one["high"]))
+    return math.ceil(20 * max([0.05, *(abs(value) for value in ends if value is not None)]) - 1e-9) / 20
+
+
+def _forest(lines: list[Line], number: int, title: str, reach: float) -> str:
     known = [(line, line.changes[number - 1]) for line in lines if line.changes[number - 1]["estimate"] is not None]
-    reach = max([0.05, *(abs(value) for _, one in known for value in (one["low"], one["high"]) if value is not None)])
-    rows = [ForestRow(line.data_set, one["estimate"], one["low"], one["high"]) for line, one in known]
-    return forest_plot(rows, title=title, name="change of macro F1", ends=(-reach, reach), reference=0.0, width=WIDTH)
+    rows = [
+        ForestRow(_named(line), one["estimate"], one["low"], one["high"], whole=line.data_set == MEAN)
+        for line, one in known
+    ]
+    return forest_plot(rows, title=title, name="change of macro F1", ends=(-reach, reach), reference=0.0)
 
 
-def _plot(curves: dict[str, list[tuple[float, float]]], last: int) -> str:
-    values = [y for points in curves.values() for _, y in points]
+def _named(line: Line) -> str:
+    return f"{line.data_set}, accuracy" if line.metric == "accuracy" else line.data_set
+
+
+def _plot(curves: Curves, last: int, name: str, scale: Curves) -> str:
+    """Curves over rounds, on the scale that these share with others."""
+    values = [y for points in scale.values() for _, y in points]
     room = 0.05 * (max(values) - min(values)) or 0.05
     return line_plot(
-        curves, title=", ".join(curves), names=("round", "value"), x_range=(0, last), y_top=max(values) + room,
+        curves, title=", ".join(curves), names=("round", name), x_range=(0, last), y_top=max(values) + room,
         y_bottom=min(values) - room,
     )  # fmt: skip
 

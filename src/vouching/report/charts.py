@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from vouching.errors import InputError
-from vouching.report.svg import Frame, Tone, box, dot, line, path, svg, text, ticks, width_of
+from vouching.report.svg import Frame, Tone, box, dot, fitted, line, path, svg, text, ticks, width_of
 
-_WIDTH = 400.0
-"""Pixels: narrow enough for a phone to show the letters nearly at their size."""
+WIDTH = 400.0
+"""Pixels: so narrow that a phone shows the letters nearly at their size; a page with room puts several in a row."""
+_ROW = 44.0
+"""Pixels of a line of a forest plot with the words above it."""
 Curves = Mapping[str, Sequence[tuple[float, float]]]
 """Points of each curve, by the name that the legend shows."""
 
@@ -38,6 +41,8 @@ class ForestRow:
     """Upper end of its interval; None if there is none."""
     baseline: float | None = None
     """The value of what it is compared with; None if nothing."""
+    whole: bool = False
+    """Whether it sums up the rows before it."""
 
 
 def share_bar(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone] | None = None) -> str:
@@ -51,7 +56,7 @@ def share_bar(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone
     >>> "3 of 4 (75%)" in share_bar({"yes": 3, "no": 1}, title="Answers")
     True
     """
-    width, total = _WIDTH, max(1, sum(counts.values()))
+    width, total = WIDTH, max(1, sum(counts.values()))
     body: list[str] = []
     x, left, row = 0.0, 0.0, 0
     for name, count in counts.items():
@@ -78,7 +83,7 @@ def bar_chart(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone
     1
     """
     gutter = max((width_of(name) for name in counts), default=0.0) + 12
-    room, most = _WIDTH - gutter - 56, max([1, *counts.values()])
+    room, most = WIDTH - gutter - 56, max([1, *counts.values()])
     body: list[str] = []
     for row, (name, count) in enumerate(counts.items()):
         y, across = 28.0 * row, room * count / most
@@ -88,7 +93,7 @@ def bar_chart(counts: Mapping[str, int], *, title: str, tones: Mapping[str, Tone
             text(gutter + across + 8, y + 15, f"{count:,}", tone="muted"),
         ]
     said = "; ".join(f"{name}: {count:,}" for name, count in counts.items()) or "Nothing to count."
-    return svg(_WIDTH, max(28.0, 28.0 * len(counts)), title, said, body)
+    return svg(WIDTH, max(28.0, 28.0 * len(counts)), title, said, body)
 
 
 def histogram(values: Iterable[float], bins: int = 20, *, title: str, name: str = "value", low: float = 0.0) -> str:
@@ -121,7 +126,7 @@ def histogram(values: Iterable[float], bins: int = 20, *, title: str, name: str 
     for value in ticks(low, 1):
         body.append(text(frame.x(value), frame.y(0) + 18, f"{value:g}", tone="muted", anchor="middle", size=12))
     said = "; ".join(hint for count, hint in zip(counts, hints, strict=True) if count) or "No values."
-    return svg(_WIDTH, 188, title, said, body)
+    return svg(WIDTH, 188, title, said, body)
 
 
 def reliability_diagram(bins: Sequence[tuple[float, float, int]], *, title: str) -> str:
@@ -185,12 +190,12 @@ def line_plot(
         y_bottom: value at the lower edge.
         marks: where to draw a vertical line.
 
-    >>> "error over items: ours" in line_plot(
+    >>> "error over items: ours: 0.3 at 1 to 0.2 at 2" in line_plot(
     ...     {"ours": [(1, 0.3), (2, 0.2)]}, title="Errors", names=("items", "error"), x_range=(1, 2)
     ... )
     True
     """
-    frame = Frame(48, 30, 300, 300, x_range, (y_bottom, y_top), x_least=1)
+    frame = Frame(48, 30, WIDTH - 66, 220, x_range, (y_bottom, y_top), x_least=1)
     return _curves(curves, frame, title, names, diagonal=False, marks=marks)
 
 
@@ -201,17 +206,32 @@ def _curves(
     bottom = frame.top + frame.height
     body += [line(frame.x(mark), frame.top, frame.x(mark), bottom, tone="mismatch", dash="3 3") for mark in marks]
     body += [_diagonal(frame)] if diagonal else []
-    below = frame.top + frame.height + 64
-    for place, (name, points) in enumerate(curves.items()):
-        tone, dash = _LOOKS[place % len(_LOOKS)]
-        y = below + 22 * place
-        body += [
-            path(frame.points(points), tone=tone, dash=dash),
-            path([(48, y - 4), (76, y - 4)], tone=tone, dash=dash),
-        ]
-        body.append(text(86, y, name))
-    said = f"{names[1]} over {names[0]}: {', '.join(curves)}"
-    return svg(370, below + 22 * len(curves) - 8, title, said, body)
+    for points, (tone, dash) in zip(curves.values(), cycle(_LOOKS), strict=False):
+        body.append(path(frame.points(points), tone=tone, dash=dash))
+    width, below = frame.left + frame.width + 18, bottom + 64
+    legend, lines = ([], 0) if [*curves] == [title] else _legend(curves, width, below)
+    ends = (
+        f"{name}: {points[0][1]:.3g} at {points[0][0]:g} to {points[-1][1]:.3g} at {points[-1][0]:g}"
+        for name, points in curves.items()
+        if points
+    )
+    said = f"{names[1]} over {names[0]}: {'; '.join(ends)}"
+    return svg(width, below - 20 + 22 * lines, title, said, [*body, *legend])
+
+
+def _legend(names: Iterable[str], width: float, top: float) -> tuple[list[str], int]:
+    """The looks of curves with their names, as many on a line as it holds, and how many lines that takes."""
+    body: list[str] = []
+    left, row = 12.0, 0
+    for name, (tone, dash) in zip(names, cycle(_LOOKS), strict=False):
+        label = fitted(name, width - 48)
+        wanted = 34 + width_of(label)
+        if left > 12 and left + wanted > width:
+            left, row = 12.0, row + 1
+        y = top + 22 * row
+        body += [path([(left, y - 4), (left + 26, y - 4)], tone=tone, dash=dash), text(left + 34, y, label)]
+        left += wanted + 18
+    return body, row + 1
 
 
 def _diagonal(frame: Frame) -> str:
@@ -249,7 +269,7 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: tuple[str, str], *
 
 def forest_plot(
     rows: Sequence[ForestRow], *, title: str, name: str = "AUROC", ends: tuple[float, float] = (0.0, 1.0),
-    reference: float | None = 0.5, width: float = 640, keys: str = "line: interval; ring: baseline",
+    reference: float | None = 0.5, keys: str = "line: 95 % interval; ring: baseline",
 ) -> str:  # fmt: skip
     """Estimates with their intervals, one line each, beside a baseline (ring) and a reference (dashed).
 
@@ -258,42 +278,59 @@ def forest_plot(
         title: what was measured.
         name: the measure, written below the axis.
         ends: values at the ends of the axis; what lies beyond is drawn at the end.
-        reference: where to draw the dashed line, e.g. chance; None for no line.
-        width: of the drawing; a wide one is hard to read where it is shown small.
+        reference: where to draw the dashed line, e.g. chance; None for no line. With 0 the values are differences: they
+            are written with their sign, and an interval on one side of 0 has the colour of a gain or a loss.
         keys: what line and ring mean, said below where there is a ring; "" if the page says it.
 
     >>> row = ForestRow("wice", 0.7, 0.66, 0.74, baseline=0.64)
     >>> "wice: 0.70 (0.66 to 0.74), baseline 0.64" in forest_plot([row], title="Sets")
     True
     """
-    gutter = max((width_of(row.name) for row in rows), default=0.0) + 16
-    frame = Frame(gutter, 8, width - gutter - 130, 30.0 * len(rows), x_range=ends)
-    bottom = frame.top + frame.height
+    frame = Frame(10, 4, WIDTH - 20, _ROW * len(rows), x_range=ends)
+    bottom, changes = frame.top + frame.height, reference == 0
     body: list[str] = []
-    for value in ticks(*ends):
-        body.append(line(frame.x(value), frame.top, frame.x(value), bottom))
-        body.append(text(frame.x(value), bottom + 18, f"{value:g}", tone="muted", anchor="middle", size=12))
-    if reference is not None:
-        body.append(line(frame.x(reference), frame.top, frame.x(reference), bottom, tone="muted", dash="3 4"))
     said: list[str] = []
     for place, row in enumerate(rows):
-        y = frame.top + 30.0 * place + 15
-        interval = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
-        baseline = "" if row.baseline is None else f", baseline {row.baseline:.2f}"
-        said.append(f"{row.name}: {row.estimate:.2f}{interval}{baseline}")
-        body.append(text(gutter - 16, y + 4, row.name, anchor="end"))
-        if row.low is not None and row.high is not None:
-            body.append(line(frame.x(row.low), y, frame.x(row.high), y, tone="accent", width=2.5))
-        if row.baseline is not None:
-            body.append(dot(frame.x(row.baseline), y, 5, tone="muted", hint=said[-1], hollow=True))
-        body.append(dot(frame.x(row.estimate), y, 5, tone="accent", hint=said[-1]))
-        body.append(text(width, y + 4, f"{row.estimate:.2f}{interval}", tone="muted", anchor="end", size=12))
+        top = frame.top + _ROW * place
+        # The words stand above the line, so that both have the whole width; the grid leaves the words alone.
+        body += [line(frame.x(value), top + 20, frame.x(value), top + _ROW - 2) for value in ticks(*ends)]
+        if row.whole:
+            body.append(line(0, top - 1, WIDTH, top - 1, tone="muted"))
+        number, drawn = _forest_row(row, frame, top + 30, changes)
+        said.append(f"{row.name}: {number}{'' if row.baseline is None else f', baseline {row.baseline:.2f}'}")
+        body += drawn
+        body += [
+            text(0, top + 14, fitted(row.name, WIDTH - 16 - width_of(number, 12)), bold=row.whole),
+            text(WIDTH, top + 14, number, tone="muted", anchor="end", size=12),
+        ]
+    for value in ticks(*ends):
+        label = f"{value:+g}" if changes and value else f"{value:g}"
+        body.append(text(frame.x(value), bottom + 16, label, tone="muted", anchor="middle", size=12))
+    if reference is not None:
+        at = frame.x(reference)
+        body.insert(0, line(at, frame.top + 18, at, bottom, tone="muted", dash="3 4"))
     legend = f"{name}; {keys}" if keys and any(row.baseline is not None for row in rows) else name
-    body.append(text(frame.x(ends[0]) + frame.width / 2, bottom + 38, legend, tone="muted", anchor="middle", size=12))
-    return svg(width, bottom + 48, title, "; ".join(said) or "Nothing measured.", body)
+    body.append(text(WIDTH / 2, bottom + 36, legend, tone="muted", anchor="middle", size=12))
+    return svg(WIDTH, bottom + 44, title, "; ".join(said) or "Nothing measured.", body)
+
+
+def _forest_row(row: ForestRow, frame: Frame, y: float, changes: bool) -> tuple[str, list[str]]:
+    """The numbers of a row in words, and its marks."""
+    sign = "+" if changes else ""
+    number = f"{row.estimate + 0.0:{sign}.2f}"
+    tone: Tone = "muted" if changes else "accent"
+    drawn: list[str] = []
+    if row.low is not None and row.high is not None:
+        number += f" ({row.low + 0.0:{sign}.2f} to {row.high + 0.0:{sign}.2f})"
+        if changes and (row.low > 0 or row.high < 0):
+            tone = "match" if row.low > 0 else "mismatch"
+        drawn.append(line(frame.x(row.low), y, frame.x(row.high), y, tone=tone, width=2.5))
+    if row.baseline is not None:
+        drawn.append(dot(frame.x(row.baseline), y, 5, tone="muted", hint=f"{row.baseline:.2f}", hollow=True))
+    return number, [*drawn, dot(frame.x(row.estimate), y, 5, tone=tone, hint=f"{row.name}: {number}")]
 
 
 __all__ = [
-    "Curves", "ForestRow", "Tone", "bar_chart", "confusion_matrix", "coverage_curve", "forest_plot", "histogram",
-    "line_plot", "reliability_diagram", "roc_curve", "share_bar",
+    "WIDTH", "Curves", "ForestRow", "Tone", "bar_chart", "confusion_matrix", "coverage_curve", "forest_plot",
+    "histogram", "line_plot", "reliability_diagram", "roc_curve", "share_bar",
 ]  # fmt: skip

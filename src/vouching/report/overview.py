@@ -8,13 +8,16 @@ from collections import Counter
 from vouching.report.charts import bar_chart, histogram, share_bar
 from vouching.report.findings import label_of
 from vouching.report.svg import Tone
-from vouching.types import Finding, ItemResult, Report, Unverified, Verdict
+from vouching.types import Finding, Report, Unverified, Verdict
 
 TONES: dict[str, Tone] = {
-    "Attributable": "match", "Passed": "match", "Let pass": "match", "Not Attributable": "mismatch",
-    "Failed": "mismatch", "Challenged": "mismatch", "Unverified": "unverified",
+    "Attributable": "match", "Passed": "match", "Let pass": "match", "Same": "match", "Not Attributable": "mismatch",
+    "Failed": "mismatch", "Challenged": "mismatch", "Different": "mismatch", "Contradictory documents": "accent",
+    "Not in the documents": "not-found", "Leaked": "muted", "Unverified": "unverified",
 }  # fmt: skip
-"""The colour of each label."""
+"""The colour of each label, in the order in which they are shown."""
+_NOUNS = {"verdict": "claim", "item": "item", "pair": "question", "unit": "unit"}
+"""What to call findings of each kind; what could not be verified is called as the others."""
 
 
 class Overview:
@@ -36,8 +39,8 @@ class Overview:
         """Findings by the kinds of warnings they carry; where was searched is none."""
         self.makers: Counter[str] = Counter()
         """Verdicts by what produced them."""
-        self.items = 0
-        """Items of checklists."""
+        self.nouns: Counter[str] = Counter()
+        """Findings by what to call them."""
         self.responses = 0
         """Whole responses."""
         self.in_responses = 0
@@ -61,7 +64,7 @@ class Overview:
             self.errors.update([finding.error_type.replace("_", " ")] if finding.error_type else [])
             made_by = finding.provenance
             self.makers[f"{made_by.model}, vouching {made_by.version}, threshold {finding.threshold:.2f}"] += 1
-        self.items += isinstance(finding, ItemResult)
+        self.nouns.update([_NOUNS[finding.kind]] if finding.kind in _NOUNS else [])
         if isinstance(finding, Verdict | Unverified):
             self.warnings.update({warning.kind for warning in finding.warnings} - {"search"})
 
@@ -72,8 +75,8 @@ class Overview:
 
     @property
     def noun(self) -> str:
-        """What to call a finding: an item where nothing but items of checklists was judged, else a claim."""
-        return "item" if self.items and not self._confidences else "claim"
+        """What to call a finding: an item or a question where nothing else was judged, else a claim."""
+        return next(iter(self.nouns)) if len(self.nouns) == 1 else "claim"
 
     def subject_words(self) -> str:
         """What was checked, in words."""
@@ -91,7 +94,7 @@ class Overview:
 
     def label_chart(self) -> str:
         """How many findings have which label."""
-        ordered = {label: self.labels[label] for label in TONES if self.labels[label]}
+        ordered = {label: self.labels[label] for label in (*TONES, *self.labels) if self.labels[label]}
         return share_bar(ordered, title=f"{self.noun.capitalize()}s by label", tones=TONES)
 
     def error_chart(self) -> str:

@@ -9,7 +9,7 @@ them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -38,6 +38,8 @@ _LONGEST_TITLE = 100
 
 Record: TypeAlias = Verdict | Unverified | Report
 """What a check gives."""
+GiveSources: TypeAlias = Callable[[], tuple[Source, ...]]
+"""Gives the sources of a claim, for which it may have to search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ class Entry:
 
     record: Record
     """What came out."""
-    sources: SourcesLike = ()
-    """The sources of a claim, as the check took them; a report has its own."""
+    sources: SourcesLike | GiveSources = ()
+    """The sources of a claim, as the check took them, or what gives them if it is shown; a report has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +168,8 @@ def write_report(
     )
 
 
-def _read(entries: object) -> Iterator[tuple[Record, tuple[Source, ...]]]:
-    """Each record with its sources."""
+def _read(entries: object) -> Iterator[tuple[Record, tuple[Source, ...] | GiveSources]]:
+    """Each record with its sources, or what gives them."""
     single = isinstance(entries, Entry | Record) or not isinstance(entries, Iterable)
     for number, value in enumerate(cast("Iterable[object]", [entries] if single else entries), 1):
         record, given = (value.record, value.sources) if isinstance(value, Entry) else (value, ())
@@ -176,6 +178,9 @@ def _read(entries: object) -> Iterator[tuple[Record, tuple[Source, ...]]]:
                 f"entry {number} is of type {type(record).__name__}, wanted what a check gave (Verdict, Unverified or "
                 "Report), or that with its sources: Entry(verdict, sources)"
             )
+        if callable(given):
+            yield record, given
+            continue
         sources = tuple(each_of(given))
         if len({source.id for source in sources if isinstance(source, Source)}) < len(sources):
             # What is no Source yet, or shares an id, gets the id that the check gave it: the evidence refers to that.
@@ -204,7 +209,7 @@ class _Selection:
         self._others: list[Chosen] = []
         self._sources: dict[Source, Source] = {}
 
-    def add(self, before: int, record: Record, sources: tuple[Source, ...]) -> None:
+    def add(self, before: int, record: Record, sources: tuple[Source, ...] | GiveSources) -> None:
         """Consider the findings of a record; ``before`` it came so many."""
         findings = record.findings if isinstance(record, Report) else (record,)
         for number, finding in enumerate(findings, before + 1):
@@ -214,9 +219,10 @@ class _Selection:
             elif status_of(finding) == "match" and len(self._pressing) + len(self._others) < self._most:
                 self._others.append(Chosen(number, finding, record, self._kept(sources)))
 
-    def _kept(self, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+    def _kept(self, sources: tuple[Source, ...] | GiveSources) -> tuple[Source, ...]:
         """The sources; rows that share one bring a copy each, of which one is kept."""
-        return tuple(self._sources.setdefault(source, source) for source in sources)
+        given = sources() if callable(sources) else sources
+        return tuple(self._sources.setdefault(source, source) for source in given)
 
     def chosen(self) -> list[Chosen]:
         return self._pressing + self._others

@@ -55,6 +55,17 @@ def width_of(text: str, size: float = 13) -> float:
     return len(text) * size * _LETTER
 
 
+def fitted(text: str, room: float, size: float = 13) -> str:
+    """A text without its middle, if it is wider than ``room`` pixels.
+
+    >>> fitted("runs/2026/structured", 70), fitted("structured", 80)
+    ('runs…ured', 'structured')
+    """
+    letters = max(3, int(room / (size * _LETTER)))
+    kept = (letters - 1) // 2
+    return text if len(text) <= letters else f"{text[:kept]}…{text[-kept:]}"
+
+
 def svg(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
     """A whole drawing with its name and its content in words for those who do not see it.
 
@@ -116,6 +127,7 @@ def box(
     """A filled box; ``hint`` shows when a pointer rests on it."""
     place = f'x="{number(x)}" y="{number(y)}" width="{number(max(0, width))}" height="{number(max(0, height))}"'
     faded = f' fill-opacity="{opacity:.2f}"' if opacity < 1 else ""
+    faded += "" if radius else ' shape-rendering="crispEdges"'  # or neighbours have a seam between them
     return f'<rect {place} rx="{number(radius)}" fill="{colour(tone)}"{faded}><title>{shown(hint)}</title></rect>'
 
 
@@ -158,11 +170,13 @@ class Frame:
         return [(self.x(x), self.y(y)) for x, y in pairs]
 
     def axes(self, x_name: str, y_name: str) -> list[str]:
-        """Grid, ticks and names."""
+        """Grid, ticks and names; a line at 0 where the values have either sign."""
         drawn: list[str] = []
         bottom = self.top + self.height
+        signed = self.y_range[0] < 0 < self.y_range[1]
         for value in ticks(*self.y_range):
-            drawn.append(line(self.left, self.y(value), self.left + self.width, self.y(value)))
+            tone: Tone = "muted" if signed and value == 0 else "faint"
+            drawn.append(line(self.left, self.y(value), self.left + self.width, self.y(value), tone=tone))
             drawn.append(text(self.left - 8, self.y(value) + 4, f"{value:g}", tone="muted", anchor="end", size=12))
         for value in ticks(*self.x_range, self.x_least):
             drawn.append(text(self.x(value), bottom + 18, f"{value:g}", tone="muted", anchor="middle", size=12))

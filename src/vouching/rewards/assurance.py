@@ -53,7 +53,7 @@ class AssuranceCosts:
         for name in ("intervention", "revision"):
             value = getattr(self, name)
             if not (isfinite(value) and 0 <= value < 1):
-                raise ConfigError(f"the {name} cost is {value!r}, wanted a number from 0 up to, not including, 1")
+                raise ConfigError(f"{name}_cost is {value!r}, wanted a number from 0 up to, not including, 1")
 
 
 FREE = AssuranceCosts()

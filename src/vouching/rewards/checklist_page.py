@@ -12,8 +12,8 @@ from pathlib import Path
 from vouching.metrics.checklist_plan import VerificationPlan
 from vouching.report import charts
 from vouching.report.skeleton import write_page
-from vouching.rewards.checklist_tables import plan_tables
-from vouching.rewards.page import TEMPLATES, WIDTH, Chart
+from vouching.rewards.checklist_tables import NAMES, plan_tables
+from vouching.rewards.page import TEMPLATES, Chart
 from vouching.rewards.tables import figure
 
 
@@ -63,10 +63,10 @@ def _charts(plan: VerificationPlan) -> Iterator[Chart]:
     yield Chart(title, charts.bar_chart(lengths, title=title), "How many prompts have a checklist of so many items.")
     title = "How often the verifier is right"
     rows = [
-        charts.ForestRow(name.replace("_item", "'"), rate.share.estimate, rate.share.low, rate.share.high)
+        charts.ForestRow(NAMES[name], rate.share.estimate, rate.share.low, rate.share.high)
         for name, rate in plan.rates.items()
     ]
-    drawn = charts.forest_plot(rows, title=title, name="share, with Wilson's interval", reference=None, width=WIDTH)
+    drawn = charts.forest_plot(rows, title=title, name="share, with its 95 % interval (Wilson)", reference=None)
     yield Chart(title, drawn)
 
 

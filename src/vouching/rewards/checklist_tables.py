@@ -12,8 +12,9 @@ from vouching.metrics.checklist_plan import VerificationPlan
 from vouching.metrics.intervals import Interval
 from vouching.rewards.tables import Table, figure
 
-_NAMES = {"p": "p, successes found", "q": "q, failures found", "p_item": "p', items that hold found",
-          "q_item": "q', items that do not found"}  # fmt: skip
+NAMES = {"p": "p, successes found", "q": "q, failures found", "p_item": "p', items that hold found",
+         "q_item": "q', items that do not found"}  # fmt: skip
+"""The rates of a verifier in words."""
 _ERRORS = {"single": "one judgment of the whole", "checklist": "share of items passed", "difference": "difference"}
 
 
@@ -70,7 +71,7 @@ def _errors(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
 
 
 def _rates(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
-    for name, words in _NAMES.items():
+    for name, words in NAMES.items():
         rate = plan.rates[name]
         yield (words, figure(rate.share.estimate), range_words(rate.share), range_words(rate.by_group),
                figure(rate.judgments))  # fmt: skip

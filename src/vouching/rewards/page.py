@@ -16,8 +16,6 @@ from vouching.rewards.diagnostics import Diagnosis, PartVariance, ScoredReply, g
 from vouching.rewards.tables import tables_of
 
 TEMPLATES = Path(__file__).with_name("templates")
-WIDTH = 420.0
-"""Of the charts, so that they can be read on a telephone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def _level_plot(diagnosis: Diagnosis, title: str) -> str:
         for level in diagnosis.levels
         if level.name in diagnosis.observed
     ]
-    return charts.forest_plot(lines, title=title, name="reward", ends=(-0.1, 1.3), reference=None, width=WIDTH, keys="")
+    return charts.forest_plot(lines, title=title, name="reward", ends=(-0.1, 1.3), reference=None, keys="")
 
 
 def _share_plot(variance: PartVariance, title: str) -> str:
@@ -88,4 +86,4 @@ def _share_plot(variance: PartVariance, title: str) -> str:
         charts.ForestRow(name, share, None, None) for name, share in zip(variance.names, variance.shares, strict=True)
     ]
     ends = (min(0.0, math.floor(10 * min(variance.shares)) / 10), max(1.0, math.ceil(10 * max(variance.shares)) / 10))
-    return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=0.0, width=WIDTH)
+    return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=None)

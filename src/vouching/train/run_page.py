@@ -6,13 +6,14 @@ numbers that stay as they are have none, but for rewards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.report.charts import Curves, line_plot
+from vouching.report.charts import WIDTH, Curves, line_plot
 from vouching.report.skeleton import write_page
 from vouching.report.svg import box, dot, line, svg, text, ticks, width_of
 from vouching.rewards.page import TEMPLATES, Chart
@@ -91,9 +92,10 @@ def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
     Raises:
         InputError: the file cannot be written.
     """
+    lead = ", ".join(f"{run.name}: {run.steps:,} steps" for run in runs)
+    runs = _short(runs)
     tables = [*run_tables(runs[0])] if len(runs) == 1 else [runs_table(runs), *comparison(runs)]
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
-    lead = ", ".join(f"{run.name}: {run.steps:,} steps" for run in runs)
     for run in runs:
         lead += "".join(
             f"; {alarm.kind} ({alarm.about}) in step {alarm.step:,} of {run.name}" for alarm in run.alarms()
@@ -102,15 +104,25 @@ def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
     write_page(path, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=tables, charts=drawn)
 
 
+def _short(runs: Sequence[Run]) -> list[Run]:
+    """The runs by the last part of their folders' names, where that tells them apart."""
+    names = [Path(run.name).resolve().name for run in runs]
+    return (
+        [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+        if len({*names}) == len(names)
+        else [*runs]
+    )
+
+
 def curriculum_chart(found: Sequence[Rise], steps: int, title: str) -> str:
-    """A band per part, the darker the more of its rise it has behind it, with a dot where that is half.
+    """A band per part, the fuller the more of its rise it has behind it, with a dot where that is half.
 
     >>> drawn = curriculum_chart([Rise("verifier/format", 0.5, 1.0, 2, (0.0, 0.6, 1.0))], 3, "Curriculum")
     >>> "verifier/format: 0.50 to 1.00, half by step 2" in drawn
     True
     """
     gutter = max(width_of(rise.part) for rise in found) + 14
-    width, height = 300.0, 30.0
+    width, height = max(160.0, WIDTH - gutter - 8), 30.0
     body: list[str] = []
     said: list[str] = []
     for row, rise in enumerate(found):
@@ -139,7 +151,7 @@ def curriculum_chart(found: Sequence[Rise], steps: int, title: str) -> str:
 
 
 def _curriculum(runs: Sequence[Run]) -> Iterator[Chart]:
-    note = "The darker, the more of its rise a part has behind it; dot: half of it."
+    note = "The fuller the colour, the more of its rise a part has behind it; dot: half of it."
     for run in runs:
         if found := rises(run):
             title = "Which part rises when" + (f": {run.name}" if len(runs) > 1 else "")
@@ -166,25 +178,33 @@ def _charts(runs: Sequence[Run]) -> Iterator[Chart]:
         }
     steps = max((run.steps for run in runs), default=0)
     stretch = max(1, -(-steps // _POINTS))
-    for title, series in sets.items():
-        curves = {name: points for name, one in series.items() if (points := _points(one, stretch))}
+    drawn = {
+        title: {name: points for name, one in series.items() if (points := _points(one, stretch))}
+        for title, series in sets.items()
+    }
+    for title, curves in drawn.items():
         moves = len({y for points in curves.values() for _, y in points}) > 1
         if moves or (curves and title.startswith("reward/")):
-            yield Chart(
-                title,
-                _plot(curves, (title, "value" if stretch == 1 else f"mean of {stretch} steps"), steps, marks),
-                note,
-            )
+            words = "value" if stretch == 1 else f"mean of {stretch} steps"
+            alike = [curves] if not title.startswith("reward/") or title.endswith(_OWN_SCALE) else [
+                others for other, others in drawn.items()
+                if other.startswith("reward/") and not other.endswith(_OWN_SCALE)
+            ]  # fmt: skip
+            yield Chart(title, _plot(curves, (title, words), steps, marks, _range(alike)), note)
 
 
-def _plot(curves: Curves, names: tuple[str, str], steps: int, marks: Sequence[float]) -> str:
-    values = [y for points in curves.values() for _, y in points]
+def _range(alike: Iterable[Curves]) -> tuple[float, float]:
+    """The ends of the axis that charts share, so that parts of a reward can be compared."""
+    values = [y for curves in alike for points in curves.values() for _, y in points]
     low, high = min(values), max(values)
     room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
-    bottom = 0.0 if low >= 0 and low < 0.5 * high else low - room
+    return 0.0 if low >= 0 and low < 0.5 * high else low - room, high + room
+
+
+def _plot(curves: Curves, names: tuple[str, str], steps: int, marks: Sequence[float], ends: tuple[float, float]) -> str:
     return line_plot(
-        curves, title=names[0], names=("step", names[1]), x_range=(1, max(2, steps)), y_top=high + room,
-        y_bottom=bottom, marks=marks,
+        curves, title=names[0], names=("step", names[1]), x_range=(1, max(2, steps)), y_top=ends[1],
+        y_bottom=ends[0], marks=marks,
     )  # fmt: skip
 
 

@@ -52,9 +52,9 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         return TypeAdapter(kind).validate_python(record)
     except ValidationError as error:
         first = error.errors()[0]
-        if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
-            raise cause from None
         name = ".".join(str(part) for part in first["loc"])
+        if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
+            raise ConfigError(_placed(str(cause), name, kind)) from None
         wanted = {
             "tuple_type": 'wanted a list, as in ["one", "two"]',
             "dataclass_type": f"wanted a table of settings: set them one by one, as in {name}.KEY=VALUE",
@@ -78,6 +78,21 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
         inner = get_type_hints(kind)[key]
         if is_dataclass(inner) and isinstance(value, dict):
             _refuse_unknown(inner, inner_record, whole, f"{name}.")
+
+
+def _placed(message: str, table: str, kind: Any) -> str:
+    """What a table's own check says, with the table named: before the setting that it begins with, if it does.
+
+    >>> from vouching.train.structured_config import StructuredConfig
+    >>> _placed("keep must be above 0, got 0", "watch", StructuredConfig)
+    'watch.keep must be above 0, got 0'
+    >>> _placed("the two contradict each other", "watch", StructuredConfig)
+    'watch: the two contradict each other'
+    """
+    if not table or message.startswith(f"{table}."):
+        return message
+    begins = message.split(" ", 1)[0] in [f.name for f in fields(get_type_hints(kind)[table])]
+    return f"{table}{'.' if begins else ': '}{message}"
 
 
 def _paths(kind: Any, place: str = "") -> list[str]:

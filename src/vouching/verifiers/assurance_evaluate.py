@@ -296,9 +296,9 @@ class _Walker:
         """The last row of a table whose ``from`` is not above the key."""
         best: _At | None = None
         for row in self._listed(table):
-            edge = _plain(_look(row, "from").value)
+            edge = _plain((at := _look(row, "from")).value)
             if not isinstance(edge, Decimal):
-                raise ExpressionError(f"each row of a table for band has a number as its from, got {_kind(edge)}")
+                raise ExpressionError(f"{at.path or 'the from of a row'} is {_kind(edge)}; band wants a number there")
             if edge <= key:
                 best = row
         if best is None:

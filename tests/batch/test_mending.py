@@ -1,0 +1,118 @@
+"""Rows that could not be worked on for now are tried again, and their lines take the place of the open ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import pytest
+
+from tests.batch.works import rows_of
+from vouching.batch.journal import open_journal
+from vouching.batch.mending import Mending, mended_path
+from vouching.batch.rows import Row
+from vouching.batch.run import BatchSummary, Seen, run_batch
+from vouching.errors import BackendError, InputError
+
+ROWS = 12
+OPEN = (2, 3, 7, 12)
+"""Rows whose engine is down at first."""
+
+
+def batch(
+    output: Path, down: Collection[int], gone_at: int | None = None, rows: int = ROWS
+) -> tuple[BatchSummary, list[int]]:
+    """A run where the engine fails for some rows, and is gone from one of them on; the rows that it was asked about."""
+    asked: list[int] = []
+
+    def make_work() -> Callable[[Row], str]:
+        def work(row: Row) -> str:
+            asked.append(row.number)
+            if row.number == gone_at:
+                raise BackendError("the engine is gone")
+            return json.dumps({"id": row.name, "open": row.number in down})
+
+        return work
+
+    def look(line: dict[str, object]) -> Seen:
+        return Seen(str(line["id"]), counts={"open" if line["open"] else "done": 1}, again=bool(line["open"]))
+
+    with open_journal(str(output), {"model": "moody"}, resume=True) as journal:
+        return run_batch(rows_of(rows), journal, make_work, look), asked
+
+
+def lines(output: Path) -> list[tuple[str, bool]]:
+    return [(line["id"], line["open"]) for line in map(json.loads, output.read_bytes().splitlines())]
+
+
+def expected(left: Collection[int] = (), rows: int = ROWS) -> list[tuple[str, bool]]:
+    return [(f"id-{number}", number in left) for number in range(1, rows + 1)]
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "out.jsonl"
+
+
+def test_only_open_and_new_rows_are_asked_and_every_row_stands_once_in_order(output: Path) -> None:
+    summary, asked = batch(output, OPEN)
+    assert (asked, summary.left, summary.counts) == ([*range(1, 13)], 4, {"open": 4, "done": 8})
+    # One of the four stays open, and two rows are new.
+    summary, asked = batch(output, (7,), rows=14)
+    assert asked == [*OPEN, 13, 14]
+    assert (summary.rows, summary.found, summary.again, summary.left) == (14, 8, 4, 1)
+    assert summary.counts == {"open": 1, "done": 13}
+    assert lines(output) == expected((7,), rows=14)
+    assert batch(output, (), rows=14)[1] == [7]
+    # Nothing is left to do, and no file but the output and its note.
+    summary, asked = batch(output, (), rows=14)
+    assert (asked, summary.found) == ([], 14)
+    assert lines(output) == expected(rows=14)
+    assert sorted(path.name for path in output.parent.iterdir()) == ["out.jsonl", "out.jsonl.run.json"]
+
+
+def test_what_was_mended_before_an_engine_was_gone_again_is_kept(output: Path) -> None:
+    batch(output, OPEN)
+    summary, _ = batch(output, (), gone_at=7)
+    assert (summary.stopped, summary.again, summary.left) == ("the engine is gone", 2, 2)
+    assert lines(output) == expected((7, 12))
+    assert batch(output, ())[1] == [7, 12]
+    assert lines(output) == expected()
+
+
+def test_killed_at_any_byte_of_the_mending_the_next_run_goes_on_from_there(output: Path) -> None:
+    batch(output, OPEN)
+    before, note = output.read_bytes(), Path(f"{output}.run.json").read_bytes()
+    batch(output, ())
+    whole = output.read_bytes()
+    for length in range(0, len(whole) + 1, 13):
+        output.write_bytes(before)
+        Path(f"{output}.run.json").write_bytes(note)
+        mended_path(output).write_bytes(whole[:length])
+        done = whole[:length].count(b"\n")
+        assert batch(output, ())[1] == [number for number in OPEN if number > done]
+        assert output.read_bytes() == whole
+        assert not mended_path(output).exists()
+
+
+def test_an_output_that_is_begun_anew_takes_nothing_from_an_old_one(output: Path) -> None:
+    batch(output, OPEN)
+    with Mending(output) as mending:
+        mending.put(2, '{"id": "id-2", "open": false}')
+    output.unlink()
+    batch(output, OPEN)
+    assert lines(output) == expected(OPEN)
+
+
+def test_an_output_that_is_being_mended_is_refused_to_others(output: Path) -> None:
+    pytest.importorskip("fcntl", reason="this system has no such locks")
+    batch(output, OPEN)
+    with open_journal(str(output), {"model": "moody"}, resume=True) as journal:
+        for row, _ in zip(rows_of(ROWS), journal.finished(), strict=True):
+            journal.confirm(row)
+        journal.mend(2, '{"id": "id-2", "open": false}')
+        journal.append(Row(13, "line 13", {"id": "id-13"}), '{"id": "id-13", "open": false}')
+        with pytest.raises(InputError, match="is being written by another process"):
+            open_journal(str(output), {"model": "moody"}, resume=True)
+    assert lines(output) == expected((3, 7, 12), rows=13)
