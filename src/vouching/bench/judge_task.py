@@ -140,6 +140,8 @@ def judge_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield "all judges", "grounded and not disqualified", interval_words(responses["factuality"]), total
     yield "", "grounded", interval_words(responses["unadjusted"]), total
     yield "", "disqualified", f"{responses['disqualified']:,}", total
+    if responses["undecided"]:
+        yield "", "left out: no judge could tell", f"{responses['undecided']:,}", total
     for judge, one in responses["judges"].items():
         yield judge, "grounded and not disqualified", number_words(one["factuality"]), ""
         yield "", "grounded", number_words(one["unadjusted"]), ""
