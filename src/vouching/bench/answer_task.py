@@ -34,7 +34,7 @@ from vouching.bench.intervals import RESAMPLES, Figure, intervals
 from vouching.bench.judge_protocols import is_broken
 from vouching.bench.report import TEMPLATES, interval_words
 from vouching.bench.tables import plain_table
-from vouching.bench.task import Line, Listener, Task
+from vouching.bench.task import Line, Listener, Task, set_by_set
 from vouching.report.skeleton import write_page
 
 ANSWERS_AT_ONCE = 64
@@ -206,16 +206,7 @@ def _majority(row: ScoredAnswer, key: str) -> float | None:
 def _figures(
     scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[AnswerRow]], resamples: int, listener: Listener
 ) -> dict[str, Any]:
-    figures: dict[str, Any] = {}
-    for data_set in sets:
-        listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
-        figures[data_set.name] = {
-            "what": data_set.what,
-            "remark": data_set.remark,
-            "published": [dataclasses.asdict(figure) for figure in data_set.published],
-            **answer_figures(scored[data_set.name], resamples),
-        }
-    return {"sets": figures}
+    return {"sets": set_by_set(answer_figures, scored, sets, resamples, listener)}
 
 
 def answer_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
