@@ -15,11 +15,10 @@ from typing import Any
 from vouching.batch.waiting import Waiting
 from vouching.bench.catalog import DataSet
 from vouching.bench.judge_protocols import JUDGE_SETS, JudgeRow, facts_figures, is_broken, judge_work, pair_figures
-from vouching.bench.report import TEMPLATES, interval_words, number_words
+from vouching.bench.report import interval_words, number_words, write_tables
 from vouching.bench.task import Line, Listener, Task, set_by_set
 from vouching.errors import InputError
 from vouching.models.base import Model, Sampling
-from vouching.report.skeleton import write_page
 
 HEADINGS = ("judge", "figure", "value", "of >")
 
@@ -147,15 +146,13 @@ def write_judge_report(path: Path, results: Mapping[str, Any], scored: Mapping[s
     """Write the HTML report of a run. Raises InputError if the file cannot be written."""
     sets: Mapping[str, Mapping[str, Any]] = results["sets"]
     settings = results["settings"]
-    write_page(
+    write_tables(
         path,
-        "bench_rankings.html.jinja",
-        TEMPLATES,
+        results,
         title=f"{', '.join(settings['judges'])} on {', '.join(sets)}",
         lead=f"{sum(map(len, scored.values())):,} rows, {settings['votes']} votes; {results['date']}, "
         f"{results['machine']}",
-        results=results,
-        headings=[(name.rstrip(" >"), name.endswith(">")) for name in HEADINGS],
+        headings=HEADINGS,
         tables={name: [*judge_rows(found)] for name, found in sets.items()},
         notes={name: [] for name in sets},
     )
