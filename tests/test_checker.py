@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import vouching
 from vouching import Checker, Claim, InputError, Report, Source, Unverified, Verdict
 from vouching.errors import ConfigError
+from vouching.models import ScriptedModel
 from vouching.models.running import _LOOPS, run
 from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
@@ -260,6 +261,17 @@ def test_the_score_of_a_response_is_halfway_between_its_claims_and_the_support_o
     assert report.score == pytest.approx(((first + second) / 2 + support) / 2)
     # The second claim's date caps its own score; the support of the whole text knows no cap.
     assert second < support
+
+
+def test_a_response_of_which_a_claim_could_not_be_judged_has_no_score() -> None:
+    sure = '{{"label": "{}", "confidence": 0.9}}'.format
+    response = "It opened in 1937. It has nine towers."
+    scores: list[float | None] = []
+    for second in (sure("Not Attributable"), "I cannot say."):
+        checker = Checker(ScriptedModel({"nine towers": second, "in 1937": sure("Attributable")}), method="label")
+        scores.append(checker.check_response(response, "It opened in 1937.").score)
+    # (.9 + .1) / 2, and not .9 where nobody judged the claim that is wrong.
+    assert scores == [pytest.approx(0.5), None]
 
 
 def test_a_response_without_claims_has_no_findings_and_is_not_attributable() -> None:

@@ -361,10 +361,11 @@ def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonCl
 def _response_score(outcomes: Sequence[Outcome], support: float | None) -> float | None:
     """Mean of the claims' scores and, where the verifier measures it, of the support of the whole text.
 
-    Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``.
+    Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``. The mean over what is left
+    where a judge failed would be another number, and higher where it failed on what is wrong.
     """
     scores = [outcome.score for outcome in outcomes if isinstance(outcome, Verdict)]
-    if not scores:
+    if not scores or len(scores) < len(outcomes):
         return None
     mean = sum(scores) / len(scores)
     return mean if support is None else (mean + support) / 2

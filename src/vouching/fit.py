@@ -38,7 +38,6 @@ from vouching.rewards.structured_weights import reward_bounds
 from vouching.train.assurance_config import AssuranceRunConfig
 from vouching.train.assurance_rows import read_work, units_of
 from vouching.train.blinded_config import BlindedConfig
-from vouching.train.blinded_rows import read_questions
 from vouching.train.checklist_config import ChecklistRunConfig
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
 from vouching.train.engine import (
@@ -51,7 +50,7 @@ from vouching.train.engine import (
     training_arguments,
 )
 from vouching.train.grpo_config import GrpoConfig
-from vouching.train.lessons import read_gold, read_prompts, read_tasks
+from vouching.train.lessons import read_gold, read_prompts, read_questions, read_tasks
 from vouching.train.policy import load_policy, see_device
 from vouching.train.run_folder import digest_of_lines, open_run
 from vouching.train.runlog import RunLog

@@ -77,10 +77,16 @@ def test_a_response_is_disqualified_only_if_every_judge_finds_the_request_missed
     assert (both["disqualified"], both["unadjusted"]["estimate"], both["factuality"]["estimate"]) == (1, 0.5, 0.0)
 
 
-def test_an_answer_that_is_none_is_no_vote_for_grounded() -> None:
-    line = judged(ALONE, ScriptedModel(["yes", "mostly"], name="a"))
-    assert line["grounded"] == {"a": None}
-    assert facts_figures([line], ["a"], resamples=0)["factuality"]["estimate"] == 0.0
+@pytest.mark.parametrize("said", [["yes", "mostly"], ["mostly", "yes"], [ModelRefusedError("too long")]])
+def test_a_judge_that_fails_says_nothing_of_the_response(said: list[Any]) -> None:
+    lost = judged(ALONE, ScriptedModel(said, name="a"))
+    borne_out = judged(ALONE, ScriptedModel(["yes", "yes"], name="a"))
+    found = facts_figures([borne_out, lost], ["a"], resamples=0)
+    # One of one that could be told, neither one of two nor disqualified.
+    assert (found["factuality"]["estimate"], found["disqualified"], found["undecided"]) == (1.0, 0, 1)
+    assert found["judges"] == {"a": {"factuality": 1.0, "unadjusted": 1.0}}
+    alone = facts_figures([{**lost, "eligible": {}, "grounded": {}}], ["a"], resamples=0)
+    assert (alone["factuality"]["estimate"], alone["undecided"]) == (None, 1)
 
 
 def test_a_refusal_is_a_failed_row_and_a_judge_out_of_reach_stops() -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from tests.models.fault_server import FaultServer, of_json, says
 from vouching.errors import ConfigError, MissingExtraError
-from vouching.models import Message, Sampling
-from vouching.models.open import OPENAI, open_model
+from vouching.models import Message, Sampling, ScriptedModel
+from vouching.models.cache import Cached
+from vouching.models.open import OPENAI, open_model, weights_in
 
 ASK = (Message("user", "Is it?"),)
 VARIABLES = ("VOUCH_MODEL", "VOUCH_BASE_URL", "VOUCH_API_KEY", "VOUCH_CACHE", "VOUCH_EXTRA", "OPENAI_API_KEY")
@@ -112,6 +113,30 @@ def test_the_cache_is_the_one_of_the_environment_unless_there_shall_be_none(
             return len(server.requests)
 
     assert asyncio.run(main()) == requests
+
+
+def test_weights_are_told_from_others_in_the_same_folder_and_from_those_of_the_same_name_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("a", "b"):
+        (tmp_path / place / "model").mkdir(parents=True)
+        (tmp_path / place / "model" / "model.safetensors").write_bytes(b"weights")
+    monkeypatch.chdir(tmp_path / "a")
+    before = weights_in(["model"])
+    assert weights_in([str(tmp_path / "a" / "model")]) == before
+    (tmp_path / "a" / "model" / "model.safetensors").write_bytes(b"weights, trained on")
+    monkeypatch.chdir(tmp_path / "b")
+    elsewhere = weights_in(["model"])
+    assert len({before, weights_in([str(tmp_path / "a" / "model")]), elsewhere}) == 3
+    assert weights_in(["Qwen/Qwen3-4B"]) == ""  # of a hub
+
+    async def asked(weights: str) -> str:
+        model = Cached(ScriptedModel([weights]), tmp_path / "answers.sqlite", weights)
+        said = await model.generate(ASK, Sampling())
+        await model.aclose()
+        return said[0].text
+
+    assert [asyncio.run(asked(weights)) for weights in (before, elsewhere, before)] == [before, elsewhere, before]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vllm is installed")

@@ -14,7 +14,6 @@ from vouching.rewards.assurance import (
     AssuranceCosts,
     Case,
     Transition,
-    case_shares,
     generator_rewards,
     verifier_rewards,
 )
@@ -96,10 +95,3 @@ def test_no_cost_turns_a_repair_or_a_right_challenge_into_the_worse_action(cost:
 def test_a_cost_that_silences_everybody_is_refused(cost: float) -> None:
     with pytest.raises(ConfigError, match="intervention_cost"):
         AssuranceCosts(intervention=cost)
-
-
-def test_shares_of_cases_name_all_eight() -> None:
-    shares = case_shares(["1", "5a", "5a", "6b"])
-    assert shares == {"1": 0.25, "2": 0, "3": 0, "4": 0, "5a": 0.5, "5b": 0, "6a": 0, "6b": 0.25}
-    with pytest.raises(InputError, match="no cases"):
-        case_shares([])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import zlib
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -125,10 +124,9 @@ def test_a_page_whose_text_takes_too_long_leaves_the_snippet() -> None:
 
 
 def test_work_that_takes_too_long_is_left_and_an_error_in_it_is_told() -> None:
-    started, free = time.perf_counter(), threading.Event()
+    free = threading.Event()
     with pytest.raises(TimeoutError):
-        asyncio.run(within(0.05, free.wait))
-    assert time.perf_counter() - started < 5  # the thread still waits, and the loop was closed without it
+        asyncio.run(within(0.05, free.wait))  # the thread still waits, and the loop was closed without it
     free.set()
     with pytest.raises(ZeroDivisionError):
         asyncio.run(within(5, lambda: 1 // 0))

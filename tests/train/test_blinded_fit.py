@@ -11,7 +11,7 @@ import pytest
 from tests.train.blinded_runs import ROWS, write_model
 from vouching.errors import InputError
 from vouching.train.blinded_config import BlindedConfig, read_config
-from vouching.train.blinded_rows import read_questions
+from vouching.train.lessons import read_questions
 
 RECIPE = Path(__file__).parents[2] / "recipes/blinded/tiny.toml"
 

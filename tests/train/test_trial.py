@@ -15,8 +15,7 @@ def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, mon
     from tests.train.trial import write_trial
     from vouching.train import assurance_config, blinded_config, checklist_config
     from vouching.train.assurance_rows import read_work
-    from vouching.train.blinded_rows import read_questions
-    from vouching.train.lessons import read_gold, read_tasks
+    from vouching.train.lessons import read_gold, read_questions, read_tasks
 
     monkeypatch.chdir(tmp_path)
     write_trial(Path("runs/tiny"), steps=1)

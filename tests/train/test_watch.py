@@ -91,8 +91,11 @@ def test_the_best_whole_checkpoint_is_the_model_and_what_only_a_run_needs_stays_
     assert kept == {
         "model.safetensors": "model.safetensors of step 4", "tokenizer.json": "tokenizer.json of step 4"
     }  # fmt: skip
-    # A later best replaces it; one that was removed gives way to the last.
+    # A later best replaces it, also where a killed run left half of the one before; one that was removed gives way to
+    # the last.
     checkpoint(tmp_path, 20, best=16)
+    (tmp_path / f"{MODEL}.old").mkdir()
+    (tmp_path / f"{MODEL}.old" / "tokenizer.json").touch()
     assert best_checkpoint(tmp_path) == tmp_path / CHECKPOINTS / "checkpoint-20"
     assert keep_model(tmp_path) == 20
     assert {path.name for path in tmp_path.iterdir()} == {CHECKPOINTS, MODEL}

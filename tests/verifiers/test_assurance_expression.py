@@ -143,10 +143,10 @@ def test_only_like_goes_with_like(text: str) -> None:
      "1e999999999", "999999999999999.0 * 999999999999999.0 * 999999999999999.0", "a." * 900 + "b", "[" * 1000],
 )  # fmt: skip
 def test_what_is_too_long_too_deep_or_too_large_is_refused_at_once(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ExpressionError):
         worked(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_loops_in_loops_end_within_the_bound() -> None:
@@ -188,7 +188,7 @@ def test_steps_are_counted_before_they_are_taken_and_long_texts_take_more_of_the
     start = time.process_time()
     with pytest.raises(ExpressionError, match="more than 200,000 steps"):
         worked(text, data={**data, "texts": [data["two"][:-1] + "y"]})
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("text", ["amount(data.t)", "days(data.t, data.t)", "data.o[data.t]"])

@@ -7,7 +7,6 @@ sources cut to fit a prompt; a model that cannot read all of them refuses.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from vouching.errors import InputError
 from vouching.inputs import as_sources, check_text, row_sources
 from vouching.models.base import Message
 from vouching.prompts import load_prompt
-from vouching.text.fence import fence_prompt, fenced
+from vouching.text.fence import fenced
 from vouching.types import Source
 
 Style: TypeAlias = Literal["plain", "cot", "few-shot"]
@@ -120,18 +119,6 @@ def shipped_shots() -> tuple[Shot, ...]:
     ['46', '1871', 'not in the sources', 'yes']
     """
     return read_shots(map(json.loads, files(_PACKAGE).joinpath("shots.jsonl").read_text("utf-8").splitlines()))
-
-
-@cache
-def answer_digest(style: Style = "plain") -> str:
-    """SHA-256 of all that is constant in the request, for the record of a run.
-
-    >>> answer_digest() == answer_digest("cot")
-    False
-    """
-    named = [load_prompt(_PACKAGE, name).text for name in ("answer", "cot" if style == "cot" else "plain", "ask")]
-    shots = [repr(shipped_shots())] if style == "few-shot" else []
-    return hashlib.sha256("\0".join([*named, *shots, fence_prompt().text, _TASK]).encode()).hexdigest()
 
 
 def _asked(question: str, sources: Sequence[Source], task: str = _TASK) -> Message:

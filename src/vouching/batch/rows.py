@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 from vouching.errors import InputError
 
@@ -27,6 +27,7 @@ STDIN = "-"
 FORMATS = (".jsonl", ".jsonl.gz", ".csv", ".parquet")
 """Endings of files that can be read."""
 Fields = dict[str, Any]
+Made = TypeVar("Made")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _GZIP = b"\x1f\x8b"
 _DEEPEST = 50
@@ -143,6 +144,29 @@ def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
     except BaseException:
         raw.close()
         raise
+
+
+def read_as(path: str, make: Callable[[Fields, str], Made]) -> Iterator[Made]:
+    r"""What ``make`` makes of the fields and the name of each row of a file.
+
+    Raises:
+        InputError: the file cannot be opened, or a row cannot be read or used; the message has its place.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> _ = path.write_text('{"id": "a", "claim": "It opened."}\n', encoding="utf-8")
+    >>> [*read_as(str(path), lambda fields, name: (name, fields["claim"]))]
+    [('a', 'It opened.')]
+    """
+    with open_rows(path) as reader:
+        for row in reader:
+            try:
+                if row.fields is None:
+                    raise InputError(row.problem or "it cannot be read")
+                made = make(row.fields, row.name)
+            except InputError as error:
+                raise InputError(f"{reader.name}, {row.place}: {error}") from None
+            yield made
 
 
 def _reader(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) -> RowReader:

@@ -32,10 +32,9 @@ from vouching.bench.answer_sets import AnswerRow
 from vouching.bench.catalog import DataSet
 from vouching.bench.intervals import RESAMPLES, Figure, intervals
 from vouching.bench.judge_protocols import is_broken
-from vouching.bench.report import TEMPLATES, interval_words
+from vouching.bench.report import interval_words, write_tables
 from vouching.bench.tables import plain_table
-from vouching.bench.task import Line, Listener, Task
-from vouching.report.skeleton import write_page
+from vouching.bench.task import Line, Listener, Task, set_by_set
 
 ANSWERS_AT_ONCE = 64
 """Rows under way at the same time; each asks for several drafts."""
@@ -206,16 +205,7 @@ def _majority(row: ScoredAnswer, key: str) -> float | None:
 def _figures(
     scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[AnswerRow]], resamples: int, listener: Listener
 ) -> dict[str, Any]:
-    figures: dict[str, Any] = {}
-    for data_set in sets:
-        listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
-        figures[data_set.name] = {
-            "what": data_set.what,
-            "remark": data_set.remark,
-            "published": [dataclasses.asdict(figure) for figure in data_set.published],
-            **answer_figures(scored[data_set.name], resamples),
-        }
-    return {"sets": figures}
+    return {"sets": set_by_set(answer_figures, scored, sets, resamples, listener)}
 
 
 def answer_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -255,15 +245,13 @@ def write_answer_report(path: Path, results: Mapping[str, Any], scored: Mapping[
     """Write the HTML report of a run. Raises InputError if the file cannot be written."""
     sets: Mapping[str, Mapping[str, Any]] = results["sets"]
     settings = results["settings"]
-    write_page(
+    write_tables(
         path,
-        "bench_rankings.html.jinja",
-        TEMPLATES,
+        results,
         title=f"{settings['model']} answers {', '.join(sets)}",
         lead=f"{sum(map(len, scored.values())):,} questions, prompt {settings['prompt']}, {settings['generations']} "
         f"drafts each; {results['date']}, {results['machine']}",
-        results=results,
-        headings=[(name.rstrip(" >"), name.endswith(">")) for name in HEADINGS],
+        headings=HEADINGS,
         tables={name: [*answer_rows(found)] for name, found in sets.items()},
         notes={name: [*answer_notes(found)] for name, found in sets.items()},
     )

@@ -16,7 +16,7 @@ from vouching.bench.evaluate import pooled_figures, set_curves, set_figures
 from vouching.bench.report import write_report
 from vouching.bench.rows import BenchRow
 from vouching.bench.score import NO_CLAIM, ScoreRows
-from vouching.bench.task import Line, Listener, RunOptions, Task
+from vouching.bench.task import Line, Listener, RunOptions, Task, set_by_set
 from vouching.checker import Checker
 from vouching.errors import ConfigError
 
@@ -65,15 +65,7 @@ def _problem(line: Line) -> str | None:
 def _figures(
     scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[BenchRow]], resamples: int, listener: Listener
 ) -> dict[str, Any]:
-    figures: dict[str, Any] = {}
-    for data_set in sets:
-        listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
-        figures[data_set.name] = {
-            "what": data_set.what,
-            "remark": data_set.remark,
-            "published": [dataclasses.asdict(figure) for figure in data_set.published],
-            **set_figures(scored[data_set.name], resamples),
-        }
+    figures = set_by_set(set_figures, scored, sets, resamples, listener)
     sound = {data_set.name: scored[data_set.name] for data_set in sets if not data_set.remark}
     listener.phase("all sets together")
     return {"sets": figures, "pooled": pooled_figures(sound, resamples)}

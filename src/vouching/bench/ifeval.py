@@ -32,8 +32,6 @@ FILE = "ifeval/input_data.jsonl"
 """Where its prompts are, below the data folder."""
 GET = "take input_data.jsonl of google-research/instruction_following_eval, Apache-2.0"
 """How to obtain them."""
-LEVELS = ("prompt strict", "prompt loose", "instruction strict", "instruction loose")
-"""The four figures, in the authors' order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,15 @@ ContextualJudgeBench (Xu et al. 2025): the model under test compares two respons
 orders; it is right if it prefers the better one both times ("consistent accuracy"), and the figure is the mean over the
 eight splits. FACTS Grounding (Jacovi et al. 2025): several judges say of each response whether it does what was asked
 for and whether the document bears it out. A judge's score is the share of responses that are grounded and not
-disqualified, the figure the mean over the judges. Here a response is disqualified if no judge finds the request met,
-and an answer that cannot be read is no vote. The prompts are our own words. Left out: other criteria than the
-benchmark's.
+disqualified, the figure the mean over the judges. Here a response is disqualified if no judge finds the request met.
+An answer that cannot be read is no vote: it is wrong of a judge who is measured, and says nothing of a response that
+is judged. The prompts are our own words. Left out: other criteria than the benchmark's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -24,7 +24,7 @@ from vouching.answering.answer import most
 from vouching.batch.rows import Row
 from vouching.batch.waiting import AsyncWork
 from vouching.bench.catalog import DataSet
-from vouching.bench.intervals import RESAMPLES, intervals
+from vouching.bench.intervals import RESAMPLES, Figure, intervals, plain
 from vouching.bench.rows import Fault, Record, Split, converted, records, text_of
 from vouching.errors import InputError, ModelError
 from vouching.models.base import Message, Model, Sampling
@@ -220,37 +220,55 @@ def pair_figures(rows: Sequence[Judged], judge: str, resamples: int = RESAMPLES)
 
 
 def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int = RESAMPLES) -> dict[str, Any]:
-    """The two phases of FACTS Grounding, by judge and together.
+    """The two phases of FACTS Grounding, by judge and together; a judge that gave no vote is in no mean.
 
     Returns:
-        rows, disqualified (count), factuality (mean over judges of the share grounded and not disqualified) and
-        unadjusted (the same with the disqualified ones), with intervals; judges (both, of each judge).
+        rows, disqualified and undecided (counts; a row is undecided if no vote says whether it is disqualified, or of
+        one that is not, whether it is grounded), factuality (mean over rows and judges of the share grounded and not
+        disqualified) and unadjusted (the same with the disqualified ones), with intervals; judges (both, of each).
 
     >>> line = {"id": "1", "failed": None, "eligible": {"a": True, "b": False}, "grounded": {"a": True, "b": False}}
     >>> short = {**line, "id": "2", "eligible": {"a": False, "b": False}, "grounded": {"a": True, "b": True}}
-    >>> found = facts_figures([line, short], ["a", "b"], resamples=0)
-    >>> found["disqualified"], found["unadjusted"]["estimate"], found["factuality"]["estimate"]
-    (1, 0.75, 0.25)
+    >>> lost = {**line, "id": "3", "grounded": {"a": None, "b": None}}
+    >>> found = facts_figures([line, short, lost], ["a", "b"], resamples=0)
+    >>> found["disqualified"], found["undecided"], found["unadjusted"]["estimate"], found["factuality"]["estimate"]
+    (1, 1, 0.75, 0.25)
     """
-    eligible = [any(_vote(row, "eligible", judge) for judge in judges) for row in rows]
-    grounded = {judge: [float(_vote(row, "grounded", judge) is True) for row in rows] for judge in judges}
-    kept = {
-        judge: [value * fit for value, fit in zip(values, eligible, strict=True)] for judge, values in grounded.items()
-    }
-    means = {
-        name: [_mean(column) for column in zip(*found.values(), strict=True)]
-        for name, found in (("factuality", kept), ("unadjusted", grounded))
-    }
-    statistics = {name: partial(metrics.mean, values) for name, values in means.items()}
-    groups = metrics.document_numbers([row["id"]] for row in rows)
+    fit = [_any(_vote(row, "eligible", judge) for judge in judges) for row in rows]
+    grounded = [[_vote(row, "grounded", judge) for judge in judges] for row in rows]
+    kept = [[fits and vote for vote in votes] for fits, votes in zip(fit, grounded, strict=True)]
+    tables = {"factuality": kept, "unadjusted": grounded}
     return {
         "rows": len(rows),
-        "disqualified": len(rows) - sum(eligible),
-        **intervals(statistics, groups, resamples),
+        "disqualified": fit.count(False),
+        "undecided": sum(_share(votes) is None for votes in kept),
+        **{name: _figure(rows, table, resamples) for name, table in tables.items()},
         "judges": {
-            judge: {"factuality": _mean(kept[judge]), "unadjusted": _mean(grounded[judge])} for judge in judges
+            judge: {name: plain(_share(votes[place] for votes in table)) for name, table in tables.items()}
+            for place, judge in enumerate(judges)
         },
-    }  # fmt: skip
+    }
+
+
+def _figure(rows: Sequence[Judged], votes: Sequence[Sequence[bool | None]], resamples: int) -> Figure:
+    """The mean of the rows that somebody could tell about."""
+    told = [(row["id"], share) for row, one in zip(rows, votes, strict=True) if (share := _share(one)) is not None]
+    if not told:
+        return {"estimate": None, "low": None, "high": None, "why_not": "no vote could be read"}
+    groups = metrics.document_numbers([name] for name, _ in told)
+    return intervals({"mean": partial(metrics.mean, [share for _, share in told])}, groups, resamples)["mean"]
+
+
+def _any(votes: Iterable[bool | None]) -> bool | None:
+    """Whether one of the votes is a yes; None without a vote."""
+    told = [vote for vote in votes if vote is not None]
+    return any(told) if told else None
+
+
+def _share(votes: Iterable[bool | None]) -> float | None:
+    """Share of yes among the votes; None without one."""
+    told = [vote for vote in votes if vote is not None]
+    return sum(told) / len(told) if told else None
 
 
 def _vote(row: Judged, what: str, judge: str) -> bool | None:

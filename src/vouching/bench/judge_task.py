@@ -8,17 +8,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from vouching.batch.waiting import Waiting
 from vouching.bench.catalog import DataSet
 from vouching.bench.judge_protocols import JUDGE_SETS, JudgeRow, facts_figures, is_broken, judge_work, pair_figures
-from vouching.bench.report import TEMPLATES, interval_words, number_words
-from vouching.bench.task import Line, Listener, Task
+from vouching.bench.report import interval_words, number_words, write_tables
+from vouching.bench.task import Line, Listener, Task, set_by_set
 from vouching.errors import InputError
 from vouching.models.base import Model, Sampling
-from vouching.report.skeleton import write_page
 
 HEADINGS = ("judge", "figure", "value", "of >")
 
@@ -86,13 +86,7 @@ def judge_task(options: JudgeOptions, open_judges: Callable[[], Sequence[Model]]
     def figures(
         scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[JudgeRow]], resamples: int, listener: Listener
     ) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for data_set in sets:
-            listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
-            about: dict[str, Any] = {"what": data_set.what, "remark": data_set.remark, "published": []}
-            read = [line for line in scored[data_set.name] if not is_broken(line)]
-            found[data_set.name] = about | _set_figures(read, options.judges, resamples)
-        return {"sets": found}
+        return {"sets": set_by_set(partial(_set_figures, options.judges), scored, sets, resamples, listener)}
 
     return Task(
         arguments=options.arguments,
@@ -118,7 +112,8 @@ def chosen_judged(names: Sequence[str]) -> list[DataSet[JudgeRow]]:
     return [JUDGE_SETS[name] for name in dict.fromkeys(names)]
 
 
-def _set_figures(rows: Sequence[Line], judges: Sequence[str], resamples: int) -> dict[str, Any]:
+def _set_figures(judges: Sequence[str], lines: Sequence[Line], resamples: int) -> dict[str, Any]:
+    rows = [line for line in lines if not is_broken(line)]
     if any("forward" in row for row in rows):
         return {"pairs": {judge: pair_figures(rows, judge, resamples) for judge in judges}, "responses": None}
     return {"pairs": None, "responses": facts_figures(rows, judges, resamples)}
@@ -140,6 +135,8 @@ def judge_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield "all judges", "grounded and not disqualified", interval_words(responses["factuality"]), total
     yield "", "grounded", interval_words(responses["unadjusted"]), total
     yield "", "disqualified", f"{responses['disqualified']:,}", total
+    if responses["undecided"]:
+        yield "", "left out: no judge could tell", f"{responses['undecided']:,}", total
     for judge, one in responses["judges"].items():
         yield judge, "grounded and not disqualified", number_words(one["factuality"]), ""
         yield "", "grounded", number_words(one["unadjusted"]), ""
@@ -149,15 +146,13 @@ def write_judge_report(path: Path, results: Mapping[str, Any], scored: Mapping[s
     """Write the HTML report of a run. Raises InputError if the file cannot be written."""
     sets: Mapping[str, Mapping[str, Any]] = results["sets"]
     settings = results["settings"]
-    write_page(
+    write_tables(
         path,
-        "bench_rankings.html.jinja",
-        TEMPLATES,
+        results,
         title=f"{', '.join(settings['judges'])} on {', '.join(sets)}",
         lead=f"{sum(map(len, scored.values())):,} rows, {settings['votes']} votes; {results['date']}, "
         f"{results['machine']}",
-        results=results,
-        headings=[(name.rstrip(" >"), name.endswith(">")) for name in HEADINGS],
+        headings=HEADINGS,
         tables={name: [*judge_rows(found)] for name, found in sets.items()},
         notes={name: [] for name in sets},
     )

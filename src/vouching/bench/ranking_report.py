@@ -8,8 +8,7 @@ from typing import Any
 
 from vouching.bench.ranking_score import ScoredRanking
 from vouching.bench.ranking_tables import HEADINGS, ranking_notes, ranking_rows
-from vouching.bench.report import TEMPLATES
-from vouching.report.skeleton import write_page
+from vouching.bench.report import write_tables
 
 
 def write_ranking_report(path: Path, results: Mapping[str, Any], scored: Mapping[str, Sequence[ScoredRanking]]) -> None:
@@ -26,14 +25,12 @@ def write_ranking_report(path: Path, results: Mapping[str, Any], scored: Mapping
     sets: Mapping[str, Mapping[str, Any]] = results["sets"]
     rows = sum(map(len, scored.values()))
     settings = results["settings"]
-    write_page(
+    write_tables(
         path,
-        "bench_rankings.html.jinja",
-        TEMPLATES,
+        results,
         title=f"{settings['model']} ranks the answers of {', '.join(sets)}",
         lead=f"{rows:,} questions, mode {settings['mode']}; {results['date']}, {results['machine']}",
-        results=results,
-        headings=[(name.rstrip(" >"), name.endswith(">")) for name in HEADINGS],
+        headings=HEADINGS,
         tables={name: [*ranking_rows(found)] for name, found in sets.items()},
         notes={name: [*ranking_notes(found)] for name, found in sets.items()},
     )

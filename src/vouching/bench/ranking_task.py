@@ -16,7 +16,7 @@ from vouching.bench.ranking_figures import ranking_figures
 from vouching.bench.ranking_report import write_ranking_report
 from vouching.bench.ranking_score import ranking_work
 from vouching.bench.rankings import RankingRow
-from vouching.bench.task import Line, Listener, Task
+from vouching.bench.task import Line, Listener, Task, set_by_set
 from vouching.types import RankMode
 from vouching.verifiers.base import ClaimVerifier
 from vouching.verifiers.discriminative_rank import Ranker
@@ -95,13 +95,4 @@ def ranking_task(
 def _figures(
     scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[RankingRow]], resamples: int, listener: Listener
 ) -> dict[str, Any]:
-    figures: dict[str, Any] = {}
-    for data_set in sets:
-        listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
-        figures[data_set.name] = {
-            "what": data_set.what,
-            "remark": data_set.remark,
-            "published": [dataclasses.asdict(figure) for figure in data_set.published],
-            **ranking_figures(scored[data_set.name], resamples),
-        }
-    return {"sets": figures}
+    return {"sets": set_by_set(ranking_figures, scored, sets, resamples, listener)}

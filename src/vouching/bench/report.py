@@ -68,6 +68,31 @@ def write_report(path: Path, results: Mapping[str, Any], curves: Mapping[str, Cu
     )
 
 
+def write_tables(
+    path: Path, results: Mapping[str, Any], title: str, lead: str, headings: Sequence[str],
+    tables: Mapping[str, Sequence[Sequence[str]]], notes: Mapping[str, Sequence[str]],
+) -> None:  # fmt: skip
+    """Write the report of a run that is tables alone.
+
+    Args:
+        path: the file; replaced as a whole.
+        results: what results.json holds.
+        title: of the page.
+        lead: below the title.
+        headings: of every table; one that ends in > is that of a column of numbers.
+        tables: rows by the name of the set.
+        notes: sentences below the table of a set.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    columns = [(name.rstrip(" >"), name.endswith(">")) for name in headings]
+    write_page(
+        path, "bench_rankings.html.jinja", TEMPLATES, title=title, lead=lead, results=results, headings=columns,
+        tables=tables, notes=notes,
+    )  # fmt: skip
+
+
 def number_words(value: float | None, sign: bool = False) -> str:
     """A number of a table: three decimals, a dash for none.
 

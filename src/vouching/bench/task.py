@@ -7,7 +7,7 @@ sets of different kinds in one run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol
 
@@ -69,3 +69,28 @@ class Task(Generic[RowT]):
     """What results.json holds beside the record of the run: of the lines of each set, with so many resamples."""
     report: Callable[[Path, Mapping[str, Any], Mapping[str, Sequence[Line]]], None]
     """Writes the report, of results.json and the lines of each set."""
+
+
+def set_by_set(
+    figures: Callable[[Sequence[Line], int], Mapping[str, Any]], scored: Mapping[str, Sequence[Line]],
+    sets: Sequence[DataSet[Any]], resamples: int, listener: Listener,
+) -> dict[str, Any]:  # fmt: skip
+    """The figures of each set by its name, with what it is and what others report on it.
+
+    Args:
+        figures: of the lines of one set, with so many resamples.
+        scored: the lines of each set.
+        sets: the sets.
+        resamples: of the bootstrap.
+        listener: told which set is next.
+    """
+    found: dict[str, Any] = {}
+    for data_set in sets:
+        listener.phase(f"{data_set.name}: intervals by {resamples:,} resamples")
+        found[data_set.name] = {
+            "what": data_set.what,
+            "remark": data_set.remark,
+            "published": [asdict(figure) for figure in data_set.published],
+            **figures(scored[data_set.name], resamples),
+        }
+    return found

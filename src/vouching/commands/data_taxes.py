@@ -62,7 +62,7 @@ def taxes_command(out: _Out, count: _Count = 100, seed: _Seed = 0, mistakes: _Mi
 def _write(out: Path, count: int, seed: int, mistakes: list[Any]) -> int:
     """Write everything; how many proposals have a mistake."""
     from vouching.bench.taxes.mistakes import make_mistake
-    from vouching.bench.taxes.synthetic import make_return, output_xml
+    from vouching.bench.taxes.synthetic import make_return, write_return
     from vouching.bench.taxes.task import proposal_of, task_of
 
     cases, tasks, proposals = out / "ty24" / "test_data", out / "tasks", out / "proposals"
@@ -72,9 +72,7 @@ def _write(out: Path, count: int, seed: int, mistakes: list[Any]) -> int:
     with (out / "mistakes.jsonl").open("w", encoding="utf-8") as sink:
         for index in range(count):
             name, record, lines = make_return(seed, index)
-            (cases / name).mkdir()
-            (cases / name / "input.json").write_text(_json(record), encoding="utf-8")
-            (cases / name / "output.xml").write_text(output_xml(lines), encoding="utf-8")
+            write_return(cases / name, record, lines)
             (tasks / f"{name}.json").write_text(_json(task_of(name, record)), encoding="utf-8")
             # A return may give no occasion for a mistake: then the next kind.
             turns = [mistakes[(index + turn) % len(mistakes)] for turn in range(len(mistakes))]

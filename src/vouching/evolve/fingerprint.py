@@ -23,7 +23,7 @@ from vouching.bench.evaluate import mean_over
 from vouching.bench.intervals import Figure, intervals, plain
 from vouching.errors import InputError
 from vouching.evolve.gate import less
-from vouching.evolve.loop import folder_of, read_judged, rounds_of
+from vouching.evolve.loop import read_judged, rounds_of
 from vouching.evolve.records import Judged, write_record
 from vouching.metrics.intervals import Statistic
 from vouching.types.labels import ERROR_TYPES
@@ -196,11 +196,6 @@ def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> None:
 
     write_record(folder / FINGERPRINT, found)
     write_fingerprint_page(folder / PAGE, found, title)
-
-
-def read_rounds(out: Path) -> list[Path]:
-    """The folders of the rounds that are over."""
-    return [folder_of(out, one.number) for one in rounds_of(out)]
 
 
 def _is_set(line: Line) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from vouching.batch.rows import open_rows
+from vouching.batch.rows import read_as
 from vouching.bench.attribution import LABELS
 from vouching.bench.rows import label_of, spans_of
 from vouching.errors import InputError
@@ -64,16 +64,7 @@ def read_rows(path: Path, data_set: str | None = None) -> list[Row]:
     Raises:
         InputError: the file or a row of it cannot be used; the message says where.
     """
-    rows: list[Row] = []
-    with open_rows(str(path)) as reader:
-        for row in reader:
-            try:
-                if row.fields is None:
-                    raise InputError(row.problem or "it cannot be read")
-                rows.append(row_of(row.fields, row.name, data_set or set_name(path)))
-            except InputError as error:
-                raise InputError(f"{reader.name}, {row.place}: {error}") from None
-    return rows
+    return [*read_as(str(path), lambda fields, name: row_of(fields, name, data_set or set_name(path)))]
 
 
 def set_name(path: Path) -> str:

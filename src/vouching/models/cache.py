@@ -34,6 +34,7 @@ class Cached(Wrapper):
     Args:
         model: the model inside.
         path: the file; made if it is not there.
+        weights: what tells its weights from others by the same name; empty where the name does.
 
     Raises:
         ConfigError: the file cannot be opened, or is no cache.
@@ -52,15 +53,15 @@ class Cached(Wrapper):
     >>> folder.cleanup()
     """
 
-    def __init__(self, model: Model, path: str | Path) -> None:
+    def __init__(self, model: Model, path: str | Path, weights: str = "") -> None:
         super().__init__(model)
-        self._path = Path(path)
+        self._path, self._weights = Path(path), weights
         self._file: sqlite3.Connection | None = None
         self._start()
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """What the model inside said to this before, else what it says now. Raises ConfigError if the file is lost."""
-        key = request_key(self.name, messages, sampling)
+        key = request_key(self.name + self._weights, messages, sampling)
         if found := _known(await self._run(lambda file: _find(file, key))):
             return [replace(completion, usage=Usage()) for completion in found]
         completions = await self.model.generate(messages, sampling)

@@ -7,8 +7,10 @@ Models in this process batch calls themselves and cannot be out of reach: they g
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from vouching.errors import ConfigError
@@ -69,16 +71,28 @@ def open_model(
     """
     spec = spec or os.environ.get("VOUCH_MODEL", "")
     kind, _, rest = spec.partition(":")
+    weights = ""
     if kind in {"local", "vllm"} and rest.partition("#")[0]:
+        weights = weights_in(rest.split("#", 1))
         model = Deadline(_in_process(kind, rest), deadline)
         traced = Traced(model, "vllm" if kind == "vllm" else "transformers")
     else:
         server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"))
         traced = Limited(Traced(Deadline(Retrying(server, attempts), deadline), "openai"), at_once)
     path = os.environ.get("VOUCH_CACHE", "") if cache is None else cache
-    cached = Cached(traced, path) if path else traced
+    cached = Cached(traced, path, weights) if path else traced
     fields = read_fields(os.environ.get("VOUCH_EXTRA", ""))
     return WithFields(cached, fields) if fields else cached
+
+
+def weights_in(folders: Sequence[str]) -> str:
+    """A digest of where the files of some folders are, how large and when written; what is no folder has none.
+
+    A run that goes on writes other weights into the same folder, and "local:model" is another one elsewhere.
+    """
+    files = [path for folder in folders for path in sorted(Path(folder).resolve().glob("*")) if path.is_file()]
+    told = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(repr(told).encode()).hexdigest() if told else ""
 
 
 def _in_process(kind: str, rest: str) -> Model:

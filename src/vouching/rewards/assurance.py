@@ -12,8 +12,7 @@ reward. Left out: the advantages of a pair (``vouching.advantages``) and whose w
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
@@ -104,15 +103,6 @@ class Transition:
             return "5a" if self.s_z else "5b"
         return "6b" if self.s_z else "6a"
 
-    @property
-    def submitted_right(self) -> bool | None:
-        """Whether what was submitted is strictly correct; None in case 2 where nobody knows the revision.
-
-        >>> Transition(s_x=True, y="SAC", a="KEEP", s_z=False).submitted_right
-        True
-        """
-        return self.s_z if self.a == "REVISE" else self.s_x
-
 
 def verifier_rewards(s_x: bool, costs: AssuranceCosts = FREE) -> dict[Challenge, float]:
     """What the verifier would earn by each action on a proposal (Section 2.2).
@@ -130,16 +120,3 @@ def generator_rewards(s_x: bool, s_z: bool, costs: AssuranceCosts = FREE) -> dic
     ({'KEEP': 0.0, 'REVISE': 1.0}, {'KEEP': 0.0, 'REVISE': -0.1})
     """
     return {"KEEP": float(s_x), "REVISE": float(s_z) - costs.revision}
-
-
-def case_shares(cases: Iterable[Case]) -> dict[Case, float]:
-    """Share of each case, all eight of them, in [0, 1]. Raises InputError if there are none.
-
-    >>> case_shares(["1", "1", "4", "5a"])["1"]
-    0.5
-    """
-    counts = Counter(cases)
-    total = counts.total()
-    if not total:
-        raise InputError("there are no cases: wanted those of one unit at least")
-    return {case: counts[case] / total for case in CASES}

@@ -81,8 +81,3 @@ class Quantity:
     """Time unit of a rate ("day" for "5 mg daily"), which the other fields leave out; "" if there is none."""
     hedge_start: int = 0
     """Offset where hedging or bounding words before the number begin; equal to ``start`` if there are none."""
-
-    @property
-    def value_in_base(self) -> float:
-        """The value in base units; the middle of a range."""
-        return self.base_low if self.base_low == self.base_high else (self.base_low + self.base_high) / 2

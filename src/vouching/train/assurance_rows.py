@@ -8,13 +8,14 @@ Left out: leaving out bad rows silently; one that cannot be played ends the read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from vouching.batch.rows import open_rows
+from vouching.batch.rows import read_as
 from vouching.errors import InputError
 from vouching.games.assurance import read_row
+from vouching.train.lessons import told_apart
 from vouching.verifiers.assurance_task import read_file
 
 
@@ -38,15 +39,10 @@ def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
     for path in paths:
         if not Path(path).suffix and not Path(path).exists():
             raise InputError(f"{path}: there is no such folder or file; make one with  vouch data taxes --out {path}")
-        rows += _of_folder(Path(path)) if Path(path).is_dir() else _of_file(path)
+        rows += _of_folder(Path(path)) if Path(path).is_dir() else read_as(path, _task_row)
     if paths and not rows:
         raise InputError(f"{', '.join(paths)}: no rows; give some with task and gold")
-    seen: set[str] = set()
-    for row in rows:
-        if row["id"] in seen:
-            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
-        seen.add(row["id"])
-    return rows
+    return told_apart(rows)
 
 
 def units_of(rows: Sequence[dict[str, Any]]) -> int:
@@ -58,18 +54,9 @@ def units_of(rows: Sequence[dict[str, Any]]) -> int:
     return max((len(row["task"]["units"]) for row in rows), default=0)
 
 
-def _of_file(path: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    with open_rows(path) as reader:
-        for row in reader:
-            try:
-                if row.fields is None:
-                    raise InputError(row.problem or "it cannot be read")
-                read_row(row.fields)
-            except InputError as error:
-                raise InputError(f"{reader.name}, {row.place}: {error}") from None
-            rows.append({"id": row.name, "task": row.fields["task"], "gold": row.fields["gold"]})
-    return rows
+def _task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    read_row(fields)
+    return {"id": name, "task": fields["task"], "gold": fields["gold"]}
 
 
 def _of_folder(folder: Path) -> list[dict[str, Any]]:

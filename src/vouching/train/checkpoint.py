@@ -112,6 +112,7 @@ def keep_model(out: Path) -> int:
     with room_for(out):
         shutil.rmtree(fresh, ignore_errors=True)
         copy_weights(chosen, fresh)
+        shutil.rmtree(old, ignore_errors=True)
         if (out / MODEL).exists():
             (out / MODEL).replace(old)
         fresh.replace(out / MODEL)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from vouching.errors import ConfigError
+from vouching.train.run_config import require
 from vouching.train.settings import read_settings
 
 
@@ -78,12 +79,7 @@ class EncoderConfig:
         """Raises ConfigError for a number out of range."""
         positive = ("most_rows", "validation_rows", "most_tokens", "most_claim_tokens", "most_windows", "epochs",
                     "batch_tokens", "learning_rate", "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
-        for name in positive:
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name in ("most_steps", "stop_at", "seed"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must be at least 0, got {getattr(self, name)}")
+        require(self, above=positive, at_least=("most_steps", "stop_at", "seed"))
         for name in ("dropout", "validation_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")

@@ -166,14 +166,15 @@ def quantize(source: Path, target: Path) -> None:
     """Write an int8 version of an ONNX model: weights of linear layers and embeddings, one scale per channel."""
     onnx = import_onnx()
     quantization: Any = import_module("onnxruntime.quantization")
-    logging.disable(logging.WARNING)  # it recommends a step that changes nothing here
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.WARNING))  # it recommends a step that changes nothing here
     try:
         quantization.quantize_dynamic(
             str(source), str(target), op_types_to_quantize=["MatMul", "Gemm", "Gather"], per_channel=True,
             weight_type=quantization.QuantType.QInt8,
         )  # fmt: skip
     finally:
-        logging.disable(logging.NOTSET)
+        logging.disable(before)
     small = onnx.load(str(target))
     del small.graph.value_info[:]  # shapes that onnxruntime finds out itself
     onnx.save(small, str(target))

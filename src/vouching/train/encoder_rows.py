@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from vouching.batch.rows import open_rows
+from vouching.batch.rows import read_as
 from vouching.bench.rows import Offsets, Record, label_of, list_of, offsets_of, text_of
 from vouching.errors import InputError
 from vouching.metrics.groups import document_numbers
@@ -140,15 +140,7 @@ def read_sets(
 
 def read_set(path: Path, place: str, most: int, seed: int) -> list[Unit]:
     """The units of one file, shuffled, at most ``most``. Raises InputError for a row that cannot be used."""
-    units: list[Unit] = []
-    with open_rows(str(path)) as reader:
-        for row in reader:
-            try:
-                if row.fields is None:
-                    raise InputError(row.problem or "it cannot be read")
-                units.append(unit_of(row.fields, place))
-            except InputError as error:
-                raise InputError(f"{reader.name}, {row.place}: {error}") from None
+    units = [*read_as(str(path), lambda fields, _: unit_of(fields, place))]
     random.Random(f"{seed} {place}").shuffle(units)
     return units[:most]
 

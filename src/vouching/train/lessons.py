@@ -5,10 +5,11 @@
     {"prompt": [{"role": "system", ...}, {"role": "user", ...}], "gold": "Attributable", "claim": ..., "source": ...}
     {"prompt": "Name a bridge in Japan.", "checklist": ["Is a bridge named?", "Is it in Japan?"]}               a task
     {"x": "Name a bridge in Japan.", "y": "Tower Bridge.", "c": "Is it in Japan?", "l": 0}                 a gold item
+    {"id": "q1", "question": "How long is the bridge?", "sources": ["The bridge is 6 km long."]}           a question
 
 ``vouch data annotate`` writes the first, with ``--prompts`` the third; ``vouch data checklist`` and ``vouch data gold``
-the others. Left out: leaving out bad rows silently; a row
-that cannot be used ends the reading, with its place.
+tasks and gold items. Left out: leaving out bad rows silently; a row that cannot be used ends the reading, with its
+place.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
-from vouching.batch.rows import open_rows
+from vouching.batch.rows import read_as
 from vouching.errors import InputError
+from vouching.games import blinded
 from vouching.games.checklist import task_of
 from vouching.games.checklist_replay import Labelled
 from vouching.inputs import as_claim, as_sources, check_text, row_sources
@@ -61,12 +63,17 @@ def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
     Raises:
         InputError: a file or a row cannot be used, or there is no row.
     """
-    return _told_apart(_read(paths, prompt_row, "prompt and gold"))
+    return told_apart(_read(paths, prompt_row, "prompt and gold"))
 
 
 def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Rows with an instruction, as the checklist game plays them. Raises InputError as :func:`read_prompts`."""
-    return _told_apart(_read(paths, task_row, "prompt and checklist"))
+    return told_apart(_read(paths, task_row, "prompt and checklist"))
+
+
+def read_questions(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Questions with documents, as the blinded game plays them. Raises InputError as :func:`read_prompts`."""
+    return told_apart(_read(paths, question_row, "question and sources"))
 
 
 def read_gold(paths: Sequence[str]) -> list[Labelled]:
@@ -129,6 +136,16 @@ def task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {**fields, "id": name}
 
 
+def question_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A row whose question and documents can be read.
+
+    >>> question_row({"question": "How long?", "source": "6 km."}, "row-1")["id"]
+    'row-1'
+    """
+    blinded.read_row(fields)
+    return {**fields, "id": name}
+
+
 def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
     """A row as a labelled item.
 
@@ -146,8 +163,8 @@ def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
     return Labelled(x, y, c, bool(fields["l"]))
 
 
-def _told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows, if no two have the same id."""
+def told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows. Raises InputError if two have the same id."""
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:
@@ -158,16 +175,7 @@ def _told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _read(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T], wanted: str) -> list[T]:
     """The rows of files; the first that cannot be used is an error with its place, and so is there being none."""
-    rows: list[T] = []
-    for path in paths:
-        with open_rows(path) as reader:
-            for row in reader:
-                try:
-                    if row.fields is None:
-                        raise InputError(row.problem or "it cannot be read")
-                    rows.append(made(row.fields, row.name))
-                except InputError as error:
-                    raise InputError(f"{reader.name}, {row.place}: {error}") from None
+    rows = [row for path in paths for row in read_as(path, made)]
     if paths and not rows:
         raise InputError(f"{', '.join(paths)}: no rows; give some with {wanted}")
     return rows

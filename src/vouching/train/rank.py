@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError
-from vouching.train.checkpoint import go_on, last_checkpoint
+from vouching.train.checkpoint import go_on, last_checkpoint, step_of
 from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported, load_scorer, save_scorer
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, questions_of, read_pairs
@@ -83,7 +83,7 @@ def train_rank(
         if first:
             open_run(out, config, material.counts, material.digests, resume)
     checkpoint = last_checkpoint(out) if resume else None
-    done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+    done = step_of(checkpoint) if checkpoint else 0
     trainer = make_trainer(config, arguments, model, tokenizer, material.train, drawn)
     held = Held(material.held, trainer.model, tokenizer, config)
     pairs = config.batch_pairs * config.accumulate * arguments.world_size

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from vouching.errors import ConfigError
+from vouching.train.run_config import require
 from vouching.train.settings import read_settings
 from vouching.verifiers.discriminative_input import MAX_TOKENS, Shown
 
@@ -76,17 +77,12 @@ class RankConfig:
             raise ConfigError("pairs names no file: give what  vouch data pairs  wrote")
         positive = ("most_tokens", "margin", "epochs", "batch_pairs", "accumulate", "learning_rate", "lora_alpha",
                     "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
-        for name in positive:
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
+        require(self, above=positive, at_least=("most_steps", "lora_rank"))
         if not 0 < self.held_share < 1:
             raise ConfigError(f"held_share must be above 0 and below 1, got {self.held_share}")
         for name in ("warmup", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
-        for name in ("most_steps", "lora_rank"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must be at least 0, got {getattr(self, name)}")
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> RankConfig:

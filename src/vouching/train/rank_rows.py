@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from vouching.batch.rows import open_rows
+from vouching.batch.rows import read_as
 from vouching.errors import InputError
 from vouching.train.run_folder import digest_of_lines
 from vouching.types import Compression
@@ -108,17 +108,7 @@ def read_pairs(paths: Sequence[Path]) -> list[RankPair]:
     Raises:
         InputError: a file or a row cannot be used; the message names it. Rows without a pair are errors too.
     """
-    pairs: list[RankPair] = []
-    for path in paths:
-        with open_rows(str(path)) as reader:
-            for row in reader:
-                try:
-                    if row.fields is None:
-                        raise InputError(row.problem or "it cannot be read")
-                    pairs.append(pair_of(row.fields, row.name))
-                except InputError as error:
-                    raise InputError(f"{reader.name}, {row.place}: {error}") from None
-    return pairs
+    return [pair for path in paths for pair in read_as(str(path), pair_of)]
 
 
 def pair_of(record: Mapping[str, Any], name: str) -> RankPair:

@@ -66,9 +66,10 @@ class Report:
     totals: Totals = Totals()
     """Counts over the findings."""
     score: float | None = None
-    """How well the sources support the response as a whole, in [0, 1], to rank responses by; None without a verdict. It
-    is not the probability that every claim is right: ``attributable`` says whether each passed. Of a checklist: the
-    share of items that passed; of a blinded audit: the share of answers that are the same."""
+    """How well the sources support the response as a whole, in [0, 1], to rank responses by; None without a verdict, or
+    where a claim or an item could not be verified. It is not the probability that every claim is right:
+    ``attributable`` says whether each passed. Of a checklist: the share of items that passed; of a blinded audit: the
+    share of answers that are the same."""
     revised_response: str | None = None
     """The response after repair; None if no repair was asked for."""
     unrepaired: tuple[Finding, ...] = ()

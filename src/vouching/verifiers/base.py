@@ -1,4 +1,4 @@
-"""What every verifier offers. A claim goes in with its sources, a verdict or an honest failure comes out."""
+"""What every verifier of claims offers. A claim goes in with its sources, a verdict or an honest failure comes out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 from vouching.errors import ModelError
-from vouching.types import Claim, Report, Source, Unverified, Verdict
+from vouching.types import Claim, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
 """A verdict, or Unverified where the judge failed. Unverified is no label."""
@@ -25,14 +25,6 @@ class ClaimVerifier(Protocol):
 
     async def aclose(self) -> None:
         """Let go of connections and the like; a verifier that is used again opens them again."""
-        ...
-
-
-class ResponseVerifier(Protocol):
-    """Judges a whole response at once, where the method needs to see all of it."""
-
-    async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
-        """The report on the response."""
         ...
 
 

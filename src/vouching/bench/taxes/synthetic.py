@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -20,7 +20,6 @@ from vouching.bench.taxes.lines import LINES
 
 HOUSEHOLDS = ("worker", "family", "single-parent", "retired", "jobless", "educator", "graduate", "investor")
 """The kinds of household that returns are drawn from, in turn."""
-_MOST_DEPENDENTS = {"family": 4, "single-parent": 3, "jobless": 2, "worker": 1, "investor": 2, "educator": 2}
 _MOST_TRIES = 50
 _Leaf = dict[str, Any]
 
@@ -50,11 +49,6 @@ def make_return(seed: int, index: int) -> tuple[str, dict[str, Any], dict[str, i
     raise AssertionError(f"no {household} in {_MOST_TRIES} draws is covered")
 
 
-def make_returns(count: int, seed: int = 0) -> Iterator[tuple[str, dict[str, Any], dict[str, int]]]:
-    """As many returns as wanted: name, input and lines of each."""
-    return (make_return(seed, index) for index in range(count))
-
-
 def output_xml(lines: Mapping[str, int]) -> str:
     """The lines as the IRS's XML has them, without those that are 0.
 
@@ -69,16 +63,11 @@ def output_xml(lines: Mapping[str, int]) -> str:
     )
 
 
-def write_returns(folder: Path, count: int, seed: int = 0) -> list[str]:
-    """Write returns into ``<folder>/<name>/input.json`` and ``output.xml``; their names."""
-    names: list[str] = []
-    for name, record, lines in make_returns(count, seed):
-        place = folder / name
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "input.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        (place / "output.xml").write_text(output_xml(lines), encoding="utf-8")
-        names.append(name)
-    return names
+def write_return(folder: Path, record: Mapping[str, Any], lines: Mapping[str, int]) -> None:
+    """Write a return as TaxCalcBench has a case: a folder with ``input.json`` and ``output.xml``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "input.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (folder / "output.xml").write_text(output_xml(lines), encoding="utf-8")
 
 
 class _Writer:
