@@ -6,6 +6,7 @@ settings; options and environment variables say everything there is to say.
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -137,8 +138,21 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _open_closed_streams() -> None:
+    """Put streams in place of standard ones that the caller closed, as in ``>&-``.
+
+    Input is then empty, messages go nowhere, and a result cannot be written, which ends a command as a full disk does.
+    Without them the next file that is opened would get their number, and what is written there.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8"))
+
+
 def main() -> int:
     """Run the command line. Returns the exit status; usage errors are one line on standard error."""
+    _open_closed_streams()
     # asyncio replaces only Python's own handler, by one that waits until the running work yields.
     signal.signal(signal.SIGINT, _interrupt)
     try:

@@ -29,6 +29,20 @@ def test_a_full_device_is_one_line_and_status_3(extra: list[str]) -> None:
     assert ended.returncode == 3
 
 
+@pytest.mark.skipif(os.name == "nt", reason="closed by a shell of POSIX")
+@pytest.mark.parametrize(
+    ("closed", "claim", "status", "told"),
+    [
+        (">&-", "It opened.", 3, b"vouch: cannot write the result: Bad file descriptor\n"),
+        ("<&-", "-", 2, b"vouch: the claim is empty: got '', wanted a statement with at least one word or number\n"),
+    ],
+)
+def test_a_stream_that_the_caller_closed_is_no_crash(closed: str, claim: str, status: int, told: bytes) -> None:
+    arguments = [*PROGRAM, "check", claim, *BRIDGE, "--model", "embedded:rules"]
+    ended = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *arguments], capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (status, told)
+
+
 def test_an_answer_without_a_claim_does_not_pass_under_fail() -> None:
     ended = run("check", "--response-text", "Sure! I hope this helps!", *BRIDGE, "--fail")
     assert ended.returncode == 3
