@@ -61,9 +61,10 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("chek",), "there is no command chek (see vouch --help)"),
+        (("chek",), "there is no command chek; did you mean 'check'? (see vouch --help)"),
         (("search", "x"), "there is no command search; vouch index search looks into an index (see vouch --help)"),
-        (("check", "--nope"), "there is no option --nope (see vouch check --help)"),
+        (("check", "--zzz"), "there is no option --zzz (see vouch check --help)"),
+        (("check", "--out", "x"), "there is no option --out; did you mean --output? (see vouch check --help)"),
         (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
         (("check", "x", "--votes", "0"), "--votes: wanted at least 1 (see vouch check --help)"),
         (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),
