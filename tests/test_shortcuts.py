@@ -36,7 +36,7 @@ def test_the_whole_is_judged_at_once_on_request() -> None:
 
 
 def test_what_rules_cannot_do_is_refused() -> None:
-    with pytest.raises(InputError, match="'Is it short\\?' has the rule None"):
+    with pytest.raises(InputError, match="'Is it short\\?' has no rule, so a language model must judge it"):
         vouching.check_instruction(ASKED, "Wide.", ["Is it short?"])
     with pytest.raises(ConfigError, match="name a model"):
         vouching.check_instruction(ASKED, "Wide.", config=ChecklistConfig())
@@ -46,3 +46,10 @@ def test_what_rules_cannot_do_is_refused() -> None:
         vouching.check_instruction(7, "Wide.")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="the instruction is blank"):
         vouching.check_instruction(" ", "Wide.")
+
+
+def test_one_text_is_no_list_of_answers_and_answers_may_come_one_by_one() -> None:
+    with pytest.raises(InputError, match=r"wanted a list of texts, got one: \['1973'\]"):
+        vouching.rank("When did it open?", "1973", "The bridge opened in 1973.")
+    ranked = vouching.rank("When did it open?", iter(["1937", "1973"]), "The bridge opened in 1973.")  # type: ignore[arg-type]
+    assert [answer.text for answer in ranked.answers] == ["1973", "1937"]

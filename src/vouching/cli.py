@@ -6,9 +6,12 @@ settings; options and environment variables say everything there is to say.
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
+from collections.abc import Callable
+from difflib import get_close_matches
 from types import FrameType
 from typing import Annotated
 
@@ -109,9 +112,16 @@ def vouch(
         typer.echo(context.get_help())
 
 
-_PLAIN = (
+def _no_option(found: re.Match[str]) -> str:
+    nearest = get_close_matches(found[1], found[2].split(", "), n=1, cutoff=0.7)
+    return f"there is no option {found[1]}" + "".join(f"; did you mean {name}?" for name in nearest)
+
+
+_PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"No such command 'search'.*", "there is no command search; vouch index search looks into an index"),
+    (r"No such command '(.*?)'\. Did you mean (.*?)(?:, .*)?\?", r"there is no command \1; did you mean \2?"),
     (r"No such command '(.*?)'.*", r"there is no command \1"),
+    (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
     (r"No such option: (\S+).*", r"there is no option \1"),
     (r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)", r"got \1 too many: put a text with blanks in quotes"),
     (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, wanted one of \2"),
@@ -123,7 +133,7 @@ _PLAIN = (
     (r"Input should be a valid integer.*", "wanted a whole number"),
     (r"Invalid value for '(.*?)': (?:Value error, )?", r"\1: "),
 )
-"""What the library says, as patterns, and the same in plain words."""
+"""What the library says, as patterns, and the same in plain words; of several guesses the nearest."""
 
 
 def _plain(message: str) -> str:
@@ -137,8 +147,21 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _open_closed_streams() -> None:
+    """Put streams in place of standard ones that the caller closed, as in ``>&-``.
+
+    Input is then empty, messages go nowhere, and a result cannot be written, which ends a command as a full disk does.
+    Without them the next file that is opened would get their number, and what is written there.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8"))
+
+
 def main() -> int:
     """Run the command line. Returns the exit status; usage errors are one line on standard error."""
+    _open_closed_streams()
     # asyncio replaces only Python's own handler, by one that waits until the running work yields.
     signal.signal(signal.SIGINT, _interrupt)
     try:

@@ -223,9 +223,10 @@ async def arank(
     '1973'
     """
     check_text(question, "the question")
-    for number, answer in enumerate(answers, 1):
-        check_text(answer, f"answer {number}")
-    return await _ranker(model).rank(question, answers, as_sources(sources))
+    if isinstance(answers, str):
+        raise InputError(f"wanted a list of texts, got one: [{answers[:40]!r}] is a list")
+    given = [check_text(answer, f"answer {number}") for number, answer in enumerate(answers, 1)]
+    return await _ranker(model).rank(question, given, as_sources(sources))
 
 
 async def acheck(

@@ -29,6 +29,20 @@ def test_a_full_device_is_one_line_and_status_3(extra: list[str]) -> None:
     assert ended.returncode == 3
 
 
+@pytest.mark.skipif(os.name == "nt", reason="closed by a shell of POSIX")
+@pytest.mark.parametrize(
+    ("closed", "claim", "status", "told"),
+    [
+        (">&-", "It opened.", 3, b"vouch: cannot write the result: Bad file descriptor\n"),
+        ("<&-", "-", 2, b"vouch: the claim is empty: got '', wanted a statement with at least one word or number\n"),
+    ],
+)
+def test_a_stream_that_the_caller_closed_is_no_crash(closed: str, claim: str, status: int, told: bytes) -> None:
+    arguments = [*PROGRAM, "check", claim, *BRIDGE, "--model", "embedded:rules"]
+    ended = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *arguments], capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (status, told)
+
+
 def test_an_answer_without_a_claim_does_not_pass_under_fail() -> None:
     ended = run("check", "--response-text", "Sure! I hope this helps!", *BRIDGE, "--fail")
     assert ended.returncode == 3
@@ -47,9 +61,10 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("chek",), "there is no command chek (see vouch --help)"),
+        (("chek",), "there is no command chek; did you mean 'check'? (see vouch --help)"),
         (("search", "x"), "there is no command search; vouch index search looks into an index (see vouch --help)"),
-        (("check", "--nope"), "there is no option --nope (see vouch check --help)"),
+        (("check", "--zzz"), "there is no option --zzz (see vouch check --help)"),
+        (("check", "--out", "x"), "there is no option --out; did you mean --output? (see vouch check --help)"),
         (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
         (("check", "x", "--votes", "0"), "--votes: wanted at least 1 (see vouch check --help)"),
         (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),

@@ -125,6 +125,19 @@ def test_what_cannot_be_reflected_on_is_refused(
     assert told in result.stderr
 
 
+def test_a_file_of_another_kind_is_not_written_over(tmp_path: Path) -> None:
+    package, answers = tmp_path / "package.json", tmp_path / "a.judged.jsonl"
+    package.write_text('{"name": "site"}', encoding="utf-8")
+    for command, wanted in (
+        (["evolve", "reflect", "--input", "rows.jsonl", "--output"], "reflection"),
+        (["evolve", "route", f"a={answers}", f"b={answers}", "--out"], "router"),
+        (["calibrate", "--input", "rows.jsonl", "--verdicts", "verdicts.jsonl", "--output"], "calibration"),
+    ):
+        done = CliRunner().invoke(app, [*command, str(package)])
+        assert (done.exit_code, f"is there already and no {wanted}" in done.stderr) == (2, True), done.stderr
+    assert package.read_text(encoding="utf-8") == '{"name": "site"}'
+
+
 def test_a_file_without_a_row_that_can_be_used_is_named(tmp_path: Path) -> None:
     path = written(tmp_path / "bare.jsonl", [{"claim": "The bridge opened.", "source": SOURCE}])
     for text in (path.read_text(encoding="utf-8"), ""):

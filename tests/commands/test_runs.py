@@ -143,9 +143,18 @@ def test_a_folder_without_a_run_is_one_line_and_status_2(tmp_path: Path) -> None
     assert vouch("runs", "export", tmp_path, "--out", tmp_path / "x").exit_code == 2
 
 
+def test_what_another_command_left_is_no_training_run(tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    note = {"command": "vouch bench run wice --split test", "settings": {"model": "embedded"}}
+    (tmp_path / "bench/run.json").write_text(json.dumps(note), encoding="utf-8")
+    done = vouch("runs", "show", tmp_path / "bench")
+    assert (done.exit_code, "written by vouch bench run wice" in done.stderr) == (2, True)
+    assert json.loads(vouch("runs", "list", tmp_path, "--json").stdout) == []
+
+
 def test_a_run_that_has_only_begun_can_be_shown_and_drawn(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    (tmp_path / "run/run.json").write_text('{"settings": {}}', encoding="utf-8")
+    (tmp_path / "run/run.json").write_text('{"kind": "grpo", "settings": {}}', encoding="utf-8")
     assert vouch("runs", "show", tmp_path / "run").exit_code == 0
     assert vouch("runs", "list", tmp_path).exit_code == 0
     assert vouch("diagnose", "run", tmp_path / "run").exit_code == 0

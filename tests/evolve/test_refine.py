@@ -64,14 +64,14 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
         most_tokens=64, most_claim_tokens=24, most_steps=2, device="cpu",
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VOUCH_DATA", str(folder))
+        patch.delenv("VOUCH_DATA", raising=False)  # pairs alone need no data sets
         train_encoder(config, folder / "run", report=lambda _: None)
     return folder / "run"
 
 
 @pytest.fixture(autouse=True)
-def data(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VOUCH_DATA", str(begun.parent))
+def no_data_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VOUCH_DATA", raising=False)
 
 
 def settings(begun: Path, **changed: float) -> EmbeddedSettings:

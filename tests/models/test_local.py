@@ -185,6 +185,10 @@ def test_a_cancelled_call_stops_at_its_next_token(model: LocalModel) -> None:
 def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: LocalModel, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds no model"):
         LocalModel(tmp_path)
+    (tmp_path / "run/model").mkdir(parents=True)
+    (tmp_path / "run/model/config.json").touch()
+    with pytest.raises(ConfigError, match=r"holds no model: .*, such as .*/run/model"):
+        LocalModel(tmp_path / "run")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ConfigError, match="no causal language model"):
         LocalModel(tmp_path)

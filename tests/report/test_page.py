@@ -320,17 +320,27 @@ except InputError as error:
 
 def test_a_write_that_fails_half_way_leaves_the_old_report_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    path.write_text("the old report", encoding="utf-8")
+    path.write_text("<html>the old report", encoding="utf-8")
     # The limit on the size of a file stands in for a full disk.
     done = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True)
     assert re.search(r"the report cannot be written to .*: File too large", done.stdout)
     assert [(file.name, file.read_text(encoding="utf-8")) for file in tmp_path.iterdir()] == [
-        ("report.html", "the old report")
+        ("report.html", "<html>the old report")
     ]
 
 
+def test_a_file_that_is_no_page_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "source.txt").write_text("The bridge opened in 1973.", encoding="utf-8")
+    with pytest.raises(InputError, match="the file that is there is no HTML page and would be lost"):
+        write_report(tmp_path / "source.txt", [])
+    assert (tmp_path / "source.txt").read_text(encoding="utf-8") == "The bridge opened in 1973."
+    (tmp_path / "empty").touch()
+    write_report(tmp_path / "empty", [])
+    write_report(tmp_path / "empty", [])  # a page takes the place of a page
+
+
 def test_a_report_behind_a_link_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
-    (tmp_path / "real.html").write_text("old", encoding="utf-8")
+    (tmp_path / "real.html").write_text("<html>old", encoding="utf-8")
     (tmp_path / "link.html").symlink_to(tmp_path / "real.html")
     write_report(tmp_path / "link.html", [])
     assert (tmp_path / "link.html").is_symlink()

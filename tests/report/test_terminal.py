@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.report.records import report, span_in, supported, unsupported, wrong_year
-from vouching.report import print_report, print_verdict
+from vouching.report import print_report, print_verdict, report_markdown
 from vouching.types import (
     Alignment,
     Claim,
@@ -152,6 +152,20 @@ def test_a_report_explains_what_is_wrong_and_gives_a_line_to_what_is_supported()
     assert "?4 Unverified (backend)" in shown
     assert "✓2 It has two towers.  very high confidence (97%)\n" in shown
     assert "✓2 Attributable" not in shown
+
+
+def test_a_part_that_does_not_match_is_shown_below_the_line_of_a_supported_claim() -> None:
+    claim = Claim("It has two blue towers.", span=Span("It has two blue towers.", 0, 23))
+    wrong = Alignment(span_in(claim.text, "blue"), Span("red", 4, 7, "s"), "mismatch")
+    step = ReasoningStep("blue", "red", "not_supported", "The source says red.")
+    verdict = replace(supported(claim), evidence_alignment=(wrong,), reasoning_chain=(step,))
+    whole = replace(report(), response=claim.text, findings=(verdict,), non_claims=(), revised_response=None)
+    assert (
+        "✓1 It has two blue towers.  very high confidence (97%)\n"
+        '  ✗  blue  "red"  s:4-7\n'
+        "           The source says red.\n"
+    ) in drawn(whole)
+    assert "towers. · very high confidence (97%)\n  - ✗ blue · The source says red." in report_markdown(whole)
 
 
 def test_a_report_shows_the_repair_as_edits_and_what_is_left() -> None:

@@ -121,7 +121,8 @@ def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:
         ([], "got none"),
         (labelled(20) + labelled(20, prompt_hash="other"), "one model with one prompt"),
         (labelled(20) + labelled(20, votes=3), "one model with one prompt"),
-        (labelled(calibrator="temperature:1"), "calibrated already"),
+        (labelled(calibrator="temperature:1"), "calibrated already.*: check without VOUCH_CALIBRATION"),
+        (labelled(calibrator="logistic:1", prompt_hash=None), "calibrated already.*: take those of a language model"),
         (labelled(10), "at least 20"),
     ],
 )

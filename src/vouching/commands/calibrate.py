@@ -18,6 +18,7 @@ import typer
 from vouching.batch.rows import open_rows
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
+from vouching.commands.outputs import json_output
 from vouching.commands.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
 
@@ -85,11 +86,11 @@ def calibrate_command(
     """
     from vouching.commands.calibrate_scorer import calibrated_scorer
     from vouching.verifiers.calibrating import calibrate
+    from vouching.verifiers.calibration import load_calibration
     from vouching.verifiers.discriminative_open import is_scorer
 
     with usage_errors():
-        if output.suffix != ".json":
-            raise InputError(f"{output}: wanted an output that ends in .json")
+        json_output(output, load_calibration, "calibration")
         if verdicts is None and model is not None and is_scorer(model):
             calibration = calibrated_scorer(model, input, output, kind or "platt")
         else:

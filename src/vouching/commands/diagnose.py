@@ -145,6 +145,8 @@ def _reply(row: Row) -> ScoredReply:
         raise InputError(f"its parts are {given!r:.80}, wanted numbers by name")
     parts: dict[str, float] = {}
     for name, value in cast("dict[str, Any]", given or {}).items():
+        if isinstance(value, list):
+            continue  # a number for each item, such as the votes behind a checklist's reward, is no part of a sum
         part = _number(value)
         if part is None:
             raise InputError(f"its part {name!r} is {value!r:.80}, wanted a number")

@@ -19,6 +19,7 @@ from vouching.batch.rows import Row as BatchRow
 from vouching.batch.rows import open_rows
 from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
+from vouching.commands.outputs import json_output
 from vouching.commands.row_progress import run_rows
 from vouching.commands.streams import Exit, usage_errors, write_error, write_result
 from vouching.errors import InputError
@@ -78,12 +79,11 @@ def reflect_command(
     are kept beside the output, as NAME.judged.jsonl.
     """
     from vouching.checker import Checker
-    from vouching.evolve.records import read_answers, write_record
+    from vouching.evolve.records import Reflection, read_answers, read_record, write_record
     from vouching.evolve.reflect import reflect
 
     with usage_errors():
-        if output.suffix != ".json":
-            raise InputError(f"{output}: wanted an output that ends in .json")
+        json_output(output, lambda path: read_record(path, Reflection), "reflection")
         checker = Checker(model, method=method, seed=seed, max_tokens=max_tokens)
         answers = output.with_suffix(".judged.jsonl")
         settings = {

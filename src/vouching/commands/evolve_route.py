@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vouching.commands.outputs import json_output
 from vouching.commands.streams import usage_errors, write_result
 from vouching.errors import InputError
 
@@ -53,11 +54,10 @@ def route_command(answers: _Answers, out: _Out, against: _Against = None) -> Non
     """
     with usage_errors():
         from vouching.evolve.contest import contest
-        from vouching.evolve.records import write_record
-        from vouching.evolve.route import best_single, cross_routed, fit_router
+        from vouching.evolve.records import read_record, write_record
+        from vouching.evolve.route import Router, best_single, cross_routed, fit_router
 
-        if out.suffix != ".json":
-            raise InputError(f"{out}: wanted an output that ends in .json")
+        json_output(out, lambda path: read_record(path, Router), "router")
         specialists = dict(pair for given in answers for pair in _read(given))
         others = dict(pair for given in against or () for pair in _read(given))
         router, routed = fit_router(specialists), cross_routed(specialists)

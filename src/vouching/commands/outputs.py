@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from vouching.commands.files import STDIN
-from vouching.errors import InputError
+from vouching.errors import InputError, VouchError
 
 
 def journal_beside(input: str, output: Path, *others: Path) -> Path:
@@ -36,6 +37,26 @@ def journal_beside(input: str, output: Path, *others: Path) -> Path:
     if there and not journal.exists():
         raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
     return journal
+
+
+def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:
+    """See that an output of one record may be written: it is new, empty, or an older one of the same kind.
+
+    Args:
+        path: the output.
+        read: reads what the command writes, and raises VouchError for anything else.
+        what: what that is called.
+
+    Raises:
+        InputError: its ending is not .json, or a file is there that is something else.
+    """
+    if path.suffix != ".json":
+        raise InputError(f"{path}: wanted an output that ends in .json")
+    if path.is_file() and path.stat().st_size:
+        try:
+            read(path)
+        except VouchError:
+            raise InputError(f"{path} is there already and no {what}: name another output") from None
 
 
 def new_output(output: str) -> IO[bytes]:

@@ -184,18 +184,29 @@ def _line(score: Callable[[Fields], Reward], row: Row) -> str:
         reward: Reward = score(fields)
     except InputError as error:
         return json.dumps({"id": row.name, "total": None, "parts": {}, "problem": f"{row.place}: {error}"})
-    kept = {key: fields[key] for key in ("group",) if fields.get(key) is not None}
     record = read_record(fields["response"])
     return json.dumps(
         {
             "id": row.name,
-            **kept,
+            **group_of(fields),
             "gold": fields["gold"],
             "predicted": label_of(record) if record is not None else None,
             "total": reward.total,
             "parts": dict(reward.parts),
         }
     )
+
+
+def group_of(fields: Fields) -> dict[str, Any]:
+    """The row's group, to be kept: replies to one prompt. Of a report of ``vouch check`` it is the question.
+
+    >>> group_of({"group": "g", "votes": []}), group_of({"kind": "report", "question": "When?"}), group_of({})
+    ({'group': 'g'}, {'group': 'When?'}, {})
+    """
+    group = fields.get("group")
+    if group is None and fields.get("kind") == "report":
+        group = fields.get("question") or None
+    return {} if group is None else {"group": group}
 
 
 def _look(input_name: str, record: dict[str, Any]) -> Seen:

@@ -16,7 +16,7 @@ import typer
 from vouching.batch.rows import Fields, Row
 from vouching.batch.run import Seen
 from vouching.batch.worker import Work
-from vouching.commands.reward import score_rows, told
+from vouching.commands.reward import group_of, score_rows, told
 from vouching.commands.streams import usage_errors
 from vouching.errors import InputError
 from vouching.rewards.blinded import PAPER, AskedPair, BlindedRules, Scale, blinded_reward, report_reward
@@ -86,9 +86,8 @@ def _line(rules: BlindedRules, row: Row) -> str:
             raise InputError(str(row.problem))
         if row.fields.get("kind") == "unverified":  # vouch check could not use the row
             raise InputError(f"its audit failed: {row.fields.get('message')}")
-        kept = {key: row.fields[key] for key in ("group",) if row.fields.get(key) is not None}
         reward = row_reward(row.fields, rules)
-        return json.dumps({"id": row.name, **kept, "total": reward.total, "parts": dict(reward.parts)})
+        return json.dumps({"id": row.name, **group_of(row.fields), "total": reward.total, "parts": dict(reward.parts)})
     except InputError as error:
         return json.dumps({"id": row.name, "total": None, "parts": {}, "problem": f"{row.place}: {error}"})
 

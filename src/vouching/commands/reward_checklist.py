@@ -16,7 +16,7 @@ import typer
 from vouching.batch.rows import Fields, Row
 from vouching.batch.run import Seen
 from vouching.batch.worker import Work
-from vouching.commands.reward import score_rows, told
+from vouching.commands.reward import group_of, score_rows, told
 from vouching.commands.streams import usage_errors
 from vouching.errors import InputError
 from vouching.metrics.checklist_votes import Aggregate, Votes, as_votes, judgment, vote_share
@@ -92,8 +92,7 @@ def _line(rules: ChecklistRules, row: Row) -> str:
             claim = cast("Mapping[str, Any]", row.fields.get("claim") or {})
             name = str(claim.get("id") or name)
             raise InputError(f"it was not judged: {row.fields.get('message')}")
-        kept = {key: row.fields[key] for key in ("group",) if row.fields.get(key) is not None}
-        return json.dumps({"id": row.name, **kept, **reward_record(row.fields, rules)})
+        return json.dumps({"id": row.name, **group_of(row.fields), **reward_record(row.fields, rules)})
     except InputError as error:
         return json.dumps({"id": name, "total": None, "parts": {}, "problem": f"{row.place}: {error}"})
 

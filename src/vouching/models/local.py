@@ -127,7 +127,8 @@ class _Engine:
     def __init__(self, path: Path, device: str, dtype: str) -> None:
         torch, transformers = _import("torch"), _import("transformers")
         if not (path / "config.json").is_file():
-            raise ConfigError(f"{path} holds no model: name a folder with config.json, weights and a tokenizer")
+            hint = f", such as {path}/model" if (path / "model/config.json").is_file() else ""
+            raise ConfigError(f"{path} holds no model: name a folder with config.json, weights and a tokenizer{hint}")
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         self.path = path

@@ -196,8 +196,13 @@ def _lines(finding: Finding, number: int, known: Collection[VerdictWarning]) -> 
         return f"{line} · {escape(finding.reason)}"
     if not isinstance(finding, Verdict):
         return line
-    warnings = (f"  {warning}" for warning in _warning_lines(finding.warnings, known))
-    return "\n".join([f"{line} · {title_of(finding)[-1]}", *warnings])
+    doubts = [
+        f"- {SIGNS['mismatch']} {escape(point.claimed)} · {escape(point.reason or point.found)}"
+        for point in points_of(finding)
+        if point.status == "mismatch"
+    ]
+    below = (f"  {part}" for part in [*doubts, *_warning_lines(finding.warnings, known)])
+    return "\n".join([f"{line} · {title_of(finding)[-1]}", *below])
 
 
 def _warning_blocks(warnings: Iterable[VerdictWarning], known: Collection[VerdictWarning] = ()) -> Iterator[str]:

@@ -114,7 +114,8 @@ def page_target(path: str | Path) -> Path:
     """The file that a report at ``path`` will replace or create; to be asked before the work that it reports on.
 
     Raises:
-        InputError: the path is a folder or no regular file, its folder is missing, or it may not be written.
+        InputError: the path is a folder, no regular file or a file that is no page, its folder is missing, or it may
+            not be written.
 
     >>> page_target("no-such-folder/report.html")
     Traceback (most recent call last):
@@ -137,4 +138,16 @@ def page_target(path: str | Path) -> Path:
         raise InputError(f"{refusal}: there is no folder {Path(path).parent}; make it first, or name another place")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"{refusal}: its folder may not be written by you; check its permissions")
+    if mode is not None and not _is_page(target):
+        raise InputError(f"{refusal}: the file that is there is no HTML page and would be lost; name another place")
     return target
+
+
+def _is_page(file: Path) -> bool:
+    """Whether a file is HTML, or empty; one that cannot be read is told nothing about and left to the writing."""
+    try:
+        with file.open("rb") as there:
+            start = there.read(100).lstrip().lower()
+    except OSError:
+        return True
+    return not start or start.startswith((b"<!doctype html", b"<html"))

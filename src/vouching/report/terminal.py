@@ -225,10 +225,11 @@ class _Page:
             done = span.end
         return shown.append_text(self.text(claim[done:]))
 
-    def print_points(self, points: list[Point]) -> None:
+    def print_points(self, points: list[Point], apart: bool = True) -> None:
         if not points:
             return
-        self.blank()
+        if apart:
+            self.blank()
         if self.console.width < NARROW:
             for point in points:
                 self.put(Text.assemble(self.sign(point.status), " ", self.text(point.claimed)), 2)
@@ -308,7 +309,7 @@ class _Page:
         return shown
 
     def print_findings(self, report: Report) -> None:
-        """In full what is not supported or not verified; in one line each what is."""
+        """In full what is not supported or not verified; in one line each what is, with parts that do not match."""
         numbered = list(enumerate(report.findings, 1))
         for number, finding in numbered:
             if status_of(finding) != "match":
@@ -320,6 +321,8 @@ class _Page:
             for number, finding in supported:
                 self.put(self.line(finding, number))
                 if isinstance(finding, Verdict):
+                    doubts = [point for point in points_of(finding) if point.status == "mismatch"]
+                    self.print_points(doubts, apart=False)
                     self.print_warnings(finding.warnings, report.warnings)
                 elif isinstance(finding, ItemResult) and finding.reason and finding.rule is None:
                     self.put(self.text(finding.reason, "dim"), 2)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
@@ -166,12 +166,11 @@ def split_units(config: EncoderConfig) -> Split:
     The split depends on every file that the settings name, pairs included: the same settings give the same split as
     long as the files say the same.
     """
-    root = data_folder() / "attribution"
-    sets = read_sets([root / part for part in config.train], config.shares, config.most_rows, config.seed, config.rows)
+    sets = read_sets(_folders(config.train), config.shares, config.most_rows, config.seed, config.rows)
     for name in config.pairs:
         place = f"pairs/{Path(name).name.partition('.')[0]}"
         sets[place] = read_set(Path(name), place, config.most_rows, config.seed)
-    sets = without_shared(sets, read_sets([root / part for part in config.apart], {}, config.most_rows, config.seed))
+    sets = without_shared(sets, read_sets(_folders(config.apart), {}, config.most_rows, config.seed))
     train, held = hold_out(sets, config.validation_rows, config.seed, config.validation_share)
     return Split({place: len(units) for place, units in sets.items()}, train, held)
 
@@ -208,11 +207,15 @@ def split_of_export(folder: Path) -> Split:
     return split
 
 
+def _folders(parts: Sequence[str]) -> list[Path]:
+    """Where those sets lie; what is trained on files of pairs alone needs no ``VOUCH_DATA``."""
+    return [data_folder() / "attribution" / part for part in parts]
+
+
 def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
     """Read the sets, hold groups out, and encode everything."""
     split = split_units(config)
-    root = data_folder() / "attribution"
-    dev = read_sets([root / part for part in config.dev], {}, config.validation_rows, config.seed)
+    dev = read_sets(_folders(config.dev), {}, config.validation_rows, config.seed)
     train, held = [*split.train], [*split.held, *(unit for units in dev.values() for unit in units)]
     if not train or not held:
         raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: give more rows")

@@ -20,6 +20,7 @@ from vouching.train.checkpoint import MODEL
 from vouching.train.monitor import WINDOW, Alarm, alarms
 from vouching.train.run_folder import RUN
 from vouching.train.runlog import columns_of, read_records
+from vouching.types.display import shorten
 
 _NO_PART = {"total", "deviation"}
 _SUMS = ("energy/", "epoch")
@@ -101,15 +102,29 @@ def read_run(folder: Path) -> Run:
         raise InputError(f"{folder / RUN} cannot be read ({error})") from None
     if not isinstance(note, dict):
         raise InputError(f"{folder / RUN} is no note of a run")
+    if "kind" not in note:
+        command = shorten(str(cast("dict[str, Any]", note).get("command", "another command")), 80)
+        raise InputError(f"{folder} holds no run of vouch train: it was written by {command}")
     columns = columns_of(read_records(folder))
     return Run(str(folder), cast("dict[str, Any]", note), columns, (folder / MODEL).is_dir())
 
 
 def find_runs(root: Path) -> list[Run]:
-    """The runs in a folder and below it, by name. Raises InputError if there is no such folder."""
+    """The training runs in a folder and below it, by name. Raises InputError if there is no such folder.
+
+    Other commands leave a ``run.json`` too; one that names no kind of training is passed over.
+    """
     if not root.is_dir():
         raise InputError(f"there is no folder {root}")
-    return [read_run(path.parent) for path in sorted(root.rglob(RUN))]
+    return [read_run(path.parent) for path in sorted(root.rglob(RUN)) if not _of_another_command(path)]
+
+
+def _of_another_command(note: Path) -> bool:
+    try:
+        read: Any = json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False  # what is damaged is told, not passed over
+    return isinstance(read, dict) and "kind" not in read
 
 
 def rises(run: Run) -> list[Rise]:

@@ -63,7 +63,8 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
     [(model, prompt_hash, votes)] = made
     done = next((r.verdict.provenance.calibrator for r in rows if r.verdict.provenance.calibrator), None)
     if done is not None or prompt_hash is None:
-        raise InputError(f"the verdicts of {model} are calibrated already ({done}): check without VOUCH_CALIBRATION")
+        remedy = "take those of a language model" if prompt_hash is None else "check without VOUCH_CALIBRATION"
+        raise InputError(f"the verdicts of {model} are calibrated already ({done}): {remedy}")
     plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
     fitted = calibrate_scores(model, prompt_hash, plain, kind, votes)
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in plain]

@@ -25,6 +25,8 @@ def rule_on(item: ChecklistItem, response: str) -> Ruling:
     >>> rule_on(item, "Short and good.").passed, rule_on(item, "  ").passed
     (True, False)
     """
+    if item.rule is None:
+        raise InputError(f"the item {item.text!r} has no rule, so a language model must judge it: name one, or a rule")
     if item.rule not in RULES:
         raise InputError(f"the item {item.text!r} has the rule {item.rule!r}, wanted one of those in docs/rules.md")
     if not response.strip():
