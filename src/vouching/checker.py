@@ -36,7 +36,7 @@ from vouching.types import (
     total_usage,
 )
 from vouching.verifiers.base import ClaimVerifier, Outcome
-from vouching.verifiers.embedded.verifier import MODELS, open_embedded
+from vouching.verifiers.embedded.verifier import MODELS, is_embedded, open_embedded
 
 if TYPE_CHECKING:
     from vouching.verifiers.discriminative import DiscriminativeVerifier
@@ -51,9 +51,10 @@ class Checker:
 
     Args:
         model: "embedded" (the default: rules and a shipped encoder, offline, no model needed), "embedded:rules" (the
-            rules alone: about five times as fast, blind to paraphrase), or a language model, itself or by its name,
-            e.g. "http://host:8000/v1#name" (see :func:`vouching.models.open.open_model`), or a scorer by its name, e.g.
-            "minicheck:/weights" (see :func:`vouching.verifiers.discriminative_open.open_scorer`).
+            rules alone: about five times as fast, blind to paraphrase), "embedded:FOLDER" (what a round of ``vouch
+            evolve`` learnt), or a language model, itself or by its name, e.g. "http://host:8000/v1#name" (see
+            :func:`vouching.models.open.open_model`), or a scorer by its name, e.g. "minicheck:/weights" (see
+            :func:`vouching.verifiers.discriminative_open.open_scorer`).
         threshold: score from which a claim counts as Attributable, in [0, 1].
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
@@ -88,10 +89,8 @@ class Checker:
     ) -> None:
         if not _is_share(threshold):
             raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
-        self.embedded = isinstance(model, str) and model in MODELS
+        self.embedded = is_embedded(model)
         """Whether it works without a language model."""
-        self.decoding: Mapping[str, str | float | None] | None = None
-        """How a language model is asked, with the name of its calibration; None without one."""
         self.verifier: ClaimVerifier
         """What judges single claims."""
         if self.embedded:
@@ -100,8 +99,9 @@ class Checker:
         else:
             settings: dict[str, Any] = {"threshold": threshold, "votes": votes, "seed": seed}
             settings |= {} if max_tokens is None else {"max_tokens": max_tokens}
-            verifier = _named_verifier(model, method, settings)
-            self.verifier, self.decoding = verifier, getattr(verifier, "decoding", None)
+            self.verifier = _named_verifier(model, method, settings)
+        self.decoding: Mapping[str, str | float | None] | None = getattr(self.verifier, "decoding", None)
+        """How a language model is asked, with the name of its calibration, or the weights of a round; else None."""
         self.finder: Finder | None = None
         """What finds sources; None if they must be given."""
         if search is not None:
@@ -332,9 +332,10 @@ def _named_verifier(
         unused = {key: value for key, value in settings.items() if key != "threshold"}
         _refuse_unused(model, method=method, **unused)
         return open_discriminative(model, settings["threshold"])
-    if isinstance(model, str) and (model.startswith("embedded") or not {":", "/"} & {*model}):
+    if isinstance(model, str) and not {":", "/"} & {*model}:
         known = (
-            f"{', '.join(MODELS)}, language models such as http://host:8000/v1#name, and scorers such as minicheck:PATH"
+            f"{', '.join(MODELS)}, embedded:FOLDER, language models such as http://host:8000/v1#name, and scorers such "
+            "as minicheck:PATH"
         )
         raise ConfigError(f"unknown model {model!r}; there are: {known}")
     if method not in (None, "structured", "label"):

@@ -183,9 +183,15 @@ def test_a_setting_that_only_a_language_model_takes_is_not_passed_over(settings:
     assert words in result.stderr
 
 
-@pytest.mark.parametrize("name", ["qwen", "embedded:rule", "embeded"])
+@pytest.mark.parametrize("name", ["qwen", "embeded"])
 def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> None:
-    with pytest.raises(ConfigError, match="there are: embedded, embedded:rules, language models such as"):
+    with pytest.raises(ConfigError, match="there are: embedded, embedded:rules, embedded:FOLDER, language models"):
+        Checker(name)
+
+
+@pytest.mark.parametrize("name", ["embedded:rule", "embedded:"])
+def test_an_embedded_verifier_that_does_not_ship_is_looked_for_in_its_folder(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*combined\.json .*: wanted embedded, .* or embedded:FOLDER"):
         Checker(name)
 
 

@@ -13,25 +13,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
 from tests.evolve.boats import boat
 from tests.evolve.embedded_process import run
 from tests.train.tiny_bert import write_tiny_bert
+from vouching.cli import app
 from vouching.encoder.encoder import load_encoder
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.fingerprint import fingerprint
 from vouching.evolve.probe import ProbePlan, make_probes
 from vouching.evolve.records import Judged, Row, read_records, write_records
 from vouching.evolve.refine import (
-    COMBINED,
-    EXPORT,
     EmbeddedSettings,
     EmbeddedStudent,
     even_weights,
-    open_embedded_round,
 )
 from vouching.evolve.rows import typed_rows
 from vouching.types import Claim, Source, Verdict
+from vouching.verifiers.discriminative_open import open_scorer
+from vouching.verifiers.embedded.soft_reading import COMBINED, EXPORT
+from vouching.verifiers.embedded.verifier import open_embedded
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
@@ -82,6 +84,10 @@ def student(begun: Path, out: Path) -> EmbeddedStudent:
     return EmbeddedStudent.start(out, DEV, settings(begun), report=lambda _: None)
 
 
+def vouch(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
 def told(judged: Sequence[Judged]) -> list[tuple[float | None, str | None, str | None]]:
     return [(one.score, one.label, one.error_type) for one in judged]
 
@@ -118,11 +124,27 @@ def test_an_export_of_another_make_is_refused(begun: Path, tmp_path: Path) -> No
 
 def test_a_student_says_what_the_verifier_of_its_folder_says(begun: Path, tmp_path: Path) -> None:
     first = student(begun, tmp_path / "0")
-    verifier = open_embedded_round(tmp_path / "0")
+    verifier = open_embedded(f"embedded:{tmp_path / '0'}")
     for one in first.verify(DEV[:3] + DEV[-3:]):
         verdict = verifier.judge(Claim(one.row.claim), [Source(one.row.source)])
         assert isinstance(verdict, Verdict)
         assert (one.score, one.label, one.error_type) == (verdict.score, verdict.label, verdict.error_type)
+
+
+def test_a_round_goes_by_the_name_of_its_folder_and_its_lines_by_its_weights(begun: Path, tmp_path: Path) -> None:
+    student(begun, folder := tmp_path / "0")
+    rows, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows.write_text("".join(json.dumps({"claim": row.claim, "sources": row.source}) + "\n" for row in DEV[:2]))
+    arguments = ["check", "--input", rows, "--output", output, "--model", f"embedded:{folder}"]
+    assert vouch(*arguments).exit_code == 0
+    names = [json.loads(line)["provenance"]["model"] for line in output.read_text().splitlines()]
+    assert names == [f"embedded:{folder}"] * 2
+    assert vouch(*arguments, "--resume").exit_code == 0
+    record = json.loads((folder / COMBINED).read_bytes())
+    record["calibration"]["shift"] += 0.1
+    (folder / COMBINED).write_text(json.dumps(record))
+    assert "was made with weights" in vouch(*arguments, "--resume").stderr
+    assert open_scorer(f"embedded:{folder}").name == f"embedded:{folder}"
 
 
 def test_a_round_changes_the_encoder_and_of_the_score_only_slope_and_shift(begun: Path, tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ _Model = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="What judges: embedded, embedded:rules, or a language model such as http://host:8000/v1#name.",
+        help="What judges: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), or a language model "
+        "such as http://host:8000/v1#name.",
     ),
 ]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for rows, figures and report.")]

@@ -150,9 +150,9 @@ def _ask(options: CheckOptions) -> None:
     from vouching.checker import Checker
     from vouching.commands.check_rows import check_rows
     from vouching.verifiers.calibration import VARIABLE
-    from vouching.verifiers.embedded.verifier import MODELS
+    from vouching.verifiers.embedded.verifier import is_embedded
 
-    if options.model in MODELS:
+    if is_embedded(options.model):
         raise InputError(f"--model is {options.model}, whose scores are calibrated already: name a language model")
     assert options.method not in ("rules", "checklist", "holistic", "blinded")
     checker = Checker(

@@ -96,8 +96,9 @@ _Model = Annotated[
         _HOW,
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="What judges: embedded, embedded:rules (faster, blind to paraphrase), a language model such as "
-        "http://host:8000/v1#name or openai/name, or a scorer such as minicheck:PATH.",
+        help="What judges: embedded, embedded:rules (faster, blind to paraphrase), embedded:FOLDER (a round of vouch "
+        "evolve), a language model such as http://host:8000/v1#name or openai/name, or a scorer such as "
+        "minicheck:PATH.",
     ),
 ]
 _Method = Annotated[

@@ -40,7 +40,8 @@ _Model = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="VOUCH_MODEL",
-        help="What judges: embedded, embedded:rules, or a language model such as http://host:8000/v1#name.",
+        help="What judges: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), or a language model "
+        "such as http://host:8000/v1#name.",
     ),
 ]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the places where injections go, and of intervals.")]
@@ -137,10 +138,10 @@ async def _diagnose(
 
 def _arms(model: str | Model, max_tokens: int) -> dict[str, ClaimVerifier]:
     from vouching.checker import Checker
-    from vouching.verifiers.embedded.verifier import MODELS
+    from vouching.verifiers.embedded.verifier import is_embedded
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
-    if isinstance(model, str) and model in MODELS:
+    if is_embedded(model):
         return {"as shipped": Checker(model).verifier}
     config = StructuredConfig(recheck=False, max_tokens=max_tokens)
     screened = open_verifier(model, config)

@@ -74,8 +74,8 @@ _ScoreModel = Annotated[
     _panel(
         _HOW,
         metavar="NAME",
-        help="What scores: embedded:rules, embedded, discriminative:PATH, minicheck:PATH, hhem:PATH, factscore:MODEL; "
-        "for the last three modes a language model such as http://host:8000/v1#name or openai/name.",
+        help="What scores: embedded:rules, embedded, embedded:FOLDER, discriminative:PATH, minicheck:PATH, hhem:PATH, "
+        "factscore:MODEL; for the last three modes a language model such as http://host:8000/v1#name or openai/name.",
     ),
 ]
 _SearchModel = Annotated[

@@ -29,11 +29,10 @@ from vouching.verifiers.embedded.evidence import SourceIndex, index_sources
 from vouching.verifiers.embedded.features import Segment
 from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model, score_model_of
 from vouching.verifiers.embedded.shipped import shipped_table
-from vouching.verifiers.embedded.soft_reading import SoftReader, combined_features
+from vouching.verifiers.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
 from vouching.verifiers.embedded.verifier import Compared, EmbeddedVerifier, Read, compare
 
-COMBINED = "combined.json"
-RUN, MODEL, EXPORT = "run", "run/model", "run/export"
+RUN, MODEL = "run", "run/model"
 LOSSES: Mapping[str, float] = {"token": 0.3, "error": 0.1, "ranking": 0.5}
 """Factors of the losses, as in the run of the encoder that ships."""
 _HELD_SHARE, _FEWEST_HELD = 0.05, 4
@@ -220,17 +219,6 @@ class EmbeddedStudent:
     def _judged(self, row: Row, read: Read) -> Judged:
         error = self._verifier.error_type(read)
         return Judged(row, read.score, "Attributable" if error is None else "Not Attributable", error)
-
-
-def open_embedded_round(folder: Path, threshold: float = 0.5) -> EmbeddedVerifier:
-    """The embedded verifier of a round, as a verifier like any other.
-
-    Raises:
-        WeightsError: the folder is not whole.
-        OSError: its combined.json cannot be read.
-    """
-    model = score_model_of((folder / COMBINED).read_bytes())
-    return EmbeddedVerifier(threshold, soft_reader=SoftReader(load_encoder(folder / EXPORT), model))
 
 
 def fit_combined(folder: Path, rows: Sequence[Row], kept: KeptReadings) -> None:

@@ -21,11 +21,11 @@ from vouching.verifiers.discriminative_evidence import Compress, Find
 from vouching.verifiers.discriminative_generative import PROMPTS, GenerativeRanker
 from vouching.verifiers.discriminative_rank import Ranker, ScoringRanker
 from vouching.verifiers.discriminative_scorer import Closable, EmbeddedScorer, Scorer
-from vouching.verifiers.embedded.verifier import MODELS, open_embedded
+from vouching.verifiers.embedded.verifier import is_embedded, open_embedded
 
 SCORERS = (
-    "embedded, embedded:rules, discriminative:PATH[#ADAPTER] (what vouch train rank saved), minicheck:PATH, "
-    "hhem:PATH[#TOKENIZER], factscore:MODEL"
+    "embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), discriminative:PATH[#ADAPTER] (what vouch "
+    "train rank saved), minicheck:PATH, hhem:PATH[#TOKENIZER], factscore:MODEL"
 )
 """What a scorer's name can look like."""
 
@@ -54,7 +54,7 @@ def open_scorer(name: str) -> Scorer:
     """
     kind, _, rest = name.partition(":")
     path, _, second = rest.partition("#")
-    if name in MODELS:
+    if is_embedded(name):
         return EmbeddedScorer(open_embedded(name))
     if not path or not is_scorer(name):
         raise ConfigError(f"no scorer is called {name!r}; there are {SCORERS}")
@@ -130,7 +130,7 @@ def open_ranker(
     searcher = open_model(search_model) if isinstance(search_model, str) else search_model
     find, compress, owned = open_search(searcher, engines, queries)
     if mode in PROMPTS:
-        if score_model in MODELS or is_scorer(score_model):
+        if is_embedded(score_model) or is_scorer(score_model):
             raise ConfigError(
                 f"mode {mode} asks a language model, got the scorer {score_model}: name a language model to score with"
             )
@@ -176,7 +176,7 @@ def open_search(
 def _fact_score(rest: str) -> Scorer:
     from vouching.verifiers.factscore import FactScore, split_by_model, split_sentences
 
-    if rest in MODELS:
+    if is_embedded(rest):
         return FactScore(split_sentences, open_embedded(rest), rest)
     from vouching.models.open import open_model
     from vouching.verifiers.structured import StructuredConfig, open_verifier

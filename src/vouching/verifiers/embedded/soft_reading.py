@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from vouching.encoder.encoder import Encoder, load_encoder
 from vouching.encoder.reading import Reading as SoftReading
 from vouching.encoder.reading import TokenMatch, features_of
-from vouching.errors import WeightsError
+from vouching.errors import ConfigError, WeightsError
 from vouching.types import Source, Span
 from vouching.verifiers.embedded.evidence import SourceIndex
 from vouching.verifiers.embedded.features import Segment
 from vouching.verifiers.embedded.reading import Reading
 from vouching.verifiers.embedded.scene import Comparison
-from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model
+from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model, score_model_of
 from vouching.verifiers.embedded.source_words import reword
 
+COMBINED, EXPORT = "combined.json", "run/export"
+"""Where a folder has the combined model and the encoder it was fitted on."""
 _SUPPORTED = 0.5
 """Mean support of its tokens from which a part counts as said in other words."""
 MOST_CHARACTERS = 1_000_000
@@ -39,19 +42,20 @@ class SoftReader:
     Args:
         encoder: reads a claim beside its sources.
         model: weighs "rules" (z of the rules) and the encoder's features.
+        name: what a verifier with it is called.
 
     Raises:
         WeightsError: the model was fitted on another encoder.
     """
 
-    def __init__(self, encoder: Encoder, model: ScoreModel) -> None:
+    def __init__(self, encoder: Encoder, model: ScoreModel, name: str = "embedded") -> None:
         if model.encoder != encoder.weights.digest:
             raise WeightsError(
                 f"the combined model was fitted on encoder {model.encoder}, this one is {encoder.weights.digest}: "
                 "take both from one version of vouching"
             )
         self._encoder = encoder
-        self.model = model
+        self.model, self.name = model, name
 
     def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
         """Read a claim beside its sources; see :func:`read_softly`."""
@@ -83,6 +87,24 @@ def load_soft_reader() -> SoftReader:
         MissingExtraError: onnxruntime or tokenizers is not installed.
     """
     return SoftReader(load_encoder(), load_score_model("combined"))
+
+
+def open_soft_reader(folder: Path) -> SoftReader:
+    """The encoder and the combined model of a folder, such as ``vouch evolve run`` leaves for each round.
+
+    Raises:
+        ConfigError: it has no combined model.
+        WeightsError: a file is missing, altered or of another version.
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+    """
+    try:
+        raw = (folder / COMBINED).read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {folder / COMBINED} ({error.strerror}): wanted embedded, embedded:rules, or embedded:FOLDER "
+            "with what a round of vouch evolve learnt, such as embedded:runs/weakness/round-2/student"
+        ) from error
+    return SoftReader(load_encoder(folder / EXPORT), score_model_of(raw), f"embedded:{folder}")
 
 
 def is_too_long(index: SourceIndex) -> bool:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from vouching.encoder.reading import Reading as SoftReading
 from vouching.models.running import in_thread
@@ -33,6 +34,7 @@ from vouching.verifiers.embedded.soft_reading import (
     combined_features,
     is_too_long,
     load_soft_reader,
+    open_soft_reader,
     with_counterparts,
 )
 from vouching.verifiers.embedded.warnings import claim_warnings, conflict_warnings, reading_warnings, source_warnings
@@ -122,7 +124,12 @@ class EmbeddedVerifier:
         >>> EmbeddedVerifier().name
         'embedded:rules'
         """
-        return "embedded" if self._soft else "embedded:rules"
+        return self._soft.name if self._soft else "embedded:rules"
+
+    @property
+    def decoding(self) -> dict[str, str] | None:
+        """The digest of a score model that does not ship, which belongs to one encoder; None for what ships."""
+        return None if self._soft is None or self._soft.name in MODELS else {"weights": self._soft.model.digest}
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One verdict per claim, in order. Long sources are read in a thread, so that the event loop stays free."""
@@ -221,19 +228,36 @@ class EmbeddedVerifier:
         if self._soft is None:
             return Provenance("embedded:rules", __version__, f"logistic:{self._rules.digest}")
         model = self._rules if read.soft is None else self._soft.model
-        return Provenance("embedded", __version__, f"logistic:{model.digest}")
+        return Provenance(self._soft.name, __version__, f"logistic:{model.digest}")
+
+
+def is_embedded(model: object) -> bool:
+    """Whether this is the name of an embedded verifier: one of ``MODELS``, or "embedded:FOLDER".
+
+    >>> is_embedded("embedded:rules"), is_embedded("embedded:runs/weakness/round-2/student"), is_embedded("hhem:PATH")
+    (True, True, False)
+    """
+    return isinstance(model, str) and model.partition(":")[0] == "embedded"
 
 
 def open_embedded(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
-    """The embedded verifier by its name, one of ``MODELS``.
+    """The embedded verifier by its name.
+
+    Args:
+        name: one of ``MODELS``, or "embedded:FOLDER" for the student of a round of ``vouch evolve run``.
+        threshold: score from which a claim counts as Attributable, in [0, 1].
 
     Raises:
-        WeightsError: a shipped file is missing or altered.
+        ConfigError: there is no such folder.
+        WeightsError: a file of weights is missing or altered.
 
     >>> open_embedded("embedded:rules").name
     'embedded:rules'
     """
-    return EmbeddedVerifier(threshold, soft_reader=load_soft_reader() if name == "embedded" else None)
+    if name == "embedded:rules":
+        return EmbeddedVerifier(threshold)
+    _, named, folder = name.partition(":")
+    return EmbeddedVerifier(threshold, soft_reader=open_soft_reader(Path(folder)) if named else load_soft_reader())
 
 
 def _parts_without_whole(claim: Claim) -> ReasoningStep:
