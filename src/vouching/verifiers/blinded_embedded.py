@@ -18,7 +18,7 @@ from vouching.text.words import find_words, stem, synonym_groups
 from vouching.types import Checked, Question, Source
 from vouching.verifiers.blinded_cloze import GAP, EmbeddedProposer
 from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_days, read_hours
-from vouching.verifiers.blinded_match import same_answer
+from vouching.verifiers.blinded_match import distinct
 from vouching.verifiers.blinded_passages import Found, Passage, read_passages
 from vouching.verifiers.blinded_roles import Answered
 from vouching.verifiers.blinded_values import HOURS, find_values
@@ -192,9 +192,9 @@ def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
         alike = one.passage.path == best.passage.path and one.passage is not best.passage
         near = one.score >= (_SIBLINGS if best.passage.path else LEVEL) * best.score
         # A sentence without a word that tells what the best one is about is about something else.
-        same = best.passage.path != () or about <= _named(terms, one.passage)
-        if alike and near and same and not any(_equal(one.found, other.found) for other in level):
+        if alike and near and (best.passage.path != () or about <= _named(terms, one.passage)):
             level.append(one)
+    level = [level[at] for at in distinct([one.found.text for one in level])]
     found = [one.found for one in level]
     # Documents whose titles have the value ("1922 season", "1934 season") speak of several things.
     any_of = bool(best.passage.path) or all(_entitled(one) for one in level)
@@ -224,10 +224,7 @@ def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passag
     near = [one.found for one in scored if one.score >= least]
     if wanted not in _PLENTY:
         near += [found for passage in passages for found in passage.found if found.wanted == wanted]
-    several: list[Found] = []
-    for found in near:
-        if not any(_equal(found, other) for other in several):
-            several.append(found)
+    several = [near[at] for at in distinct([found.text for found in near])]
     if len(several) > _MOST_POSSIBLE and wanted not in _PLENTY:
         several = several[: sum(one.score >= least for one in scored)]
     return Checked(tuple(one.text for one in several), tuple(one.place for one in several), any_of=True)
@@ -241,10 +238,6 @@ def _named(terms: Sequence[_Term], passage: Passage) -> set[str]:
 def _entitled(one: _Reading) -> bool:
     """Whether a value stands in the title of its document."""
     return re.search(rf"(?<!\w){re.escape(one.found.text)}(?!\w)", one.passage.title) is not None
-
-
-def _equal(left: Found, right: Found) -> bool:
-    return same_answer(left.text, right.text) or same_answer(right.text, left.text)
 
 
 def _terms(question: str) -> list[_Term]:

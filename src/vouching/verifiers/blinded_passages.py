@@ -8,6 +8,7 @@ that have to be computed, but for the length of a list of records.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -99,10 +100,10 @@ def _sentences(
     source: Source, text: str, base: int, around: dict[str, float], fields: Sequence[Field] = ()
 ) -> Iterator[Passage]:
     """The sentences of a stretch of a source that begins at ``base``; those in a table are left to its cells."""
-    cells = [(one.start, one.end) for one in fields]
+    starts, ends = sorted(one.start for one in fields), sorted(one.end for one in fields)
     before: set[str] = set()
     for first, last in sentence_spans(text):
-        if any(first < cell_end and cell_start < last for cell_start, cell_end in cells):
+        if bisect_left(starts, last) > bisect_right(ends, first):  # more cells begin before its end than end before it
             continue
         words = find_words(text, first, last)
         own = {word.stem for word in words}
