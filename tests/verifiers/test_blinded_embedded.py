@@ -130,6 +130,29 @@ def test_the_row_that_a_sentence_names_is_the_one_that_counts(table: str) -> Non
     assert outcomes("It had 500 employees.", table) == ["same"]
 
 
+@pytest.mark.parametrize(
+    ("record", "response", "expected"),
+    [
+        ({"2021": {"sales": 5, "staff": 40}, "2022": {"sales": 7, "staff": 50}}, "Sales were 7 in 2022.", "same same"),
+        ({"2021": {"sales": 5, "staff": 40}, "2022": {"sales": 7, "staff": 50}}, "Sales were 7 in 2021.", "different same"),
+        ({"2021": {"sales": 5}, "2022": {"sales": 7}}, "Sales were 7.", "same"),
+        ({"2021": {"sales": 5}, "2022": {"sales": 7}}, "In 2023 sales were 7.", "different same"),
+        ({"sales": {"2021": 5, "2022": 7}, "staff": {"2021": 40, "2022": 50}}, "It had 50 staff in 2022.", "same same"),
+        ({"sales": {"2021": 5, "2022": 7}, "staff": {"2021": 40, "2022": 50}}, "It had 40 staff in 2022.", "different same"),
+        ({"sales": {"2021": 5, "2022": 7}, "staff": {"2021": 40, "2022": 50}}, "Sales were 40.", "different"),
+        ({"2021-03-01": {"visitors": 510}, "2021-03-02": {"visitors": 620}}, "On March 2, 2021 it had 620 visitors.", "same same"),
+        ({"rooms": {"101": {"beds": 2}, "102": {"beds": 3}}}, "Room 101 has 2 beds.", "same same"),
+        ({"rooms": {"101": {"beds": 2}, "102": {"beds": 3}}}, "Room 101 has 3 beds.", "same different"),
+        ({"2021": {"Q1": {"sales": 3}}, "2022": {"Q1": {"sales": 5}}}, "In 2022 sales were 3 in Q1.", "same different same"),
+        ({"2021": 5, "2022": 7}, "In 2021 it was 5.", "same same"),
+    ],
+)  # fmt: skip
+def test_keys_that_are_numbers_or_dates_are_values_and_tell_records_apart(
+    record: object, response: str, expected: str
+) -> None:
+    assert outcomes(response, json.dumps(record)) == expected.split()
+
+
 def test_of_two_rows_that_a_sentence_names_either_counts() -> None:
     table = "| City | Population |\n|---|---|\n| Oslo | 700,000 |\n| Bergen | 290,000 |"
     assert outcomes("Bergen has a population of 700,000.", table) == ["different"]

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from vouching.text.directions import opposed
 from vouching.text.words import find_words, stem, synonym_groups
-from vouching.types import Checked, Question, Source
+from vouching.types import Checked, Question, Source, Span
 from vouching.verifiers.blinded_cloze import GAP, EmbeddedProposer
 from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_days, read_hours
 from vouching.verifiers.blinded_match import distinct
@@ -178,9 +179,15 @@ def _of_named_records(terms: Sequence[_Term], scored: Sequence[_Reading]) -> lis
     records = {id(one.passage.record): one.passage.record for one in scored}
     names = {key: [value for value in record if value <= said] for key, record in records.items()}
     # A record is named by its other fields: that the question states this value elsewhere says nothing.
-    named = {id(one.passage) for one in scored if any(v != one.passage.own for v in names[id(one.passage.record)])}
-    paths = {one.passage.path for one in scored if id(one.passage) in named}
-    return [one for one in scored if id(one.passage) in named or one.passage.path not in paths]
+    named = {
+        id(one.passage): frozenset(value for value in names[id(one.passage.record)] if value != one.passage.own)
+        for one in scored
+    }
+    by: dict[tuple[str, ...], set[frozenset[frozenset[str]]]] = {}
+    for one in scored:
+        by.setdefault(one.passage.path, set()).add(named[id(one.passage)])
+    # "Q1 of 2022" names the first quarter of each year, but that of 2022 by more.
+    return [one for one in scored if not any(named[id(one.passage)] < other for other in by[one.passage.path])]
 
 
 def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
@@ -198,7 +205,7 @@ def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
     found = [one.found for one in level]
     # Documents whose titles have the value ("1922 season", "1934 season") speak of several things.
     any_of = bool(best.passage.path) or all(_entitled(one) for one in level)
-    return Checked(tuple(one.text for one in found), tuple(one.place for one in found), any_of=any_of)
+    return _checked(found, scored, any_of)
 
 
 def _ends(question: str, scored: Sequence[_Reading]) -> Checked | None:
@@ -227,7 +234,19 @@ def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passag
     several = [near[at] for at in distinct([found.text for found in near])]
     if len(several) > _MOST_POSSIBLE and wanted not in _PLENTY:
         several = several[: sum(one.score >= least for one in scored)]
-    return Checked(tuple(one.text for one in several), tuple(one.place for one in several), any_of=True)
+    return _checked(several, scored, any_of=True)
+
+
+def _checked(found: Sequence[Found], scored: Sequence[_Reading], any_of: bool) -> Checked:
+    """The answers, with which way they went where all readings of the same value that fit somewhat say the same."""
+    went: list[Span | None] = []
+    for one in found:
+        fitting = (other for other in scored if other.score >= _UNSURE * scored[0].score)
+        if (way := one.direction) is not None:
+            others = [other.found.direction for other in fitting if distinct([one.text, other.found.text]) == [0]]
+            way = way if all(other and not opposed(way.text, other.text) for other in others) else None
+        went.append(way)
+    return Checked(tuple(o.text for o in found), tuple(o.place for o in found), any_of=any_of, directions=tuple(went))
 
 
 def _named(terms: Sequence[_Term], passage: Passage) -> set[str]:

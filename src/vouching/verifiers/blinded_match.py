@@ -144,7 +144,7 @@ def consensus(checked: Sequence[Checked], match: Match = "units") -> Checked | N
     """The answer that most checkers gave, "not in the documents" being one; None for a tie.
 
     >>> consensus([Checked(("10",)), Checked(("10.0",)), Checked()])
-    Checked(answers=('10',), places=(), evidence='', any_of=False)
+    Checked(answers=('10',), places=(), evidence='', any_of=False, directions=())
     >>> consensus([Checked(("10",)), Checked()]) is None
     True
     """

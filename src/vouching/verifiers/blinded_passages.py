@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from vouching.text.directions import find_direction
 from vouching.text.fields import Field, find_fields, name_words, unescaped
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
@@ -27,6 +28,8 @@ _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _LEAST_TELLING = 3
 """Letters and digits from which a short field may tell its record from others; "5" tells none."""
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
+_STILL = frozenset(("date", "ordinal", "time_of_day", HOURS))
+"""Kinds of values that go neither up nor down."""
 _TITLE, _BEFORE, _OUTER, _BESIDE, _NAMED = 0.7, 0.4, 0.6, 0.5, 0.2
 """What a word counts that stands in the title, in the sentence before, in an outer name, in another field, or in the
 name of the text around a sentence."""
@@ -46,6 +49,8 @@ class Found:
     """How many words of the passage stand before it."""
     last: int
     """Of how many words before its end."""
+    direction: Span | None = None
+    """The stretch from it to the word that says which way it went ("rose by 10 %"); None if there is none."""
 
 
 @dataclass(slots=True)
@@ -123,7 +128,13 @@ def _values(source: Source, text: str, base: int, words: Sequence[Word], offset:
         place = Span(source.text[first:last], first, last, source.id)
         before = sum(word.end - offset <= span.start for word in words)
         within = sum(word.start - offset < span.end for word in words)
-        found.append(Found(span.text, wanted, place, before, within))
+        went = (
+            find_direction(text, span.start, span.end) if wanted not in _STILL and len(text) > len(span.text) else None
+        )
+        if went is not None:
+            first, last = base + min(span.start, went.start), base + max(span.end, went.end)
+            went = Span(source.text[first:last], first, last, source.id)
+        found.append(Found(span.text, wanted, place, before, within, went))
     return found
 
 
@@ -140,7 +151,7 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
         known = {**title, **outer, **dict.fromkeys(beside, _BESIDE)}
         for one in members:
             names = tuple(name_words(name) for name in one.name)
-            label = {word.stem: _OUTER for name in names[:-1] for word in find_words(name)}
+            label = {word.stem: _OUTER for name in (*names[:-1], *one.under) for word in find_words(name)}
             own = [word.stem for word in find_words(names[-1])] if names else []
             stems = {**known, **label, **dict.fromkeys(own, 1.0)}
             if one.end - one.start > _LONGEST_FIELD:
@@ -193,7 +204,7 @@ def _telling(text: str, fields: Sequence[Field]) -> tuple[frozenset[str], ...]:
     """Stems of each short value of a record that may be what the record is called by."""
     short = (unescaped(text[one.start : one.end]) for one in fields if one.end - one.start <= _SHORT_FIELD)
     values = (value for value in short if sum(map(str.isalnum, value)) >= _LEAST_TELLING)
-    return tuple(filter(None, (_content(find_words(value)) for value in values)))
+    return tuple(filter(None, (_content(find_words(value)) for value in (*values, *fields[0].under))))
 
 
 def _content(words: Sequence[Word]) -> frozenset[str]:
