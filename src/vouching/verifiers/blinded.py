@@ -346,7 +346,7 @@ def _directed(
     finding: PairResult | Unverified, response: str, samples: Samples | ModelError
 ) -> PairResult | Unverified:
     """A value that is the same, but fell in the response and rose in the documents, is another one."""
-    if isinstance(finding, Unverified) or finding.outcome != "same" or finding.span is None or not finding.places:
+    if not isinstance(finding, PairResult) or finding.outcome != "same" or not finding.span or not finding.places:
         return finding
     went = find_direction(response, finding.span.start, finding.span.end)
     read = () if isinstance(samples, ModelError) else samples
