@@ -13,13 +13,14 @@ from functools import cache
 from vouching.text.negation import find_negations, is_negated
 from vouching.text.words import Word, antonyms, find_words, stem
 
-_MORE_UP, _MORE_DOWN = "jump soar higher more above", "slump plunge sink slip lose loss shrank lower less fewer below"
+_MORE_UP, _MORE_DOWN = "jump soar", "slump plunge sink slip lose loss shrank"
 """Beside the opposites of "increase" and "decrease" in the shipped table."""
 _BALANCE = {
     **dict.fromkeys(map(stem, ("profit", "surplus", "gain")), 1),
     **dict.fromkeys(map(stem, ("loss", "lose", "deficit")), -1),
 }
-_AFTER_ONLY = frozenset("more less fewer higher lower above below".split())
+_AFTER_ONLY = {**dict.fromkeys(("more", "higher", "above"), 1), **dict.fromkeys("less fewer lower below".split(), -1)}
+"""What is said after a number: before it, it is a bound or something else."""
 _PARTICLES = frozenset(("up", "down"))
 _MOVING = frozenset("is are was were be been being went goes go gone moved ticked edged".split())
 """What "up" and "down" follow where they do not belong to a verb ("made up")."""
@@ -28,11 +29,15 @@ _STOPS = frozenset(
     "and but or while whereas although because when where which who that than in of to by from on at for".split()
 )
 """Words that part a number from a noun after it."""
+_VERBS = frozenset("is are was were be been has have had".split())
+"""Words behind which a word has no say: "Lost in Alaska is a 1952 film"."""
 _CLAUSE = re.compile(
     r"[;:()!?—]|,\s|\.\s|\b(?:and|but|or|while|whereas|although|because|which|who|than)\b", re.IGNORECASE
 )
 _BEFORE, _AFTER = 7, 3
 """Words within which it is looked for."""
+_REACH = 160
+"""The same in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +71,14 @@ def find_direction(text: str, start: int, end: int) -> Direction | None:
     >>> [text[one.start : one.end] for one in (find_direction(text, 14, 18), find_direction(text, 31, 34)) if one]
     ['rose', 'cut']
     """
-    clause = max((found.end() for found in _CLAUSE.finditer(text, 0, start)), default=0)
-    stop = _CLAUSE.search(text, end)
-    last = stop.start() if stop else len(text)
-    found = _before(find_words(text, clause, start)) or _after(find_words(text, end, last))
-    if found is None or is_negated(found.start, find_negations(text, find_words(text))):
+    first, last = max(0, start - _REACH), min(len(text), end + _REACH)
+    clause = max((found.end() for found in _CLAUSE.finditer(text, first, start)), default=first)
+    stop = _CLAUSE.search(text, end, last)
+    found = _before(find_words(text, clause, start)) or _after(find_words(text, end, stop.start() if stop else last))
+    if found is None:
         return None
-    return found
+    around, at = text[first:last], found.start - first
+    return None if is_negated(at, find_negations(around, find_words(around))) else found
 
 
 def _way(stretch: str) -> tuple[int, int]:
@@ -85,12 +91,16 @@ def _way(stretch: str) -> tuple[int, int]:
 def _before(words: list[Word]) -> Direction | None:
     for number in range(len(words) - 1, max(-1, len(words) - 1 - _BEFORE), -1):
         word, between = words[number], words[number + 1 :]
+        if word.lower in _VERBS:
+            return None
         direction = _direction(word)
         if direction is None or word.lower in _AFTER_ONLY:
             continue
         if word.lower in _PARTICLES:
             moved = number == 0 or words[number - 1].lower in _MOVING
             return direction if moved and (not between or between[0].lower in _LINKS) else None
+        if word.lower == "lost" and number and words[number - 1].lower in ("a", "the"):
+            return None  # "a lost 1915 film"
         if direction.balance and not direction.change:
             return direction if between and between[0].lower == "of" else None
         numbers = any(any(map(str.isdigit, other.lower)) for other in between)
@@ -103,14 +113,15 @@ def _after(words: list[Word]) -> Direction | None:
     for number, word in enumerate(words[:_AFTER]):
         direction = _direction(word)
         if direction is not None:
-            return direction if number <= 1 or word.lower not in _AFTER_ONLY | _PARTICLES else None
+            return direction if number <= 1 or word.lower not in {*_AFTER_ONLY, *_PARTICLES} else None
         if word.lower in _STOPS:
             return None
     return None
 
 
 def _direction(word: Word) -> Direction | None:
-    change, balance = _changes().get(word.stem, 0), _BALANCE.get(word.stem, 0)
+    change = _AFTER_ONLY.get(word.lower, 0) or _changes().get(word.stem, 0)
+    balance = _BALANCE.get(word.stem, 0)
     return Direction(word.start, word.end, change, balance) if change or balance else None
 
 
