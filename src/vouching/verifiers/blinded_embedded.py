@@ -20,7 +20,7 @@ from vouching.types import Checked, Question, Source, Span
 from vouching.verifiers.blinded_cloze import GAP, EmbeddedProposer
 from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_days, read_hours
 from vouching.verifiers.blinded_match import distinct
-from vouching.verifiers.blinded_passages import Found, Passage, read_passages
+from vouching.verifiers.blinded_passages import Found, Passage, direction_of, read_passages
 from vouching.verifiers.blinded_roles import Answered
 from vouching.verifiers.blinded_values import HOURS, find_values
 from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, rarity, synonyms
@@ -53,6 +53,8 @@ _UNSURE = 0.6
 """Share of the best score from which a value is a possible answer where no reading is sure."""
 _PLENTY = frozenset(("count", "date", "ordinal", "time_of_day", HOURS, ""))
 """Kinds of values of which documents have so many that one of them always fits."""
+_MOST_COMPARED = 100
+"""Readings beyond which no directions are compared: somewhere there is always the opposite."""
 _MOST_POSSIBLE = 8
 """Values of another kind beyond which they are no answer."""
 _SAID_AS = {
@@ -239,11 +241,14 @@ def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passag
 
 def _checked(found: Sequence[Found], scored: Sequence[_Reading], any_of: bool) -> Checked:
     """The answers, with which way they went where all readings of the same value that fit somewhat say the same."""
+    fitting = [one for one in scored if one.score >= _UNSURE * scored[0].score]
+    if len(fitting) > _MOST_COMPARED:
+        fitting = []
+    ways = {one.found.place: direction_of(one.found, one.passage) for one in fitting}
     went: list[Span | None] = []
     for one in found:
-        fitting = (other for other in scored if other.score >= _UNSURE * scored[0].score)
-        if (way := one.direction) is not None:
-            others = [other.found.direction for other in fitting if distinct([one.text, other.found.text]) == [0]]
+        if (way := ways.get(one.place)) is not None:
+            others = [ways[o.found.place] for o in fitting if distinct([one.text, o.found.text]) == [0]]
             way = way if all(other and not opposed(way.text, other.text) for other in others) else None
         went.append(way)
     return Checked(tuple(o.text for o in found), tuple(o.place for o in found), any_of=any_of, directions=tuple(went))

@@ -49,8 +49,6 @@ class Found:
     """How many words of the passage stand before it."""
     last: int
     """Of how many words before its end."""
-    direction: Span | None = None
-    """The stretch from it to the word that says which way it went ("rose by 10 %"); None if there is none."""
 
 
 @dataclass(slots=True)
@@ -71,6 +69,12 @@ class Passage:
     """Title of its document."""
     record: tuple[frozenset[str], ...] = ()
     """Stems of each short value of a field's record that can tell it from others: names, years, larger numbers."""
+    text: str = ""
+    """What it says."""
+    source: Source | None = None
+    """Its document."""
+    start: int = 0
+    """Where in the document it begins."""
     own: frozenset[str] = field(init=False)
     """Stems of its content words."""
     at: dict[str, list[int]] = field(init=False)
@@ -114,27 +118,21 @@ def _sentences(
         own = {word.stem for word in words}
         if own:
             stems = {**around, **dict.fromkeys(before - around.keys(), _BEFORE), **dict.fromkeys(own, 1.0)}
-            yield Passage(
-                words, _values(source, text[first:last], base + first, words, first), stems, title=source.title or ""
-            )
+            said, start = text[first:last], base + first
+            found = _values(source, said, start, words, first)
+            yield Passage(words, found, stems, title=source.title or "", text=said, source=source, start=start)
             before = {word.stem for word in words if word.is_content}
 
 
 def _values(source: Source, text: str, base: int, words: Sequence[Word], offset: int = 0) -> list[Found]:
     """The values of a stretch at ``base`` of a source; its words have their offsets from ``-offset`` on."""
     found: list[Found] = []
+    starts, ends = [word.start for word in words], [word.end for word in words]
     for span, wanted in stated(text, find_values(text)):
         first, last = base + span.start, base + span.end
         place = Span(source.text[first:last], first, last, source.id)
-        before = sum(word.end - offset <= span.start for word in words)
-        within = sum(word.start - offset < span.end for word in words)
-        went = (
-            find_direction(text, span.start, span.end) if wanted not in _STILL and len(text) > len(span.text) else None
-        )
-        if went is not None:
-            first, last = base + min(span.start, went.start), base + max(span.end, went.end)
-            went = Span(source.text[first:last], first, last, source.id)
-        found.append(Found(span.text, wanted, place, before, within, went))
+        before, within = bisect_right(ends, span.start + offset), bisect_left(starts, span.end + offset)
+        found.append(Found(span.text, wanted, place, before, within))
     return found
 
 
@@ -175,7 +173,20 @@ def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], 
         own = [*own, *(word.stem for name in names[-2:-1] for word in find_words(name))]
     else:
         found = _values(source, inside, one.start, words)
-    return Passage(words, found, {**stems, **{word.stem: 1.0 for word in words}}, own, names)
+    stems = {**stems, **{word.stem: 1.0 for word in words}}
+    return Passage(words, found, stems, own, names, text=inside, source=source, start=one.start)
+
+
+def direction_of(found: Found, passage: Passage) -> Span | None:
+    """The stretch from a value to the word that says which way it went ("rose by 10 %"); None if there is none."""
+    first, last = found.place.start, found.place.end
+    if found.wanted in _STILL or passage.source is None:
+        return None
+    went = find_direction(passage.text, first - passage.start, last - passage.start)
+    if went is None:
+        return None
+    first, last = min(first, went.start + passage.start), max(last, went.end + passage.start)
+    return Span(passage.source.text[first:last], first, last, passage.source.id)
 
 
 def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passage]:
@@ -211,4 +222,4 @@ def _content(words: Sequence[Word]) -> frozenset[str]:
     return frozenset(word.stem for word in words if word.is_content)
 
 
-__all__ = ["Found", "Passage", "read_passages"]
+__all__ = ["Found", "Passage", "direction_of", "read_passages"]
