@@ -130,6 +130,89 @@ def test_the_row_that_a_sentence_names_is_the_one_that_counts(table: str) -> Non
     assert outcomes("It had 500 employees.", table) == ["same"]
 
 
+BY_YEAR = {"2021": {"sales": 5, "staff": 40}, "2022": {"sales": 7, "staff": 50}}
+BY_NAME = {"sales": {"2021": 5, "2022": 7}, "staff": {"2021": 40, "2022": 50}}
+BY_DAY = {"2021-03-01": {"visitors": 510}, "2021-03-02": {"visitors": 620}}
+ROOMS = {"rooms": {"101": {"beds": 2}, "102": {"beds": 3}}}
+QUARTERS = {"2021": {"Q1": {"sales": 3}}, "2022": {"Q1": {"sales": 5}}}
+
+
+@pytest.mark.parametrize(
+    ("record", "response", "expected"),
+    [
+        (BY_YEAR, "Sales were 7 in 2022.", "same same"),
+        (BY_YEAR, "Sales were 7 in 2021.", "different same"),
+        (BY_YEAR, "Sales were 7.", "same"),
+        (BY_NAME, "It had 50 staff in 2022.", "same same"),
+        (BY_NAME, "It had 40 staff in 2022.", "different same"),
+        (BY_NAME, "Sales were 40.", "different"),
+        (BY_DAY, "On March 2, 2021 it had 620 visitors.", "same same"),
+        (BY_DAY, "On March 2, 2021 it had 510 visitors.", "different same"),
+        (ROOMS, "Room 101 has 2 beds.", "same same"),
+        (ROOMS, "Room 101 has 3 beds.", "same different"),
+        (QUARTERS, "In 2022 sales were 3 in Q1.", "same different same"),
+        ({"2021": 5, "2022": 7}, "In 2021 it was 5.", "same same"),
+    ],
+)
+def test_keys_that_are_numbers_or_dates_are_values_and_tell_records_apart(
+    record: object, response: str, expected: str
+) -> None:
+    assert outcomes(response, json.dumps(record)) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("response", "source", "expected"),
+    [
+        ("Sales fell 10 %.", "Sales rose 10 %.", ("fell 10 %", "rose 10 %")),
+        ("Wages fell to 9 dollars.", "Wages increased to 9 dollars.", ("fell to 9 dollars", "increased to 9 dollars")),
+        ("Sales saw an increase of 10 %.", "A 10 % decrease was seen in sales.", ("increase of 10 %", "10 % decrease")),
+        ("Shares were up 3 %.", "Shares were down by 3 %.", ("up 3 %", "down by 3 %")),
+        ("It gained 5 members.", "It lost 5 members.", ("gained 5", "lost 5")),
+        ("Costs were 10 % higher.", "Costs were 10 % lower than sales.", ("10 % higher", "10 % lower")),
+        ("It sold 10 % more cars.", "It sold 10 % less cars.", ("10 % more", "10 % less")),
+        ("The town lies 40 m above the sea.", "The town lies 40 m below the sea.", ("40 m above", "40 m below")),
+        ("It made a profit of $5m.", "It made a loss of $5 million.", ("profit of $5m", "loss of $5 million")),
+        ("It made a $5m profit.", "It made a $5m loss.", ("$5m profit", "$5m loss")),
+        ("Sales fell 10 %.", '{"sales": "rose 10 %"}', ("fell 10 %", "rose 10 %")),
+        # The same way, in other words, or said on one side alone.
+        ("Sales fell 10 %.", "Sales declined by 10 %.", None),
+        ("Sales fell 10 %.", "The change in sales was 10 %.", None),
+        ("Sales changed by 10 %.", "Sales rose 10 %.", None),
+        ("Sales fell 10 %.", '{"sales change": "10 %"}', None),
+        ("Profit fell by $5m.", "Profit was lower by $5m.", None),
+        # What is denied, where it came from, other clauses, and words that are no direction.
+        ("Sales did not fall 10 %.", "Sales rose 10 %.", None),
+        ("Wages fell from 12 dollars.", "Wages rose to 12 dollars in May.", None),
+        ("Costs fell 5 %.", "Sales rose 5 %, costs fell 5 %.", None),
+        ("The crew is made up of 12 men.", "The crew was cut down to 12 men.", None),
+        ("The wall fell in 1989.", "The wall rose in 1989.", None),
+    ],
+)  # fmt: skip
+def test_the_same_number_in_the_opposite_direction_is_another_answer(
+    response: str, source: str, expected: tuple[str, str] | None
+) -> None:
+    [finding] = audit(response, source).findings
+    assert isinstance(finding, PairResult)
+    if expected is None:
+        assert finding.outcome == "same"
+        return
+    assert (finding.outcome, finding.answer, finding.found) == ("different", expected[0], (expected[1],))
+    [place] = finding.places
+    assert finding.span is not None
+    assert (response[finding.span.start : finding.span.end], source[place.start : place.end]) == expected
+
+
+def test_what_the_documents_say_of_a_direction_is_read_whatever_the_question_says() -> None:
+    asked = [Question(f"Sales {verb} ____ in May.", "ratio") for verb in ("rose", "fell")]
+    answered = asyncio.run(EmbeddedChecker().answer([[one] for one in asked], [Source("In May sales rose 10 %.")]))
+    for sample in answered.samples:
+        assert not isinstance(sample, Exception)
+        assert sample[0] is not None
+        [way] = sample[0].directions
+        assert way is not None
+        assert way.text == "rose 10 %"
+
+
 def test_of_two_rows_that_a_sentence_names_either_counts() -> None:
     table = "| City | Population |\n|---|---|\n| Oslo | 700,000 |\n| Bergen | 290,000 |"
     assert outcomes("Bergen has a population of 700,000.", table) == ["different"]

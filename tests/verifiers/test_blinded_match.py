@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.verifiers.blinded_pairs import DIFFERENT, SAME
 from vouching.types import Checked
-from vouching.verifiers.blinded_match import consensus, is_answer, leaks, rule, same_answer
+from vouching.verifiers.blinded_match import consensus, distinct, is_answer, leaks, rule, same_answer
 
 
 def test_the_table_holds_a_hundred_pairs() -> None:
@@ -126,3 +128,23 @@ def test_checkers_agree_whatever_the_order_of_their_notations() -> None:
 
 def test_without_any_checker_there_is_no_consensus() -> None:
     assert consensus([]) is None
+
+
+def test_looking_only_at_numbers_that_are_near_leaves_the_answers_that_comparing_all_pairs_leaves() -> None:
+    texts = [text for pair in (*SAME[::2], *DIFFERENT[::2]) for text in pair] + "1937 44 BC,44,2k,1,973,33.4 %".split(
+        ","
+    )
+    kept: list[int] = []
+    for position, text in enumerate(texts):
+        others = [texts[one] for one in kept]
+        if not any(same_answer(text, other) or same_answer(other, text) for other in others):
+            kept.append(position)
+    assert distinct(texts) == kept
+    assert distinct([]) == []
+
+
+def test_two_thousand_numbers_are_told_apart_in_seconds() -> None:
+    texts = [f"${number}" for number in range(1, 2_001)]
+    started = time.process_time()
+    assert len(distinct(texts)) == 2_000
+    assert time.process_time() - started < 20  # comparing every pair took minutes

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from vouching.text.dates import find_dates
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _LINE = re.compile(r"[^\r\n]+")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _WORD_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W]+")
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
+_NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?")
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
 _FEWEST_ROWS = 3
 """Lines, the header among them, from which lines with the same number of commas are a table."""
@@ -28,9 +32,12 @@ class Field:
     end: int
     """Offset after its last."""
     name: tuple[str, ...]
-    """What it is called: keys from the outside in, or the head of its column; list positions are left out."""
+    """What it is called: keys from the outside in, or the head of its column; list positions are left out, and keys
+    that are numbers or dates where there are others."""
     record: int
-    """Number of the innermost object or row it belongs to."""
+    """Number of the innermost object or row it belongs to; what stands under a number or a date is a record too."""
+    under: tuple[str, ...] = ()
+    """The numbers and dates among the keys around it."""
 
 
 def find_fields(text: str) -> list[Field]:
@@ -39,6 +46,13 @@ def find_fields(text: str) -> list[Field]:
     >>> text = '{"name": "Finch", "hours": {"Monday": "17:0-21:0"}}'
     >>> [(field.name, text[field.start : field.end]) for field in find_fields(text)]
     [(('name',), 'Finch'), (('hours', 'Monday'), '17:0-21:0')]
+
+    A key that is a number or a date is a value too, like a cell of a column with the name year or date (a number: the
+    name that is around it, or number):
+
+    >>> text = '{"sales": {"2021": 5, "2022": 7}}'
+    >>> [(field.name, text[field.start : field.end], field.record) for field in find_fields(text)][:2]
+    [(('sales', 'year'), '2021', 3), (('sales',), '5', 3)]
     """
     return _json_fields(text) or _table_fields(text)
 
@@ -89,9 +103,11 @@ def _scalars(text: str) -> Iterator[Field]:
         sign = token.group()
         top = open_[-1] if open_ else None
         if sign in "{[":
-            records += sign == "{"
+            labelled = top is not None and top.label != ""
+            records += sign == "{" and not labelled
             # What stands in a list belongs to the record around it.
-            open_.append(_Open(sign == "{", records if sign == "{" or top is None else top.record))
+            own = records if (sign == "{" and not labelled) or top is None else top.record
+            open_.append(_Open(sign == "{", own))
         elif sign in "}]":
             open_.pop()
         elif sign == ",":
@@ -100,22 +116,45 @@ def _scalars(text: str) -> Iterator[Field]:
         elif sign == ":":
             continue
         elif top is not None and top.key_next:
-            top.key, top.key_next = sign[1:-1], False
+            top.key, top.key_next, top.label = sign[1:-1], False, _label(sign[1:-1])
+            top.record = top.own
+            if top.label:
+                top.record = records = records + 1
+                name, under = _names(open_)
+                label = name[-1] if name and top.label == "number" else top.label
+                yield Field(token.start() + 1, token.end() - 1, (*name, label), records, under[:-1])
         else:
             quoted = sign[0] == '"'
-            name = tuple(one.key for one in open_ if one.key)
-            yield Field(token.start() + quoted, token.end() - quoted, name, top.record if top else 0)
+            name, under = _names(open_)
+            yield Field(token.start() + quoted, token.end() - quoted, name or under, top.record if top else 0, under)
+
+
+def _names(open_: Sequence[_Open]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys around a place, and those of them that are numbers or dates."""
+    keys = [one for one in open_ if one.key]
+    return tuple(one.key for one in keys if not one.label), tuple(one.key for one in keys if one.label)
+
+
+def _label(key: str) -> str:
+    """What a key that is a number or a date would be called as a value; "" for any other."""
+    if not any(map(str.isdecimal, key)):
+        return ""
+    if _YEAR.fullmatch(key):
+        return "year"
+    if any(date.start == 0 and date.end == len(key) for date in find_dates(key)):
+        return "date"
+    return "number" if _NUMBER.fullmatch(key) else ""
 
 
 class _Open:
     """An object or a list that is not closed yet."""
 
-    __slots__ = ("is_object", "key", "key_next", "record")
+    __slots__ = ("is_object", "key", "key_next", "label", "own", "record")
 
     def __init__(self, is_object: bool, record: int) -> None:
         self.is_object = self.key_next = is_object
-        self.record = record
-        self.key = ""
+        self.own = self.record = record
+        self.key = self.label = ""
 
 
 def _table_fields(text: str) -> list[Field]:

@@ -57,6 +57,9 @@ class Checked:
     any_of: bool = False
     """Whether each of several answers is right by itself, as the ratings of several customers are to "a customer gave
     it ____ stars": then they contradict nothing."""
+    directions: tuple[Span | None, ...] = ()
+    """Beside each answer the stretch from it to the word that says which way it went ("rose by 10 %"), as far as read;
+    None where the documents do not say, or not in one voice."""
 
 
 @dataclass(frozen=True, slots=True)

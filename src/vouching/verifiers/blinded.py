@@ -18,6 +18,7 @@ from typing import get_args
 
 from vouching.errors import ConfigError, InputError, ModelError
 from vouching.models.base import Model
+from vouching.text.directions import find_direction, opposed
 from vouching.types import (
     Checked,
     Claim,
@@ -152,7 +153,7 @@ class BlindedVerifier:
         findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in asked]
         in_order = [pair for batch in batches for pair in batch]
         for pair, samples in zip(in_order, answered.samples, strict=True):
-            findings.append(await self._finding(pair, samples, answered.cut_off))
+            findings.append(_directed(await self._finding(pair, samples, answered.cut_off), response, samples))
         spent = total_usage((*proposal.said, *answered.said))
         report = self._report(question, response, sources, findings, proposal)
         return replace(report, usage=replace(spent, seconds=time.perf_counter() - started))
@@ -339,6 +340,33 @@ def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
     """The places of what was found, value by value, if all are known."""
     known = {answer: place for one in read for answer, place in zip(one.answers, one.places, strict=False)}
     return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
+
+
+def _directed(
+    finding: PairResult | Unverified, response: str, samples: Samples | ModelError
+) -> PairResult | Unverified:
+    """A value that is the same, but fell in the response and rose in the documents, is another one."""
+    if not isinstance(finding, PairResult) or finding.outcome != "same" or not finding.span or not finding.places:
+        return finding
+    went = find_direction(response, finding.span.start, finding.span.end)
+    read = () if isinstance(samples, ModelError) else samples
+    known = {place: way for one in read if one for place, way in zip(one.places, one.directions, strict=False)}
+    theirs = [way for place in finding.places if (way := known.get(place)) is not None]
+    if went is None or len(theirs) < len(finding.places):
+        return finding
+    start, end = min(went.start, finding.span.start), max(went.end, finding.span.end)
+    said = response[start:end]
+    if not all(opposed(said, way.text) for way in theirs):
+        return finding
+    return replace(
+        finding,
+        answer=said,
+        span=Span(said, start, end),
+        outcome="different",
+        found=tuple(way.text for way in theirs),
+        places=tuple(theirs),
+        reason="the documents give the same number and the opposite direction",
+    )
 
 
 def _has_digits(text: str) -> bool:

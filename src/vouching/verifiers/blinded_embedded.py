@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from vouching.text.directions import opposed
 from vouching.text.words import find_words, stem, synonym_groups
-from vouching.types import Checked, Question, Source
+from vouching.types import Checked, Question, Source, Span
 from vouching.verifiers.blinded_cloze import GAP, EmbeddedProposer
 from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_days, read_hours
-from vouching.verifiers.blinded_match import same_answer
-from vouching.verifiers.blinded_passages import Found, Passage, read_passages
+from vouching.verifiers.blinded_match import distinct
+from vouching.verifiers.blinded_passages import Found, Passage, direction_of, read_passages
 from vouching.verifiers.blinded_roles import Answered
 from vouching.verifiers.blinded_values import HOURS, find_values
 from vouching.verifiers.embedded.evidence import SYNONYM_WEIGHT, rarity, synonyms
@@ -52,6 +53,8 @@ _UNSURE = 0.6
 """Share of the best score from which a value is a possible answer where no reading is sure."""
 _PLENTY = frozenset(("count", "date", "ordinal", "time_of_day", HOURS, ""))
 """Kinds of values of which documents have so many that one of them always fits."""
+_MOST_COMPARED = 100
+"""Readings beyond which no directions are compared: somewhere there is always the opposite."""
 _MOST_POSSIBLE = 8
 """Values of another kind beyond which they are no answer."""
 _SAID_AS = {
@@ -178,9 +181,15 @@ def _of_named_records(terms: Sequence[_Term], scored: Sequence[_Reading]) -> lis
     records = {id(one.passage.record): one.passage.record for one in scored}
     names = {key: [value for value in record if value <= said] for key, record in records.items()}
     # A record is named by its other fields: that the question states this value elsewhere says nothing.
-    named = {id(one.passage) for one in scored if any(v != one.passage.own for v in names[id(one.passage.record)])}
-    paths = {one.passage.path for one in scored if id(one.passage) in named}
-    return [one for one in scored if id(one.passage) in named or one.passage.path not in paths]
+    named = {
+        id(one.passage): frozenset(value for value in names[id(one.passage.record)] if value != one.passage.own)
+        for one in scored
+    }
+    by: dict[tuple[str, ...], set[frozenset[frozenset[str]]]] = {}
+    for one in scored:
+        by.setdefault(one.passage.path, set()).add(named[id(one.passage)])
+    # "Q1 of 2022" names the first quarter of each year, but that of 2022 by more.
+    return [one for one in scored if not any(named[id(one.passage)] < other for other in by[one.passage.path])]
 
 
 def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
@@ -192,13 +201,13 @@ def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
         alike = one.passage.path == best.passage.path and one.passage is not best.passage
         near = one.score >= (_SIBLINGS if best.passage.path else LEVEL) * best.score
         # A sentence without a word that tells what the best one is about is about something else.
-        same = best.passage.path != () or about <= _named(terms, one.passage)
-        if alike and near and same and not any(_equal(one.found, other.found) for other in level):
+        if alike and near and (best.passage.path != () or about <= _named(terms, one.passage)):
             level.append(one)
+    level = [level[at] for at in distinct([one.found.text for one in level])]
     found = [one.found for one in level]
     # Documents whose titles have the value ("1922 season", "1934 season") speak of several things.
     any_of = bool(best.passage.path) or all(_entitled(one) for one in level)
-    return Checked(tuple(one.text for one in found), tuple(one.place for one in found), any_of=any_of)
+    return _checked(found, scored, any_of)
 
 
 def _ends(question: str, scored: Sequence[_Reading]) -> Checked | None:
@@ -224,13 +233,25 @@ def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passag
     near = [one.found for one in scored if one.score >= least]
     if wanted not in _PLENTY:
         near += [found for passage in passages for found in passage.found if found.wanted == wanted]
-    several: list[Found] = []
-    for found in near:
-        if not any(_equal(found, other) for other in several):
-            several.append(found)
+    several = [near[at] for at in distinct([found.text for found in near])]
     if len(several) > _MOST_POSSIBLE and wanted not in _PLENTY:
         several = several[: sum(one.score >= least for one in scored)]
-    return Checked(tuple(one.text for one in several), tuple(one.place for one in several), any_of=True)
+    return _checked(several, scored, any_of=True)
+
+
+def _checked(found: Sequence[Found], scored: Sequence[_Reading], any_of: bool) -> Checked:
+    """The answers, with which way they went where all readings of the same value that fit somewhat say the same."""
+    fitting = [one for one in scored if one.score >= _UNSURE * scored[0].score]
+    if len(fitting) > _MOST_COMPARED:
+        fitting = []
+    ways = {one.found.place: direction_of(one.found, one.passage) for one in fitting}
+    went: list[Span | None] = []
+    for one in found:
+        if (way := ways.get(one.place)) is not None:
+            others = [ways[o.found.place] for o in fitting if distinct([one.text, o.found.text]) == [0]]
+            way = way if all(other and not opposed(way.text, other.text) for other in others) else None
+        went.append(way)
+    return Checked(tuple(o.text for o in found), tuple(o.place for o in found), any_of=any_of, directions=tuple(went))
 
 
 def _named(terms: Sequence[_Term], passage: Passage) -> set[str]:
@@ -241,10 +262,6 @@ def _named(terms: Sequence[_Term], passage: Passage) -> set[str]:
 def _entitled(one: _Reading) -> bool:
     """Whether a value stands in the title of its document."""
     return re.search(rf"(?<!\w){re.escape(one.found.text)}(?!\w)", one.passage.title) is not None
-
-
-def _equal(left: Found, right: Found) -> bool:
-    return same_answer(left.text, right.text) or same_answer(right.text, left.text)
 
 
 def _terms(question: str) -> list[_Term]:

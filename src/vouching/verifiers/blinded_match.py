@@ -9,12 +9,15 @@ is 500), which is the question's business.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
+
+import numpy as np
 
 from vouching.text.date_comparison import compare_dates
 from vouching.text.mentions import Quantity
@@ -40,6 +43,8 @@ _NO_ANSWER = re.compile(
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?(?:/|out of) ?\d+\Z")
+_YEAR = 512.0
+"""More than 32 months and a day of a month."""
 _NOT_BARE = frozenset(("ratio", "proportion", "time_of_day"))
 """Where leaving out the unit leaves another number: 10 is not 10 %, and 5 not 5 pm."""
 
@@ -97,6 +102,35 @@ def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match =
     return len(numbers) - len(left)
 
 
+def distinct(texts: Sequence[str]) -> list[int]:
+    """Positions of the texts that are the same answer as none kept before them, whichever of the two is the response's.
+
+    Every pair counts, but only texts whose numbers are near each other are compared.
+
+    >>> distinct(["5", "6", "5.0", "6 km", "5 %"])
+    [0, 1, 4]
+    """
+    lines = np.array([_lines(text) for text in texts], float).reshape(-1, 2, 2)
+    taken = np.empty_like(lines)
+    kept: list[int] = []
+    words: set[str] = set()
+    left_out: set[str] = set()
+    for position, text in enumerate(texts):
+        if text in left_out or (plain := _plain(text)) in words:
+            continue
+        (at, reach), (other, its) = lines[position].T, taken[: len(kept)].transpose(2, 0, 1)
+        slack = 2 * TOLERANCE * np.maximum(np.abs(at), np.abs(other))
+        near = (np.abs(at - other) <= np.maximum(reach, its) + slack).any(axis=1)
+        others = (texts[kept[one]] for one in np.flatnonzero(near))
+        if any(same_answer(text, other) or same_answer(other, text) for other in others):
+            left_out.add(text)
+        else:
+            taken[len(kept)] = lines[position]
+            kept.append(position)
+            words |= {plain} - {""}
+    return kept
+
+
 def is_answer(checked: str | None) -> bool:
     """Whether a checker answered at all: "Cannot answer", "unknown" and the like are no answers.
 
@@ -126,7 +160,7 @@ def consensus(checked: Sequence[Checked], match: Match = "units") -> Checked | N
     """The answer that most checkers gave, "not in the documents" being one; None for a tie.
 
     >>> consensus([Checked(("10",)), Checked(("10.0",)), Checked()])
-    Checked(answers=('10',), places=(), evidence='', any_of=False)
+    Checked(answers=('10',), places=(), evidence='', any_of=False, directions=())
     >>> consensus([Checked(("10",)), Checked()]) is None
     True
     """
@@ -227,6 +261,34 @@ def _agree(left: Checked, right: Checked, match: Match) -> bool:
 
 def _values(answer: str) -> list[Value]:
     return [end for value in find_values(answer.strip()) for end in points(value)]
+
+
+def _lines(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Where an answer stands on two lines, on one of which the same answers are near each other.
+
+    Returns:
+        Its place and how far from it the same answer may stand: among dates and measures in base units, and among
+        numbers as they are written. nan for one that is on no such line; the whole line where the place is not known.
+    """
+    anywhere, nowhere = (0.0, math.inf), (math.nan, 0.0)
+    values = _values(text)
+    if len(values) != 1 or _SHARE.search(values[0].text):
+        return anywhere, nowhere
+    date, quantity = values[0].date, _as_quantity(values[0])
+    written = nowhere
+    if quantity is not None:
+        unusual = quantity.bound != "exact" or quantity.approximate or quantity.per or quantity.low != quantity.high
+        if unusual or not math.isfinite(quantity.low + quantity.base_low):
+            return anywhere, nowhere
+        rounding = 0.51 * quantity.base_rounding
+        written = quantity.low, rounding if quantity.dimension == "count" else 0.0
+        if date is None:
+            clock = quantity.dimension == "time_of_day"  # "8:30" may be the morning's or the evening's
+            return ((quantity.low % 720, 0.0), nowhere) if clock else ((quantity.base_low, rounding), written)
+    if date is None or date.kind != "date" or date.year is None:
+        return anywhere, nowhere
+    whole = date.month is not None and date.day is not None and not date.day_month_order_unknown
+    return (_YEAR * date.year + 32.0 * (date.month or 0) + (date.day or 0), 0.0 if whole else _YEAR), written
 
 
 def _as_range(answer: str, values: list[Value]) -> list[Value]:

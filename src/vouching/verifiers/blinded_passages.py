@@ -8,9 +8,11 @@ that have to be computed, but for the length of a list of records.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from vouching.text.directions import find_direction
 from vouching.text.fields import Field, find_fields, name_words, unescaped
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
@@ -26,6 +28,8 @@ _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _LEAST_TELLING = 3
 """Letters and digits from which a short field may tell its record from others; "5" tells none."""
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
+_STILL = frozenset(("date", "ordinal", "time_of_day", HOURS))
+"""Kinds of values that go neither up nor down."""
 _TITLE, _BEFORE, _OUTER, _BESIDE, _NAMED = 0.7, 0.4, 0.6, 0.5, 0.2
 """What a word counts that stands in the title, in the sentence before, in an outer name, in another field, or in the
 name of the text around a sentence."""
@@ -65,6 +69,12 @@ class Passage:
     """Title of its document."""
     record: tuple[frozenset[str], ...] = ()
     """Stems of each short value of a field's record that can tell it from others: names, years, larger numbers."""
+    text: str = ""
+    """What it says."""
+    source: Source | None = None
+    """Its document."""
+    start: int = 0
+    """Where in the document it begins."""
     own: frozenset[str] = field(init=False)
     """Stems of its content words."""
     at: dict[str, list[int]] = field(init=False)
@@ -99,29 +109,29 @@ def _sentences(
     source: Source, text: str, base: int, around: dict[str, float], fields: Sequence[Field] = ()
 ) -> Iterator[Passage]:
     """The sentences of a stretch of a source that begins at ``base``; those in a table are left to its cells."""
-    cells = [(one.start, one.end) for one in fields]
+    starts, ends = sorted(one.start for one in fields), sorted(one.end for one in fields)
     before: set[str] = set()
     for first, last in sentence_spans(text):
-        if any(first < cell_end and cell_start < last for cell_start, cell_end in cells):
+        if bisect_left(starts, last) > bisect_right(ends, first):  # more cells begin before its end than end before it
             continue
         words = find_words(text, first, last)
         own = {word.stem for word in words}
         if own:
             stems = {**around, **dict.fromkeys(before - around.keys(), _BEFORE), **dict.fromkeys(own, 1.0)}
-            yield Passage(
-                words, _values(source, text[first:last], base + first, words, first), stems, title=source.title or ""
-            )
+            said, start = text[first:last], base + first
+            found = _values(source, said, start, words, first)
+            yield Passage(words, found, stems, title=source.title or "", text=said, source=source, start=start)
             before = {word.stem for word in words if word.is_content}
 
 
 def _values(source: Source, text: str, base: int, words: Sequence[Word], offset: int = 0) -> list[Found]:
     """The values of a stretch at ``base`` of a source; its words have their offsets from ``-offset`` on."""
     found: list[Found] = []
+    starts, ends = [word.start for word in words], [word.end for word in words]
     for span, wanted in stated(text, find_values(text)):
         first, last = base + span.start, base + span.end
         place = Span(source.text[first:last], first, last, source.id)
-        before = sum(word.end - offset <= span.start for word in words)
-        within = sum(word.start - offset < span.end for word in words)
+        before, within = bisect_right(ends, span.start + offset), bisect_left(starts, span.end + offset)
         found.append(Found(span.text, wanted, place, before, within))
     return found
 
@@ -139,7 +149,7 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
         known = {**title, **outer, **dict.fromkeys(beside, _BESIDE)}
         for one in members:
             names = tuple(name_words(name) for name in one.name)
-            label = {word.stem: _OUTER for name in names[:-1] for word in find_words(name)}
+            label = {word.stem: _OUTER for name in (*names[:-1], *one.under) for word in find_words(name)}
             own = [word.stem for word in find_words(names[-1])] if names else []
             stems = {**known, **label, **dict.fromkeys(own, 1.0)}
             if one.end - one.start > _LONGEST_FIELD:
@@ -163,7 +173,20 @@ def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], 
         own = [*own, *(word.stem for name in names[-2:-1] for word in find_words(name))]
     else:
         found = _values(source, inside, one.start, words)
-    return Passage(words, found, {**stems, **{word.stem: 1.0 for word in words}}, own, names)
+    stems = {**stems, **{word.stem: 1.0 for word in words}}
+    return Passage(words, found, stems, own, names, text=inside, source=source, start=one.start)
+
+
+def direction_of(found: Found, passage: Passage) -> Span | None:
+    """The stretch from a value to the word that says which way it went ("rose by 10 %"); None if there is none."""
+    first, last = found.place.start, found.place.end
+    if found.wanted in _STILL or passage.source is None:
+        return None
+    went = find_direction(passage.text, first - passage.start, last - passage.start)
+    if went is None:
+        return None
+    first, last = min(first, went.start + passage.start), max(last, went.end + passage.start)
+    return Span(passage.source.text[first:last], first, last, passage.source.id)
 
 
 def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passage]:
@@ -192,11 +215,11 @@ def _telling(text: str, fields: Sequence[Field]) -> tuple[frozenset[str], ...]:
     """Stems of each short value of a record that may be what the record is called by."""
     short = (unescaped(text[one.start : one.end]) for one in fields if one.end - one.start <= _SHORT_FIELD)
     values = (value for value in short if sum(map(str.isalnum, value)) >= _LEAST_TELLING)
-    return tuple(filter(None, (_content(find_words(value)) for value in values)))
+    return tuple(filter(None, (_content(find_words(value)) for value in (*values, *fields[0].under))))
 
 
 def _content(words: Sequence[Word]) -> frozenset[str]:
     return frozenset(word.stem for word in words if word.is_content)
 
 
-__all__ = ["Found", "Passage", "read_passages"]
+__all__ = ["Found", "Passage", "direction_of", "read_passages"]

@@ -71,7 +71,7 @@ class Value:
         return self.quantity.low if plain else None
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=32_768)
 def find_values(text: str) -> tuple[Value, ...]:
     """Every quantity and every date of a text that has a number, in order and without overlap.
 

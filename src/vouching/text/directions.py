@@ -1,0 +1,131 @@
+"""Which way the words beside a number say that it went: up or down, a profit or a loss.
+
+Read in the clause of the number: a verb or noun before it ("rose by 10 %", "a loss of $5m"), or one right after it ("a
+10 % increase", "10 % less"). Left out: words that are denied, and what only the subject tells ("the losses were $5m").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from vouching.text.negation import find_negations, is_negated
+from vouching.text.words import Word, antonyms, find_words, stem
+
+_MORE_UP, _MORE_DOWN = "jump soar", "slump plunge sink slip lose loss shrank"
+"""Beside the opposites of "increase" and "decrease" in the shipped table."""
+_BALANCE = {
+    **dict.fromkeys(map(stem, ("profit", "surplus", "gain")), 1),
+    **dict.fromkeys(map(stem, ("loss", "lose", "deficit")), -1),
+}
+_AFTER_ONLY = {**dict.fromkeys(("more", "higher", "above"), 1), **dict.fromkeys("less fewer lower below".split(), -1)}
+"""What is said after a number: before it, it is a bound or something else."""
+_PARTICLES = frozenset(("up", "down"))
+_MOVING = frozenset("is are was were be been being went goes go gone moved ticked edged".split())
+"""What "up" and "down" follow where they do not belong to a verb ("made up")."""
+_LINKS = frozenset("to by from of".split())
+_STOPS = frozenset(
+    "and but or while whereas although because when where which who that than in of to by from on at for".split()
+)
+"""Words that part a number from a noun after it."""
+_VERBS = frozenset("is are was were be been has have had".split())
+"""Words behind which a word has no say: "Lost in Alaska is a 1952 film"."""
+_CLAUSE = re.compile(
+    r"[;:()!?—]|,\s|\.\s|\b(?:and|but|or|while|whereas|although|because|which|who|than)\b", re.IGNORECASE
+)
+_BEFORE, _AFTER = 7, 3
+"""Words within which it is looked for."""
+_REACH = 160
+"""The same in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A word that says which way a number went."""
+
+    start: int
+    """Offset of its first character."""
+    end: int
+    """Offset after its last."""
+    change: int = 0
+    """1 for more than before or than something else, -1 for less; 0 if it says neither."""
+    balance: int = 0
+    """1 for a profit, -1 for a loss; 0 if it says neither."""
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether two stretches that begin or end with such a word cannot both be true of one number.
+
+    >>> opposed("fell 10 %", "rose by 10 %"), opposed("fell 10 %", "10 % decline"), opposed("a loss of $5", "$5 profit")
+    (True, False, True)
+    """
+    (change, balance), (its, own) = _way(one), _way(other)
+    return change * its < 0 or balance * own < 0
+
+
+def find_direction(text: str, start: int, end: int) -> Direction | None:
+    """The word that says which way the number at ``start..end`` of a text went; None if there is none, or it is denied.
+
+    >>> text = "Sales rose by 10 %, costs by a 5 % cut."
+    >>> [text[one.start : one.end] for one in (find_direction(text, 14, 18), find_direction(text, 31, 34)) if one]
+    ['rose', 'cut']
+    """
+    first, last = max(0, start - _REACH), min(len(text), end + _REACH)
+    clause = max((found.end() for found in _CLAUSE.finditer(text, first, start)), default=first)
+    stop = _CLAUSE.search(text, end, last)
+    found = _before(find_words(text, clause, start)) or _after(find_words(text, end, stop.start() if stop else last))
+    if found is None:
+        return None
+    around, at = text[first:last], found.start - first
+    return None if is_negated(at, find_negations(around, find_words(around))) else found
+
+
+def _way(stretch: str) -> tuple[int, int]:
+    """The change and the balance that the first word which tells any tells."""
+    told = next((direction for word in find_words(stretch) if (direction := _direction(word))), None)
+    return (told.change, told.balance) if told else (0, 0)
+
+
+def _before(words: list[Word]) -> Direction | None:
+    for number in range(len(words) - 1, max(-1, len(words) - 1 - _BEFORE), -1):
+        word, between = words[number], words[number + 1 :]
+        if word.lower in _VERBS:
+            return None
+        direction = _direction(word)
+        if direction is None or word.lower in _AFTER_ONLY:
+            continue
+        if word.lower in _PARTICLES:
+            moved = number == 0 or words[number - 1].lower in _MOVING
+            return direction if moved and (not between or between[0].lower in _LINKS) else None
+        if word.lower == "lost" and number and words[number - 1].lower in ("a", "the"):
+            return None  # "a lost 1915 film"
+        if direction.balance and not direction.change:
+            return direction if between and between[0].lower == "of" else None
+        numbers = any(any(map(str.isdigit, other.lower)) for other in between)
+        last = between[-1].lower if between else ""  # where it started from is another matter
+        return None if last == "from" or (numbers and last not in _LINKS) else direction
+    return None
+
+
+def _after(words: list[Word]) -> Direction | None:
+    for number, word in enumerate(words[:_AFTER]):
+        direction = _direction(word)
+        if direction is not None:
+            return direction if number <= 1 or word.lower not in {*_AFTER_ONLY, *_PARTICLES} else None
+        if word.lower in _STOPS:
+            return None
+    return None
+
+
+def _direction(word: Word) -> Direction | None:
+    change = _AFTER_ONLY.get(word.lower, 0) or _changes().get(word.stem, 0)
+    balance = _BALANCE.get(word.stem, 0)
+    return Direction(word.start, word.end, change, balance) if change or balance else None
+
+
+@cache
+def _changes() -> dict[str, int]:
+    up = {*antonyms()[stem("decrease")], *map(stem, _MORE_UP.split())}
+    down = {*antonyms()[stem("increase")], *map(stem, _MORE_DOWN.split())}
+    return {**dict.fromkeys(up, 1), **dict.fromkeys(down, -1)}
