@@ -111,6 +111,13 @@ def test_questions_that_a_checker_skips_are_asked_once_more() -> None:
     assert outcomes(report) == ["same", "same"]
 
 
+def test_what_a_checker_skips_twice_leaves_the_response_without_a_score() -> None:
+    # The share of what is left would be higher where the checker skipped what is wrong: here the length, of 5 km for 6.
+    report = audit([ASKED], ["2. Evidence: y [Answer: 2]", "2. Evidence: y [Answer: 2]"])
+    assert outcomes(report) == ["unverified", "same"]
+    assert report.score is None
+
+
 def test_one_unreadable_checker_of_three_takes_nothing_from_the_others() -> None:
     report = audit([ASKED], [FOUND, FOUND, "Long.", "Long."], votes=3)
     first = report.findings[0]

@@ -236,6 +236,7 @@ class BlindedVerifier:
         findings.sort(key=_place_of)
         compared = [one for one in findings if isinstance(one, PairResult) and one.outcome != "leaked"]
         same = sum(one.attributable for one in compared)
+        failed = any(isinstance(one, Unverified) and one.reason != "unasked" for one in findings)
         return Report(
             response=response,
             sources=tuple(sources),
@@ -243,7 +244,7 @@ class BlindedVerifier:
             question=question,
             coverage=1.0 - len(uncovered) / len(numbers) if numbers else 1.0,
             totals=Totals(same, len(compared) - same, len(findings) - len(compared)),
-            score=same / len(compared) if compared else None,
+            score=same / len(compared) if compared and not failed else None,
             warnings=(
                 *Evidence(sources).warnings(),
                 *_notes(proposal, response, len(numbers), self.config),
