@@ -50,7 +50,7 @@ from vouching.train.engine import (
     training_arguments,
 )
 from vouching.train.grpo_config import GrpoConfig
-from vouching.train.lessons import read_gold, read_prompts, read_questions, read_tasks
+from vouching.train.lessons import also_learnt, read_gold, read_prompts, read_questions, read_tasks
 from vouching.train.policy import load_policy, see_device
 from vouching.train.run_folder import digest_of_lines, open_run
 from vouching.train.runlog import RunLog
@@ -196,7 +196,8 @@ def fit(
         watch = Watch(log, config.watch, say, dev)
         tell_steps(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
         steer(trainer, watch, config.updates)
-        say(f"{len(learned):,} rows to play on, {len(scored):,} to score; on {arguments.device.type}")
+        known = also_learnt(learned, scored)
+        say(f"{len(learned):,} rows to play on, {len(scored):,} to score{known}; on {arguments.device.type}")
         with room_for(out):
             train_from(trainer, checkpoint)
         if watch.alarm is not None:

@@ -57,6 +57,24 @@ def read_labels(paths: Sequence[str]) -> list[Lesson]:
     return _read(paths, label_lesson, "claim, source and label")
 
 
+def also_learnt(learned: Sequence[object], scored: Sequence[object]) -> str:
+    """Words on the rows to score that are learnt from too, whatever their ids; none if there are none.
+
+    >>> also_learnt([{"id": "a", "prompt": "Hi"}, {"id": "b", "prompt": "Ho"}], [{"id": "c", "prompt": "Ho"}])
+    ', 1 of which is learnt from too: its figures are no sign of what is new'
+    """
+    known = set(map(_unnamed, learned))
+    count = sum(_unnamed(row) in known for row in scored)
+    if not count:
+        return ""
+    are, their = ("is", "its") if count == 1 else ("are", "their")
+    return f", {count:,} of which {are} learnt from too: {their} figures are no sign of what is new"
+
+
+def _unnamed(row: object) -> str:
+    return repr(sorted((key, value) for key, value in row.items() if key != "id") if isinstance(row, Mapping) else row)
+
+
 def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Rows with a prompt and a gold label, in order; those that name themselves twice are an error.
 

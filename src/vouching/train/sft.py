@@ -26,7 +26,7 @@ from typing import Any
 
 from vouching.errors import ConfigError, InputError, TrainingError
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, go_on, keep_model, last_checkpoint, room_for, step_of
-from vouching.train.lessons import Lesson, read_chats, read_labels
+from vouching.train.lessons import Lesson, also_learnt, read_chats, read_labels
 from vouching.train.policy import load_policy, lora_of, see_device
 from vouching.train.rank_model import imported
 from vouching.train.run_folder import digest_of_lines, open_run
@@ -122,7 +122,7 @@ def _train(
     rows, dev = (_rows(tokenizer, lessons, longest) for lessons in sets)
     say(
         f"{len(rows):,} of {len(sets[0]):,} chats to learn from; {len(sets[0]) - len(rows):,} have more than "
-        f"{longest:,} tokens; {len(dev):,} to score; on {arguments.device.type}"
+        f"{longest:,} tokens; {len(dev):,} to score{also_learnt(*sets)}; on {arguments.device.type}"
     )
     if not rows:
         raise InputError(f"no chat has {longest:,} tokens or less: raise most_tokens, or give shorter ones")
