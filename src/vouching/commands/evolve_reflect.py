@@ -89,7 +89,7 @@ def reflect_command(
         answers = output.with_suffix(".judged.jsonl")
         settings = {
             "command": "evolve reflect", "model": model, "method": method, "seed": seed, "max_tokens": max_tokens,
-            "vouching": __version__,
+            "vouching": __version__, **(checker.decoding or {}),
         }  # fmt: skip
         with open_rows(str(input)) as reader, open_journal(str(answers), settings, resume=answers.exists()) as journal:
             work = Waiting(lambda: _Judge(checker, input), checker.aclose, rows_at_once=1 if checker.embedded else 256)

@@ -135,8 +135,9 @@ class EmbeddedScorer:
         return self.verifier.name
 
     def digest(self, shown: Shown, question: bool = True) -> str:
-        """The embedded verifier has one form."""
-        return "embedded"
+        """The embedded verifier has one form; weights that do not ship are told apart."""
+        learnt = self.verifier.decoding
+        return "embedded" if learnt is None else f"embedded {learnt['weights']}"
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
         """The score of each; Unverified where there is no passage."""
