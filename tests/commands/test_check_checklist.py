@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,17 @@ def test_a_checklist_comes_from_a_file_and_says_why_on_request(model: str, tmp_p
         found = json.loads(check(model, *arguments).stdout)["findings"]
         assert [(one["passed"], one["rule"]) for one in found] == [(False, None), (True, "punctuation:no_comma")]
         assert (found[0]["reason"], found[0]["span"]["start"]) == ("There are two.", 12)
+
+
+@pytest.mark.parametrize(("aggregate", "passes"), [("threshold", True), ("median", True), ("majority", False)])
+def test_a_tie_of_votes_is_settled_by_the_aggregator(aggregate: str, passes: bool) -> None:
+    # One yes of two: a share of 1/2 reaches the threshold of .5, as does the median of 1/2; it is no majority.
+    said = itertools.cycle(["yes", "no"])
+    with chat_server(lambda asked: next(said)) as torn:
+        arguments = ("--question", ASKED, "--response-text", RESPONSE, "--votes", "2", "--json")
+        result = check(torn, *arguments, "--aggregate", aggregate, method="holistic")
+    [found] = json.loads(result.stdout)["findings"]
+    assert (found["score"], found["passed"]) == (0.5, passes)
 
 
 def test_the_whole_is_judged_at_once(model: str) -> None:
@@ -136,6 +148,7 @@ def test_a_judge_out_of_reach_is_no_verdict(tmp_path: Path) -> None:
         (("check", "--response-text", "x", "--question", "y", "--method", "checklist"), "put to a language model"),
         (("check", "It rained.", "--source-text", "It did.", "--reasons"), "without --method checklist"),
         (("check", "--response-text", "x", "--question", "y", "--method", "rules", "--reasons"), "no use for it"),
+        (("check", "It rained.", "--source-text", "It did.", "--aggregate", "shaped"), "without --method checklist"),
         (
             ("check", "--response-text", "x", "--question", "y", "--method", "holistic", "--checklist", "c.txt"),
             "no use for it",

@@ -16,6 +16,7 @@ from vouching.commands.check_options import CheckMethod, CheckOptions, MethodOpt
 from vouching.commands.files import STDIN, TextFile, argument_text, read_text, source_files
 from vouching.commands.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.metrics.checklist_votes import Aggregate
 from vouching.types import ItemResult, PairResult, Report, Source, Unverified, Verdict
 
 app = typer.Typer()
@@ -119,6 +120,10 @@ _ChecklistFile = Annotated[
 _Reasons = Annotated[
     bool, _panel(_HOW, "--reasons", metavar="", help="With --method checklist: ask why, and for the words that decide.")
 ]
+_Aggregate = Annotated[
+    Aggregate | None,
+    _panel(_HOW, metavar="HOW", help="With --method checklist: how votes become a judgment of an item. (threshold)"),
+]
 _Scope = Annotated[
     Literal["numbers", "facts"] | None,
     _panel(_HOW, metavar="WHAT", help="With --method blinded: ask about numbers, or dates and names too."),
@@ -176,6 +181,7 @@ def check_command(
     method: _Method = None,
     checklist: _ChecklistFile = None,
     reasons: _Reasons = False,
+    aggregate: _Aggregate = None,
     scope: _Scope = None,
     match: _Match = None,
     votes: _Votes = 1,
@@ -206,7 +212,7 @@ def check_command(
         claim, response, response_text, question, tuple(source or ()), tuple(source_text or ()), repair, rest,
         threshold, model, fail, as_json, as_markdown, report, input, output, resume, jobs, stop_on_error, method,
         votes, seed, max_tokens, SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries),
-        MethodOptions(checklist, reasons, scope, match),
+        MethodOptions(checklist, reasons, aggregate, scope, match),
     )  # fmt: skip
     with usage_errors():
         refuse_contradictions(options)

@@ -51,6 +51,7 @@ def verifier_of(options: CheckOptions) -> ChecklistVerifier:
     config = ChecklistConfig(
         threshold=options.threshold,
         votes=options.votes,
+        aggregate=options.of_method.aggregate or "threshold",
         seed=options.seed,
         reasons=options.of_method.reasons,
         holistic=options.method == "holistic",

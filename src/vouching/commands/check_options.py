@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from vouching.commands.files import STDIN
 from vouching.commands.search_options import SearchOptions
 from vouching.errors import InputError
+from vouching.metrics.checklist_votes import Aggregate
 
 CheckMethod: TypeAlias = Literal["embedded", "structured", "label", "rules", "checklist", "holistic", "blinded"]
 """How claims or answers are judged: the three before the last judge an answer by its instruction."""
@@ -18,12 +19,14 @@ CheckMethod: TypeAlias = Literal["embedded", "structured", "label", "rules", "ch
 
 @dataclass(frozen=True, slots=True)
 class MethodOptions:
-    """What belongs to a single method: the first two to ``checklist``, the others to ``blinded``."""
+    """What belongs to a single method: the last two to ``blinded``, the others to ``checklist``."""
 
     checklist: str | None = None
     """Path of a checklist, or "-"; None has one made."""
     reasons: bool = False
     """Whether to ask for a reason and the words that decide."""
+    aggregate: Aggregate | None = None
+    """How the votes on an item become a judgment; None for by the threshold."""
     scope: Literal["numbers", "facts"] | None = None
     """What is asked about; None for numbers."""
     match: Literal["units", "released"] | None = None
@@ -110,7 +113,11 @@ def refuse_contradictions(options: CheckOptions) -> None:
 def _of_method(options: CheckOptions) -> Iterator[str]:
     """What is wrong with the options for a method that judges an answer by its instruction, or for others."""
     method, asks, own = options.method, options.method in ("checklist", "holistic"), options.of_method
-    of_items = {"--checklist": own.checklist is not None, "--reasons": own.reasons}
+    of_items = {
+        "--checklist": own.checklist is not None,
+        "--reasons": own.reasons,
+        "--aggregate": own.aggregate is not None,
+    }
     of_pairs = {"--scope": own.scope is not None, "--match": own.match is not None}
     foreign = {
         **(
