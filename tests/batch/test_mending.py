@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -79,6 +80,36 @@ def test_what_was_mended_before_an_engine_was_gone_again_is_kept(output: Path) -
     assert lines(output) == expected((7, 12))
     assert batch(output, ())[1] == [7, 12]
     assert lines(output) == expected()
+
+
+def test_a_row_where_more_fails_than_before_keeps_its_line(output: Path) -> None:
+    """A row has six claims: in the first run one fails, in the second all, in the third none."""
+    summaries: list[BatchSummary] = []
+    for failed in (1, 6, 0):
+        line = json.dumps({"id": "id-1", "failed": failed})
+        with open_journal(str(output), {}, resume=True) as journal:
+            summaries.append(
+                run_batch(
+                    rows_of(1), journal, lambda line=line: lambda _: line,
+                    lambda line: Seen(line["id"], counts={"failed": line["failed"]}, again=line["failed"]),
+                )
+            )  # fmt: skip
+        kept = json.loads(output.read_text(encoding="utf-8"))["failed"]
+        assert (kept, summaries[-1].counts["failed"]) == (min(failed, 1), min(failed, 1))
+    assert [(one.again, one.left) for one in summaries] == [(0, 1), (1, 1), (1, 0)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and modes are those of POSIX")
+def test_a_link_stays_one_and_a_private_output_stays_private(output: Path, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    output.symlink_to(tmp_path / "disk" / "big.jsonl")
+    batch(output, OPEN)
+    output.chmod(0o600)
+    batch(output, ())
+    assert output.is_symlink()
+    assert lines(output.resolve()) == expected()
+    assert output.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["big.jsonl"]
 
 
 def test_killed_at_any_byte_of_the_mending_the_next_run_goes_on_from_there(output: Path) -> None:

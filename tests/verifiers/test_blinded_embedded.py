@@ -186,6 +186,16 @@ def test_keys_that_are_numbers_or_dates_are_values_and_tell_records_apart(
         ("Costs fell 5 %.", "Sales rose 5 %, costs fell 5 %.", None),
         ("The crew is made up of 12 men.", "The crew was cut down to 12 men.", None),
         ("The wall fell in 1989.", "The wall rose in 1989.", None),
+        ("Profit rose sharply to $5m.", "Profit fell to nearly $5m.", ("rose sharply to $5m", "fell to nearly $5m")),
+        # The change of a change, or of a loss, is not that of what changes.
+        ("Growth slowed to 2 %.", "Growth fell to 2 %.", None),
+        ("GDP growth fell to 2 %.", "GDP had a growth of 2 %.", None),
+        ("The decline worsened to 5 %.", "The decline increased to 5 %.", None),
+        ("Sales decreased by 5 %.", "The decrease in sales grew to 5 %.", None),
+        ("It made a loss of $5m.", "Its loss rose to $5m.", None),
+        ("Losses reached $5m.", "Losses rose to $5m.", None),
+        ("The loss increased by $5m.", "It increased the loss by $5m.", None),
+        ("The rise of Rome took 500 years.", "The fall of Rome took 500 years.", None),
     ],
 )  # fmt: skip
 def test_the_same_number_in_the_opposite_direction_is_another_answer(

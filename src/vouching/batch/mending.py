@@ -31,6 +31,7 @@ class Mending:
     def __init__(self, output: Path) -> None:
         self._old = output.open("rb")
         self._new = mended_path(output).open("wb")
+        shutil.copymode(output, mended_path(output))
         self._lines = 0
 
     def __enter__(self) -> Mending:
@@ -52,8 +53,9 @@ class Mending:
 
 
 def mended_path(output: Path) -> Path:
-    """Where the new lines of an output stand until they take its place."""
-    return output.with_name(f"{output.name}.mended")
+    """Where the new lines of an output stand until they take its place; beside the file itself, if that is a link."""
+    place = output.resolve()
+    return place.with_name(f"{place.name}.mended")
 
 
 def take_mended(output: Path) -> bool:
@@ -77,5 +79,5 @@ def take_mended(output: Path) -> bool:
         shutil.copyfileobj(old, new)
         new.flush()
         os.fsync(new.fileno())
-    fresh.replace(output)
+    fresh.replace(output.resolve())
     return True

@@ -38,8 +38,8 @@ class Seen:
     """What is wrong with that row; None if it could be worked on."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
     """What the line adds to the counts of the batch."""
-    again: bool = False
-    """Whether the row could not be worked on for now, so that a resumed run is to try again."""
+    again: int = 0
+    """How many parts of the row could not be worked on for now, so that a resumed run is to try again."""
 
 
 Look: TypeAlias = Callable[[dict[str, Any]], Seen]
@@ -63,7 +63,7 @@ class BatchSummary:
     stopped: str | None = None
     """Why the batch ended early; None if every row is finished."""
     again: int = 0
-    """How many lines took the place of one that an earlier run had to leave open."""
+    """How many rows that an earlier run had to leave open were worked on again."""
     left: int = 0
     """How many lines are open now: a resumed run tries these rows again."""
 
@@ -72,14 +72,13 @@ class BatchSummary:
         self.rows += 1
         self.problems += seen.problem is not None
         self.counts.update(seen.counts)
-        self.left += seen.again
+        self.left += seen.again > 0
 
     def replace(self, old: Seen, new: Seen) -> None:
         """Count a line in place of an open one."""
         self.counts.subtract(old.counts)
         self.rows -= 1
-        self.left -= old.again
-        self.again += 1
+        self.left -= old.again > 0
         self.add(new)
 
 
@@ -123,7 +122,7 @@ def run_batch(
         for row, seen in _confirmed(waiting, journal, look):
             summary.add(seen)
             if seen.again:
-                left.add(row, journal.rows)
+                left.add(row, journal.rows, seen.again)
         summary.found = summary.rows - len(left.lines)
         try:
             to_do = chain(left.rows(), _until_broken(waiting, broken))
@@ -134,7 +133,10 @@ def run_batch(
                         summary.stopped = seen.problem
                         return summary
                     if left.lines:
-                        summary.replace(look(json.loads(journal.mend(left.lines.popleft(), line))), seen)
+                        number, failed = left.lines.popleft()
+                        summary.again += 1
+                        if seen.again <= failed:  # a line where more failed than before is no better
+                            summary.replace(look(json.loads(journal.mend(number, line))), seen)
                     else:
                         journal.append(row, line)
                         summary.add(seen)
@@ -146,10 +148,10 @@ def run_batch(
 
 
 class _OpenRows:
-    """Rows whose lines are open, in order, and the numbers of these lines; many rows wait on the disk."""
+    """Rows whose lines are open, in order, with the numbers of these and what failed; many rows wait on the disk."""
 
     def __init__(self) -> None:
-        self.lines = deque[int]()
+        self.lines = deque[tuple[int, int]]()
         self._kept = SpooledTemporaryFile[bytes](_IN_MEMORY)
 
     def __enter__(self) -> _OpenRows:
@@ -158,9 +160,9 @@ class _OpenRows:
     def __exit__(self, *_: object) -> None:
         self._kept.close()
 
-    def add(self, row: Row, line: int) -> None:
+    def add(self, row: Row, line: int, failed: int) -> None:
         pickle.dump(row, self._kept)
-        self.lines.append(line)
+        self.lines.append((line, failed))
 
     def rows(self) -> Iterator[Row]:
         self._kept.seek(0)

@@ -122,7 +122,7 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
         "without a score": missing,
         "no ranking": int(record["invalid"] is not None),
     }
-    return Seen(record["id"], counts=counts, again=may_pass(record["unverified"]) or record["invalid"] is not None)
+    return Seen(record["id"], counts=counts, again=may_pass(record["unverified"]) + (record["invalid"] is not None))
 
 
 def _sources(fields: Fields, needed: bool) -> tuple[Source, ...]:

@@ -65,16 +65,16 @@ def run_rows(
     return summary
 
 
-def may_pass(findings: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a check failed on one of the findings of a row in a way that another try may mend.
+def may_pass(findings: Iterable[Mapping[str, Any]]) -> int:
+    """On how many of the findings of a row a check failed in a way that another try may mend.
 
     Args:
         findings: the JSON of verdicts and of what else a row gave.
 
     >>> may_pass([{"kind": "unverified", "reason": "backend"}]), may_pass([{"kind": "unverified", "reason": "refused"}])
-    (True, False)
+    (1, 0)
     """
-    return any(
+    return sum(
         finding["kind"] == "unverified" and (finding["reason"] in _MAY_PASS or _half_searched(finding))
         for finding in findings
     )

@@ -1,7 +1,8 @@
 """Which way the words beside a number say that it went: up or down, a profit or a loss.
 
 Read in the clause of the number: a verb or noun before it ("rose by 10 %", "a loss of $5m"), or one right after it ("a
-10 % increase", "10 % less"). Left out: words that are denied, and what only the subject tells ("the losses were $5m").
+10 % increase", "10 % less"). Left out: words that are denied, what only the subject tells ("the losses were $5m"), and
+what changes a change ("the decline rose to 5 %", "growth slowed to 2 %").
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import cache
 from vouching.text.negation import find_negations, is_negated
 from vouching.text.words import Word, antonyms, find_words, stem
 
-_MORE_UP, _MORE_DOWN = "jump soar", "slump plunge sink slip lose loss shrank"
+_MORE_UP, _MORE_DOWN = "jump soar", "slump plunge sink slip lose shrank"
 """Beside the opposites of "increase" and "decrease" in the shipped table."""
 _BALANCE = {
     **dict.fromkeys(map(stem, ("profit", "surplus", "gain")), 1),
@@ -25,6 +26,8 @@ _PARTICLES = frozenset(("up", "down"))
 _MOVING = frozenset("is are was were be been being went goes go gone moved ticked edged".split())
 """What "up" and "down" follow where they do not belong to a verb ("made up")."""
 _LINKS = frozenset("to by from of".split())
+_NEAR = frozenset(("almost", "nearly"))
+"""Besides words without content, what stands between a change and its number."""
 _STOPS = frozenset(
     "and but or while whereas although because when where which who that than in of to by from on at for".split()
 )
@@ -102,10 +105,25 @@ def _before(words: list[Word]) -> Direction | None:
             return None  # "a lost 1915 film"
         if direction.balance and not direction.change:
             return direction if between and between[0].lower == "of" else None
-        numbers = any(any(map(str.isdigit, other.lower)) for other in between)
-        last = between[-1].lower if between else ""  # where it started from is another matter
-        return None if last == "from" or (numbers and last not in _LINKS) else direction
+        changed = any(_changes().get(other.stem) and other.lower not in _PARTICLES for other in words[:number])
+        return None if changed or not _leads(between) else direction
     return None
+
+
+def _leads(between: list[Word]) -> bool:
+    """Whether the words after a change lead to a number: none of them does anything else with it, or parts the two."""
+    if not between:
+        return True
+    last = between[-1]
+    if last.lower == "from":  # where it started from is another matter
+        return False
+    numbers = any(any(map(str.isdigit, word.lower)) for word in between)
+    near = not last.is_content or last.lower in _NEAR or last.lower.endswith("ly")
+    return (
+        near
+        and not any(word.lower.endswith(("ed", "ing")) for word in between)
+        and (not numbers or last.lower in _LINKS)
+    )
 
 
 def _after(words: list[Word]) -> Direction | None:
