@@ -154,6 +154,7 @@ def test_two_hours_that_are_asked_about_as_one_are_both_asked_about() -> None:
         ("Two towers and 2 gates.", ["2", "two", "2"], 2),  # no number is asked for twice
         ("It grew by 10 % to 3.5 million.", ["10", "3.5"], 2),  # the paper's answers are numbers alone
         ("It takes 10-15 minutes.", ["10", "15"], 1),  # one range, asked for by its ends
+        ("It grew from 5 to 10 %.", ["5 to 10 %"], 2),  # two numbers, asked for as one range
         ("5 people rate it 4 out of 5.", ["5", "4"], 2),
         ("5 people rate it 4 out of 5.", ["6", "Oslo", ""], 0),
         ("It cost $1.2M.", ["1,200,000 dollars"], 1),

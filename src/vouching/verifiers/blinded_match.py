@@ -97,7 +97,7 @@ def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match =
     3
     """
     left, others = _without(numbers, answers, lambda number, answer: _states(number, answer, match))
-    pieces = [value.text for answer in others for value in find_values(answer)]
+    pieces = [piece for answer in others for value in find_values(answer) for piece in _pieces(value)]
     left, _ = _without(left, pieces, lambda number, piece: _states(number, piece, match) or _has_figures(number, piece))
     return len(numbers) - len(left)
 
@@ -240,6 +240,12 @@ def _without(
         else:
             del left[place]
     return left, others
+
+
+def _pieces(value: Value) -> list[str]:
+    """A value, or the figures of its ends: what an answer has as a range may be two numbers of a response."""
+    is_range = value.quantity is not None and value.quantity.low != value.quantity.high
+    return (_FIGURES.findall(value.text) if is_range else []) or [value.text]
 
 
 def _states(number: str, answer: str, match: Match) -> bool:
