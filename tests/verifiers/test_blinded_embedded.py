@@ -187,9 +187,14 @@ def test_keys_that_are_numbers_or_dates_are_values_and_tell_records_apart(
         ("The crew is made up of 12 men.", "The crew was cut down to 12 men.", None),
         ("The wall fell in 1989.", "The wall rose in 1989.", None),
         ("Profit rose sharply to $5m.", "Profit fell to nearly $5m.", ("rose sharply to $5m", "fell to nearly $5m")),
+        # The same from the other end.
+        ("The lake lies 5 m below the sea.", "The sea lies 5 m above the lake.", None),
+        ("Oslo has 5 more parks than Bergen.", "Bergen has 5 fewer parks than Oslo.", None),
+        ("Oslo has 5 more parks than Bergen.", "Oslo has 5 fewer parks than Bergen.", ("5 more", "5 fewer")),
         # The change of a change, or of a loss, is not that of what changes.
         ("Growth slowed to 2 %.", "Growth fell to 2 %.", None),
         ("GDP growth fell to 2 %.", "GDP had a growth of 2 %.", None),
+        ("The economy grew 2 %.", "Growth was down to 2 %.", None),
         ("The decline worsened to 5 %.", "The decline increased to 5 %.", None),
         ("Sales decreased by 5 %.", "The decrease in sales grew to 5 %.", None),
         ("It made a loss of $5m.", "Its loss rose to $5m.", None),

@@ -37,6 +37,8 @@ _VERBS = frozenset("is are was were be been has have had".split())
 _CLAUSE = re.compile(
     r"[;:()!?—]|,\s|\.\s|\b(?:and|but|or|while|whereas|although|because|which|who|than)\b", re.IGNORECASE
 )
+_END = re.compile(r"[;:()!?—]|,\s|\.(?:\s|\Z)")
+"""Where what something is compared with ends; "than" leads to it."""
 _BEFORE, _AFTER = 7, 3
 """Words within which it is looked for."""
 _REACH = 160
@@ -67,6 +69,23 @@ def opposed(one: str, other: str) -> bool:
     return change * its < 0 or balance * own < 0
 
 
+def swapped(text: str, place: tuple[int, int], other: str, its: tuple[int, int]) -> bool:
+    """Whether two stretches compare the same two things the other way round, so that opposites say the same.
+
+    Args:
+        text: what has the first stretch.
+        place: where that begins and ends.
+        other: what has the second one.
+        its: where that begins and ends.
+
+    >>> one, other = "The lake lies 5 m below the sea.", "The sea lies 5 m above the lake."
+    >>> swapped(one, (14, 23), other, (13, 22)), swapped(one, (14, 23), one.replace("below", "above"), (14, 23))
+    (True, False)
+    """
+    (ahead, behind), (before, after) = _sides(text, *place), _sides(other, *its)
+    return not ahead.isdisjoint(after) and not behind.isdisjoint(before)
+
+
 def find_direction(text: str, start: int, end: int) -> Direction | None:
     """The word that says which way the number at ``start..end`` of a text went; None if there is none, or it is denied.
 
@@ -75,13 +94,29 @@ def find_direction(text: str, start: int, end: int) -> Direction | None:
     ['rose', 'cut']
     """
     first, last = max(0, start - _REACH), min(len(text), end + _REACH)
-    clause = max((found.end() for found in _CLAUSE.finditer(text, first, start)), default=first)
+    clause = _beginning(text, start)
     stop = _CLAUSE.search(text, end, last)
     found = _before(find_words(text, clause, start)) or _after(find_words(text, end, stop.start() if stop else last))
     if found is None:
         return None
     around, at = text[first:last], found.start - first
     return None if is_negated(at, find_negations(around, find_words(around))) else found
+
+
+def _beginning(text: str, start: int) -> int:
+    """Where the clause begins that a place is in."""
+    first = max(0, start - _REACH)
+    return max((found.end() for found in _CLAUSE.finditer(text, first, start)), default=first)
+
+
+def _sides(text: str, start: int, end: int) -> tuple[set[str], set[str]]:
+    """Stems of what a clause says before a stretch and after it."""
+    last = min(len(text), end + _REACH)
+    stop = _END.search(text, end, last)
+    ends = stop.start() if stop else last
+    around = find_words(text, _beginning(text, start), start), find_words(text, end, ends)
+    ahead, behind = ({word.stem for word in words if word.is_content} for words in around)
+    return ahead, behind
 
 
 def _way(stretch: str) -> tuple[int, int]:
@@ -98,14 +133,14 @@ def _before(words: list[Word]) -> Direction | None:
         direction = _direction(word)
         if direction is None or word.lower in _AFTER_ONLY:
             continue
-        if word.lower in _PARTICLES:
+        changed = any(_changes().get(other.stem) and other.lower not in _PARTICLES for other in words[:number])
+        if word.lower in _PARTICLES and not changed:
             moved = number == 0 or words[number - 1].lower in _MOVING
             return direction if moved and (not between or between[0].lower in _LINKS) else None
         if word.lower == "lost" and number and words[number - 1].lower in ("a", "the"):
             return None  # "a lost 1915 film"
         if direction.balance and not direction.change:
             return direction if between and between[0].lower == "of" else None
-        changed = any(_changes().get(other.stem) and other.lower not in _PARTICLES for other in words[:number])
         return None if changed or not _leads(between) else direction
     return None
 

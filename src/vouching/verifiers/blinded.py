@@ -18,7 +18,7 @@ from typing import get_args
 
 from vouching.errors import ConfigError, InputError, ModelError
 from vouching.models.base import Model
-from vouching.text.directions import find_direction, opposed
+from vouching.text.directions import find_direction, opposed, swapped
 from vouching.types import (
     Checked,
     Claim,
@@ -153,7 +153,8 @@ class BlindedVerifier:
         findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in asked]
         in_order = [pair for batch in batches for pair in batch]
         for pair, samples in zip(in_order, answered.samples, strict=True):
-            findings.append(_directed(await self._finding(pair, samples, answered.cut_off), response, samples))
+            found = await self._finding(pair, samples, answered.cut_off)
+            findings.append(_directed(found, response, samples, sources))
         spent = total_usage((*proposal.said, *answered.said))
         report = self._report(question, response, sources, findings, proposal)
         return replace(report, usage=replace(spent, seconds=time.perf_counter() - started))
@@ -344,7 +345,7 @@ def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
 
 
 def _directed(
-    finding: PairResult | Unverified, response: str, samples: Samples | ModelError
+    finding: PairResult | Unverified, response: str, samples: Samples | ModelError, sources: Sequence[Source]
 ) -> PairResult | Unverified:
     """A value that is the same, but fell in the response and rose in the documents, is another one."""
     if not isinstance(finding, PairResult) or finding.outcome != "same" or not finding.span or not finding.places:
@@ -356,8 +357,10 @@ def _directed(
     if went is None or len(theirs) < len(finding.places):
         return finding
     start, end = min(went.start, finding.span.start), max(went.end, finding.span.end)
-    said = response[start:end]
-    if not all(opposed(said, way.text) for way in theirs):
+    said, texts = response[start:end], {source.id: source.text for source in sources}
+    if not all(opposed(said, way.text) for way in theirs) or any(
+        swapped(response, (start, end), texts.get(way.source_id, ""), (way.start, way.end)) for way in theirs
+    ):
         return finding
     return replace(
         finding,
