@@ -133,10 +133,7 @@ def run_batch(
                         summary.stopped = seen.problem
                         return summary
                     if left.lines:
-                        number, failed = left.lines.popleft()
-                        summary.again += 1
-                        if seen.again <= failed:  # a line where more failed than before is no better
-                            summary.replace(look(json.loads(journal.mend(number, line))), seen)
+                        left.mend(journal, line, seen, look, summary)
                     else:
                         journal.append(row, line)
                         summary.add(seen)
@@ -163,6 +160,13 @@ class _OpenRows:
     def add(self, row: Row, line: int, failed: int) -> None:
         pickle.dump(row, self._kept)
         self.lines.append((line, failed))
+
+    def mend(self, journal: Journal, line: str, seen: Seen, look: Look, summary: BatchSummary) -> None:
+        """Put a line in place of the first open one, unless more failed than before."""
+        number, failed = self.lines.popleft()
+        summary.again += 1
+        if seen.again <= failed:
+            summary.replace(look(json.loads(journal.mend(number, line))), seen)
 
     def rows(self) -> Iterator[Row]:
         self._kept.seek(0)

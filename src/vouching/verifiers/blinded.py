@@ -359,7 +359,7 @@ def _directed(
     start, end = min(went.start, finding.span.start), max(went.end, finding.span.end)
     said, texts = response[start:end], {source.id: source.text for source in sources}
     if not all(opposed(said, way.text) for way in theirs) or any(
-        swapped(response, (start, end), texts.get(way.source_id, ""), (way.start, way.end)) for way in theirs
+        swapped(response, (start, end), texts.get(way.source_id or "", ""), (way.start, way.end)) for way in theirs
     ):
         return finding
     return replace(
