@@ -72,7 +72,10 @@ def also_learnt(learned: Sequence[object], scored: Sequence[object]) -> str:
 
 
 def _unnamed(row: object) -> str:
-    return repr(sorted((key, value) for key, value in row.items() if key != "id") if isinstance(row, Mapping) else row)
+    if not isinstance(row, Mapping):
+        return repr(row)
+    fields = cast("Mapping[str, object]", row)
+    return repr(sorted((key, value) for key, value in fields.items() if key != "id"))
 
 
 def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
