@@ -359,10 +359,11 @@ def _directed(
     said = response[start:end]
     if not all(opposed(said, way.text) for way in theirs):
         return finding
+    between = response[min(went.end, finding.span.end) : max(went.start, finding.span.start)]
     return replace(
         finding,
         answer=said,
-        span=Span(said, start, end),
+        span=finding.span if _has_digits(between) else Span(said, start, end),  # another value keeps its own mark
         outcome="different",
         found=tuple(way.text for way in theirs),
         places=tuple(theirs),
