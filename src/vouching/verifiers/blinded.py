@@ -295,23 +295,25 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     >>> [(finding.answer, finding.outcome, finding.found) for finding in report.findings]
     [('2', 'different', ('three',))]
     """
-    embedded = isinstance(model, str) and model.startswith("embedded")
+    from vouching.verifiers.embedded.verifier import MODELS, is_embedded, open_embedded
+
+    embedded = is_embedded(model)
     config = config or BlindedConfig("facts" if embedded else "numbers")
     if embedded:
+        if model not in MODELS:
+            raise ConfigError(
+                f"a blinded audit has no use for the weights of {model}: name embedded, or a language model"
+            )
         from vouching.verifiers.blinded_embedded import EmbeddedChecker, EmbeddedProposer
 
         if config.votes != 1 or config.seed is not None:
-            raise ConfigError(
-                f"{model} answers once: got votes {config.votes} and seed {config.seed}; name a language model, or "
-                "leave them out"
-            )
+            told = f"{model} answers once: got votes {config.votes} and seed {config.seed}"
+            raise ConfigError(f"{told}; name a language model, or leave them out")
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
         from vouching.models.open import open_model
 
         model = open_model(model)
-    from vouching.verifiers.embedded.verifier import open_embedded
-
     asks = ModelProposer(model, config.max_tokens, config.seed)
     answers = ModelChecker(model, config.votes, config.max_tokens, config.seed)
     judge = open_embedded("embedded", 0.5) if config.scope == "facts" else None
