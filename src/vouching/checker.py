@@ -325,6 +325,7 @@ def _named_verifier(
     model: str | Model, method: Method | None, settings: Mapping[str, Any]
 ) -> StructuredVerifier | DiscriminativeVerifier:
     """The verifier that asks a language model or a scorer; loaded only when there is one."""
+    from vouching.models.open import FORMS, is_model
     from vouching.verifiers.discriminative_open import is_scorer, open_discriminative
     from vouching.verifiers.structured import StructuredConfig, open_verifier
 
@@ -332,10 +333,9 @@ def _named_verifier(
         unused = {key: value for key, value in settings.items() if key != "threshold"}
         _refuse_unused(model, method=method, **unused)
         return open_discriminative(model, settings["threshold"])
-    if isinstance(model, str) and not {":", "/"} & {*model}:
+    if isinstance(model, str) and not is_model(model):
         known = (
-            f"{', '.join(MODELS)}, embedded:FOLDER, language models such as http://host:8000/v1#name, and scorers such "
-            "as minicheck:PATH"
+            f"{', '.join(MODELS)}, embedded:FOLDER, language models such as {FORMS}, and scorers such as minicheck:PATH"
         )
         raise ConfigError(f"unknown model {model!r}; there are: {known}")
     if method not in (None, "structured", "label"):

@@ -113,8 +113,10 @@ def vouch(
 
 
 def _no_option(found: re.Match[str]) -> str:
-    nearest = get_close_matches(found[1], found[2].split(", "), n=1, cutoff=0.7)
-    return f"there is no option {found[1]}" + "".join(f"; did you mean {name}?" for name in nearest)
+    near = found[2].split(", ")
+    longer = [name for name in near if name.endswith(found[1].removeprefix("-"))]  # --model where it is --score-model
+    meant = " or ".join(longer or get_close_matches(found[1], near, n=1, cutoff=0.7))
+    return f"there is no option {found[1]}" + (f"; did you mean {meant}?" if meant else "")
 
 
 _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
@@ -123,7 +125,10 @@ _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"No such command '(.*?)'.*", r"there is no command \1"),
     (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
     (r"No such option: (\S+).*", r"there is no option \1"),
-    (r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)", r"got \1 too many: put a text with blanks in quotes"),
+    (
+        r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)",
+        r"got \1 too many: put a text with blanks in quotes, behind its option if it has one",
+    ),
     (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, wanted one of \2"),
     (r"Option '(.*?)' requires an argument\.?", r"\1 needs a value"),
     (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing, and \2 is not set"),

@@ -58,6 +58,14 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
     assert f"--response {path}" in ended.stderr
 
 
+def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "bridge.html"
+    page.write_text("<!doctype html><html><p>It opened in 1973.</p></html>", encoding="utf-8")
+    ended = run("check", "It opened in 1973.", "--source", str(page), "--report", str(tmp_path / "." / "bridge.html"))
+    assert (ended.returncode, "is a file that is read here" in ended.stderr) == (2, True)
+    assert "1973" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -65,6 +73,10 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
         (("search", "x"), "there is no command search; vouch index search looks into an index (see vouch --help)"),
         (("check", "--zzz"), "there is no option --zzz (see vouch check --help)"),
         (("check", "--out", "x"), "there is no option --out; did you mean --output? (see vouch check --help)"),
+        (
+            ("rank", "--model", "x"),
+            "there is no option --model; did you mean --score-model or --search-model? (see vouch rank --help)",
+        ),
         (("check", "x", "--threshold", "z"), "--threshold: wanted a number (see vouch check --help)"),
         (("check", "x", "--votes", "0"), "--votes: wanted at least 1 (see vouch check --help)"),
         (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),
@@ -74,7 +86,11 @@ def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> 
             "(see vouch schema --help)",
         ),
         (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
-        (("check", "It", "rained"), "got rained too many: put a text with blanks in quotes (see vouch check --help)"),
+        (
+            ("check", "It", "rained"),
+            "got rained too many: put a text with blanks in quotes, behind its option if it has one "
+            "(see vouch check --help)",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_answered_in_plain_words(arguments: tuple[str, ...], told: str) -> None:

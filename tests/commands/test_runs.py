@@ -152,6 +152,16 @@ def test_what_another_command_left_is_no_training_run(tmp_path: Path) -> None:
     assert json.loads(vouch("runs", "list", tmp_path, "--json").stdout) == []
 
 
+def test_an_evolution_is_no_training_run_but_those_below_it_are(tmp_path: Path) -> None:
+    inner = tmp_path / "evolution/round-1/student/run"
+    inner.mkdir(parents=True)
+    for folder, kind in ((tmp_path / "evolution", "evolve"), (inner, "encoder")):
+        (folder / "run.json").write_text(json.dumps({"kind": kind, "settings": {}}), encoding="utf-8")
+    done = vouch("runs", "plot", tmp_path / "evolution", "--report", tmp_path / "page.html")
+    assert (done.exit_code, "open its fingerprint.html" in done.stderr) == (2, True)
+    assert [run["kind"] for run in json.loads(vouch("runs", "list", tmp_path, "--json").stdout)] == ["encoder"]
+
+
 def test_a_run_that_has_only_begun_can_be_shown_and_drawn(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run/run.json").write_text('{"kind": "grpo", "settings": {}}', encoding="utf-8")

@@ -197,6 +197,8 @@ def test_settings_out_of_range_and_those_of_a_model_are_refused() -> None:
         BlindedConfig(min_questions=0)
     with pytest.raises(ConfigError, match="name a language model"):
         open_blinded("embedded", BlindedConfig(votes=3))
+    with pytest.raises(ConfigError, match="no use for the weights of embedded:runs/student"):
+        open_blinded("embedded:runs/student")
 
 
 def test_long_documents_are_read_window_by_window_and_disagree_across_them() -> None:

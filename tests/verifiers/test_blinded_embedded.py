@@ -217,6 +217,13 @@ def test_the_same_number_in_the_opposite_direction_is_another_answer(
     assert (response[finding.span.start : finding.span.end], source[place.start : place.end]) == expected
 
 
+def test_a_direction_that_holds_for_two_numbers_leaves_each_its_own_mark() -> None:
+    response = "Sales rose by 10 % in May to 5 million dollars."
+    findings = audit(response, "In May sales fell by 10 % to 5 million dollars.").findings
+    told = [(one.answer, one.span and one.span.text) for one in findings if isinstance(one, PairResult)]
+    assert told == [("rose by 10 %", "rose by 10 %"), ("rose by 10 % in May to 5 million dollars", "5 million dollars")]
+
+
 def test_what_the_documents_say_of_a_direction_is_read_whatever_the_question_says() -> None:
     asked = [Question(f"Sales {verb} ____ in May.", "ratio") for verb in ("rose", "fell")]
     answered = asyncio.run(EmbeddedChecker().answer([[one] for one in asked], [Source("In May sales rose 10 %.")]))

@@ -15,7 +15,7 @@ import typer
 from vouching.answering.audit import AuditMethod
 from vouching.answering.prompt import Style
 from vouching.batch.rows import open_rows
-from vouching.commands.files import STDIN, argument_text, source_files
+from vouching.commands.files import STDIN, argument_text, is_read, source_files
 from vouching.commands.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import ConfigError, InputError
 from vouching.types import Source
@@ -112,6 +112,8 @@ def answer_command(
             from vouching.report.skeleton import page_target
 
             page_target(report)
+            if is_read(report, *(source or [])):
+                raise InputError(f"--report {report} is a source, and would be lost: name another place")
         writer, audit = writing_model(model), open_audit(judge, method)
         answerer = Answerer(writer, audit, config)
         with progress("Answering"):

@@ -122,7 +122,7 @@ _Reasons = Annotated[
 ]
 _Aggregate = Annotated[
     Aggregate | None,
-    _panel(_HOW, metavar="HOW", help="With --method checklist: how votes become a judgment of an item. (threshold)"),
+    _panel(_HOW, metavar="HOW", help="With --method checklist or holistic: how votes become a judgment. (threshold)"),
 ]
 _Scope = Annotated[
     Literal["numbers", "facts"] | None,
@@ -159,7 +159,9 @@ _Input = Annotated[
 _Output = Annotated[
     str | None, _panel(_ROWS, metavar="PATH|-", help="Where the verdicts go, one line per row: .jsonl.")
 ]
-_Resume = Annotated[bool, _panel(_ROWS, "--resume", metavar="", help="Finish an output that was cut short.")]
+_Resume = Annotated[
+    bool, _panel(_ROWS, "--resume", metavar="", help="Finish an output; try rows again that failed for now.")
+]
 _Jobs = Annotated[int, _panel(_ROWS, metavar="N", help="Processes that check rows; 0 for one per core.")]
 _StopOnError = Annotated[
     bool, _panel(_ROWS, "--stop-on-error", metavar="", help="Stop at the first row that cannot be used.")

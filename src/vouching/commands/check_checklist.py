@@ -18,7 +18,7 @@ from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import Waiting
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN, read_text
-from vouching.commands.row_progress import AGAIN, may_pass, run_rows
+from vouching.commands.row_progress import AGAIN, may_pass, run_rows, tell_stopped
 from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
@@ -87,6 +87,7 @@ def check_item_rows(options: CheckOptions) -> Exit:
     }  # fmt: skip
     check_report(options)
     printed = options.output == STDIN
+    again = "" if printed else AGAIN
     try:
         with ExitStack() as open_files:
             reader = open_files.enter_context(open_rows(options.input, COLUMNS))
@@ -94,11 +95,11 @@ def check_item_rows(options: CheckOptions) -> Exit:
             open_files.enter_context(journal)
             summary = run_rows(
                 reader, journal, Waiting(lambda: _CheckRow(verifier), verifier.aclose), look,
-                again="" if printed else AGAIN, stop_on_problem=options.stop_on_error,
+                again=again, stop_on_problem=options.stop_on_error,
             )  # fmt: skip
     except OSError as error:
         return cannot_write(error, options.output)
-    _tell(summary)
+    _tell(summary, again)
     if not write_row_report(options):
         return Exit.INCOMPLETE
     counts = summary.counts
@@ -149,10 +150,10 @@ def look(input_name: str, record: dict[str, Any]) -> Seen:
     return Seen(record["id"], counts={"items": len(findings), **counts, **strict}, again=may_pass(findings))
 
 
-def _tell(summary: BatchSummary) -> None:
+def _tell(summary: BatchSummary, again: str) -> None:
     """Say on standard error what became of the rows."""
     if summary.stopped is not None:
-        write_error(f"stopped: {summary.stopped}")
+        tell_stopped(summary.stopped, again)
     elif summary.found and summary.found == summary.rows:
         write_error("nothing to do: the output is finished")
     counts = summary.counts

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from vouching.commands.files import STDIN
+from vouching.commands.files import STDIN, is_read
 from vouching.commands.search_options import SearchOptions
 from vouching.errors import InputError
 from vouching.metrics.checklist_votes import Aggregate
@@ -176,6 +176,8 @@ def _of_one(options: CheckOptions) -> Iterator[str]:
         )
     if [options.claim, options.response, *options.source].count(STDIN) > 1:
         yield "got - more than once, but standard input can be read only once: name a file for the others"
+    if options.report is not None and is_read(options.report, options.response, *options.source):
+        yield f"--report {options.report} is a file that is read here, and would be lost: name another place"
     alone = {"--question": options.question is not None, "--repair": options.repair}
     if options.claim is not None and any(alone.values()):
         name = next(name for name, used in alone.items() if used)

@@ -20,7 +20,7 @@ from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
 from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
-from vouching.commands.row_progress import AGAIN, may_pass, run_rows
+from vouching.commands.row_progress import AGAIN, may_pass, run_rows, tell_stopped
 from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.search_options import SearchOptions
 from vouching.commands.streams import Exit, cannot_write, write_error
@@ -201,8 +201,7 @@ def _output(options: CheckOptions, settings: Settings) -> Journal:
 def _tell(summary: BatchSummary, output: str, again: str) -> None:
     """Say on standard error what became of the rows."""
     if summary.stopped is not None:
-        advice = f"; mend that and {again}" if _can_resume(output) else ""
-        write_error(f"stopped: {summary.stopped}{advice}")
+        tell_stopped(summary.stopped, again if _can_resume(output) else "")
     elif summary.found and summary.found == summary.rows:
         write_error(f"nothing to do: {output} is finished")
     outcomes = {

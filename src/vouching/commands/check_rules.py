@@ -18,7 +18,7 @@ from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.worker import Work
 from vouching.commands.check_options import CheckOptions
 from vouching.commands.files import STDIN
-from vouching.commands.row_progress import AGAIN, run_rows
+from vouching.commands.row_progress import AGAIN, run_rows, tell_stopped
 from vouching.commands.row_report import check_report, write_row_report
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
@@ -56,7 +56,7 @@ def check_rule_rows(options: CheckOptions) -> Exit:
             )  # fmt: skip
     except OSError as error:
         return cannot_write(error, options.output)
-    _tell(summary)
+    _tell(summary, again)
     if not write_row_report(options, _report):
         return Exit.INCOMPLETE
     if options.fail and summary.counts["strict"] < summary.counts["rules"]:
@@ -138,10 +138,10 @@ def _report(line: dict[str, Any]) -> Report | Unverified:
     return replace(report, question=report.question or None, id=str(line["id"]))
 
 
-def _tell(summary: BatchSummary) -> None:
+def _tell(summary: BatchSummary, again: str) -> None:
     """Say on standard error what became of the rows: IFEval's four levels."""
     if summary.stopped is not None:
-        write_error(f"stopped: {summary.stopped}")
+        tell_stopped(summary.stopped, again)
     counts = cast("dict[str, int]", summary.counts)
     words = f"{summary.rows:,} row{'s' * (summary.rows != 1)}"
     for level, of in (("prompts", "prompts"), ("rules", "rules")):

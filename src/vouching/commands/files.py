@@ -130,3 +130,12 @@ def _nearest_name(path: str) -> str | None:
         return None
     found = get_close_matches(wanted.name, names, n=1, cutoff=0.7)
     return str(wanted.parent / found[0]) if found else None
+
+
+def is_read(output: str, *inputs: str | None) -> bool:
+    """Whether an output is one of the files that are read.
+
+    >>> is_read("page.html", "-", None, "./page.html"), is_read("page.html", "other.html")
+    (True, False)
+    """
+    return Path(output).resolve() in {Path(path).resolve() for path in inputs if path and path != STDIN}

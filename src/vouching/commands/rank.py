@@ -89,7 +89,9 @@ _Input = Annotated[
 _Output = Annotated[
     str | None, _panel(_ROWS, metavar="PATH|-", help="Where the rankings go, one line per row: .jsonl.")
 ]
-_Resume = Annotated[bool, _panel(_ROWS, "--resume", metavar="", help="Finish an output that was cut short.")]
+_Resume = Annotated[
+    bool, _panel(_ROWS, "--resume", metavar="", help="Finish an output; try rows again that failed for now.")
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from vouching.batch.run import BatchSummary, Seen
 from vouching.batch.waiting import ROWS_AT_ONCE, Waiting
 from vouching.commands.files import STDIN
 from vouching.commands.rank import NEEDS_NOTHING, RankOptions
-from vouching.commands.row_progress import AGAIN, may_pass, run_rows
+from vouching.commands.row_progress import AGAIN, may_pass, run_rows, tell_stopped
 from vouching.commands.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import OR_SEARCH, SOURCE_KEYS, as_sources, check_text, row_sources
@@ -149,7 +149,7 @@ def _told(summary: BatchSummary, output: str) -> Exit:
     """Say on standard error what became of the rows, and how the command ends."""
     if summary.stopped is not None:
         resumable = output != STDIN and Path(output).is_file()
-        write_error(f"stopped: {summary.stopped}{'; mend that and finish with --resume' if resumable else ''}")
+        tell_stopped(summary.stopped, AGAIN if resumable else "")
     elif summary.found and summary.found == summary.rows:
         write_error(f"nothing to do: {output} is finished")
     counts = summary.counts

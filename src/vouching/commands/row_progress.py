@@ -65,6 +65,11 @@ def run_rows(
     return summary
 
 
+def tell_stopped(stopped: str, again: str) -> None:
+    """Say why a batch ended early, and how to go on; nothing about that if ``again`` is empty."""
+    write_error(f"stopped: {stopped}" + (f"; mend that and {again}" if again else ""))
+
+
 def may_pass(findings: Iterable[Mapping[str, Any]]) -> int:
     """On how many of the findings of a row a check failed in a way that another try may mend.
 

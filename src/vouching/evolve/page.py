@@ -32,7 +32,8 @@ def write_fingerprint_page(path: Path, found: Fingerprint, title: str) -> None:
         InputError: the file cannot be written.
     """
     sets = [line for line in found.lines if line.data_set != MEAN and line.metric != "auroc"]
-    lead = f"{len(found.rounds) - 1} rounds, {len(sets)} sets, {sum(line.rows for line in sets):,} rows"
+    counts = {"round": len(found.rounds) - 1, "set": len(sets), "row": sum(line.rows for line in sets)}
+    lead = ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
     if found.left_out:
         lead += f"; {found.left_out:,} rows that a round gave no answer to are left out"
     write_page(

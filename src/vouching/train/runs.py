@@ -22,6 +22,8 @@ from vouching.train.run_folder import RUN
 from vouching.train.runlog import columns_of, read_records
 from vouching.types.display import shorten
 
+EVOLUTION = "evolve"
+"""Kind of the folder of ``vouch evolve run``; it has rounds in place of steps."""
 _NO_PART = {"total", "deviation"}
 _SUMS = ("energy/", "epoch")
 """Numbers that add up over a run, by the beginning of their name: a mean of them says nothing."""
@@ -105,6 +107,11 @@ def read_run(folder: Path) -> Run:
     if "kind" not in note:
         command = shorten(str(cast("dict[str, Any]", note).get("command", "another command")), 80)
         raise InputError(f"{folder} holds no run of vouch train: it was written by {command}")
+    if note["kind"] == EVOLUTION:
+        raise InputError(
+            f"{folder} is an evolution: open its fingerprint.html; what its rounds trained are runs below it, see "
+            f"vouch runs list {folder}"
+        )
     columns = columns_of(read_records(folder))
     return Run(str(folder), cast("dict[str, Any]", note), columns, (folder / MODEL).is_dir())
 
@@ -112,7 +119,8 @@ def read_run(folder: Path) -> Run:
 def find_runs(root: Path) -> list[Run]:
     """The training runs in a folder and below it, by name. Raises InputError if there is no such folder.
 
-    Other commands leave a ``run.json`` too; one that names no kind of training is passed over.
+    Other commands leave a ``run.json`` too; one that names no kind of training is passed over, and so is an evolution,
+    which trains in folders below its own.
     """
     if not root.is_dir():
         raise InputError(f"there is no folder {root}")
@@ -124,7 +132,7 @@ def _of_another_command(note: Path) -> bool:
         read: Any = json.loads(note.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False  # what is damaged is told, not passed over
-    return isinstance(read, dict) and "kind" not in read
+    return isinstance(read, dict) and cast("dict[str, Any]", read).get("kind", EVOLUTION) == EVOLUTION
 
 
 def rises(run: Run) -> list[Rise]:

@@ -18,7 +18,6 @@ from typing import get_args
 
 from vouching.errors import ConfigError, InputError, ModelError
 from vouching.models.base import Model
-from vouching.text.directions import find_direction, opposed, swapped
 from vouching.types import (
     Checked,
     Claim,
@@ -34,6 +33,7 @@ from vouching.types import (
     total_usage,
 )
 from vouching.verifiers.base import ClaimVerifier, failed
+from vouching.verifiers.blinded_directions import directed
 from vouching.verifiers.blinded_match import Match, Ruling, consensus, leaks, rule
 from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
 from vouching.verifiers.blinded_prompt import prompt_digest
@@ -154,7 +154,7 @@ class BlindedVerifier:
         in_order = [pair for batch in batches for pair in batch]
         for pair, samples in zip(in_order, answered.samples, strict=True):
             found = await self._finding(pair, samples, answered.cut_off)
-            findings.append(_directed(found, response, samples, sources))
+            findings.append(directed(found, response, samples, sources))
         spent = total_usage((*proposal.said, *answered.said))
         report = self._report(question, response, sources, findings, proposal)
         return replace(report, usage=replace(spent, seconds=time.perf_counter() - started))
@@ -296,23 +296,25 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     >>> [(finding.answer, finding.outcome, finding.found) for finding in report.findings]
     [('2', 'different', ('three',))]
     """
-    embedded = isinstance(model, str) and model.startswith("embedded")
+    from vouching.verifiers.embedded.verifier import MODELS, is_embedded, open_embedded
+
+    embedded = is_embedded(model)
     config = config or BlindedConfig("facts" if embedded else "numbers")
     if embedded:
+        if model not in MODELS:
+            raise ConfigError(
+                f"a blinded audit has no use for the weights of {model}: name embedded, or a language model"
+            )
         from vouching.verifiers.blinded_embedded import EmbeddedChecker, EmbeddedProposer
 
         if config.votes != 1 or config.seed is not None:
-            raise ConfigError(
-                f"{model} answers once: got votes {config.votes} and seed {config.seed}; name a language model, or "
-                "leave them out"
-            )
+            told = f"{model} answers once: got votes {config.votes} and seed {config.seed}"
+            raise ConfigError(f"{told}; name a language model, or leave them out")
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
         from vouching.models.open import open_model
 
         model = open_model(model)
-    from vouching.verifiers.embedded.verifier import open_embedded
-
     asks = ModelProposer(model, config.max_tokens, config.seed)
     answers = ModelChecker(model, config.votes, config.max_tokens, config.seed)
     judge = open_embedded("embedded", 0.5) if config.scope == "facts" else None
@@ -342,35 +344,6 @@ def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
     """The places of what was found, value by value, if all are known."""
     known = {answer: place for one in read for answer, place in zip(one.answers, one.places, strict=False)}
     return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
-
-
-def _directed(
-    finding: PairResult | Unverified, response: str, samples: Samples | ModelError, sources: Sequence[Source]
-) -> PairResult | Unverified:
-    """A value that is the same, but fell in the response and rose in the documents, is another one."""
-    if not isinstance(finding, PairResult) or finding.outcome != "same" or not finding.span or not finding.places:
-        return finding
-    went = find_direction(response, finding.span.start, finding.span.end)
-    read = () if isinstance(samples, ModelError) else samples
-    known = {place: way for one in read if one for place, way in zip(one.places, one.directions, strict=False)}
-    theirs = [way for place in finding.places if (way := known.get(place)) is not None]
-    if went is None or len(theirs) < len(finding.places):
-        return finding
-    start, end = min(went.start, finding.span.start), max(went.end, finding.span.end)
-    said, texts = response[start:end], {source.id: source.text for source in sources}
-    if not all(opposed(said, way.text) for way in theirs) or any(
-        swapped(response, (start, end), texts.get(way.source_id or "", ""), (way.start, way.end)) for way in theirs
-    ):
-        return finding
-    return replace(
-        finding,
-        answer=said,
-        span=Span(said, start, end),
-        outcome="different",
-        found=tuple(way.text for way in theirs),
-        places=tuple(theirs),
-        reason="the documents give the same number and the opposite direction",
-    )
 
 
 def _has_digits(text: str) -> bool:
