@@ -16,7 +16,7 @@ from typing import Any
 from tests.train.assurance_runs import CHOICES, ask, draft_text, said, task_row
 from tests.train.engine_runs import config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
-from tests.train.tiny_qwen import write_tiny_qwen
+from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.games.assurance import AssuranceGame, read_row
 from vouching.train.engine import tell_steps, train_from
 from vouching.train.run_config import LoraSettings
@@ -69,13 +69,7 @@ def warmed_up(folder: Path, seed: int) -> Path:
         if step == SOUND:
             optimizer.param_groups[0]["lr"] = 1e-3
         chosen = [lesson(draw, 1.0 if step < SOUND else 0.65) for _ in range(32)]
-        batch = tokenizer([f"{asked}<end>{reply}<end>" for asked, reply in chosen], return_tensors="pt", padding=True)
-        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
-        for row, (asked, _) in enumerate(chosen):
-            labels[row, : len(tokenizer(f"{asked}<end>")["input_ids"])] = -100
-        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        imitate(model, tokenizer, optimizer, [(f"{asked}<end>", f"{reply}<end>") for asked, reply in chosen])
     model.save_pretrained(folder)
     return folder
 

@@ -15,7 +15,7 @@ from typing import Any
 from tests.train.blinded_runs import PLACES, ppo
 from tests.train.engine_runs import tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
-from tests.train.tiny_qwen import write_tiny_qwen
+from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.games.base import Row
 from vouching.games.blinded import BlindedGame
 from vouching.models.base import Message
@@ -75,13 +75,7 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 160) ->
     for _ in range(steps):
         chosen = [lesson(draw.choice(rows), role, role != "solver" or draw.random() < 2 / 3)
                   for role in roles for _ in range(8)]  # fmt: skip
-        batch = tokenizer([f"{asked}<end>{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
-        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
-        for row, (asked, _) in enumerate(chosen):
-            labels[row, : len(tokenizer(f"{asked}<end>")["input_ids"])] = -100
-        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        imitate(model, tokenizer, optimizer, [(f"{asked}<end>", f"{said}<end>") for asked, said in chosen])
     model.save_pretrained(folder)
     return folder
 

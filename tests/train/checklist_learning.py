@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from tests.train.engine_runs import PLACES, config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
-from tests.train.tiny_qwen import write_tiny_qwen
+from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.games.base import Game
 from vouching.games.checklist import ChecklistGame
 from vouching.games.checklist_replay import Labelled, Replay
@@ -92,13 +92,7 @@ def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
         step += 1
         often = 0.85 if step <= 100 else 0.65
         chosen = [_judgment(often, dice) if number % 3 else _response(dice) for number in range(32)]
-        batch = tokenizer([f"{asked}{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
-        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
-        for row, (asked, _) in enumerate(chosen):
-            labels[row, : len(tokenizer(asked)["input_ids"])] = -100
-        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        imitate(model, tokenizer, optimizer, [(asked, f"{said}<end>") for asked, said in chosen])
         if last == most and step % 25 == 0 and ready(model, tokenizer):
             last = step + SETTLING
             optimizer.param_groups[0]["lr"] = 1e-3

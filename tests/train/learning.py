@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tests.train.engine_runs import config, tokenizer_of, trainer_of
-from tests.train.tiny_qwen import write_tiny_qwen
+from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.games.base import Row
 from vouching.games.structured import StructuredGame, process_score
 from vouching.train.engine import tell_steps, train_from
@@ -80,13 +80,7 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 200) ->
     for _ in range(steps):
         chosen = [(claim, REPLIES[("not" in claim.split()) == (draw.random() < 2 / 3)])
                   for claim in (draw.choice(rows)["claim"] for _ in range(16))]  # fmt: skip
-        batch = tokenizer([f"{claim}<end>{said}<end>" for claim, said in chosen], return_tensors="pt", padding=True)
-        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
-        for row, (claim, _) in enumerate(chosen):
-            labels[row, : len(tokenizer(f"{claim}<end>")["input_ids"])] = -100
-        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        imitate(model, tokenizer, optimizer, [(f"{claim}<end>", f"{said}<end>") for claim, said in chosen])
     model.save_pretrained(folder)
     return folder
 

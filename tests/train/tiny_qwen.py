@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 CONTEXT = 128
 TEMPLATE = "{% for message in messages %}{{ message['content'] + '<end>' }}{% endfor %}"
@@ -33,3 +34,14 @@ def write_tiny_qwen(folder: Path, texts: Iterable[str], context: int = CONTEXT, 
     )  # fmt: skip
     Qwen2ForCausalLM(config).save_pretrained(folder)
     return folder
+
+
+def imitate(model: Any, tokenizer: Any, optimizer: Any, chosen: Sequence[tuple[str, str]]) -> None:
+    """A step towards saying the second text of each pair after the first."""
+    batch = tokenizer([asked + said for asked, said in chosen], return_tensors="pt", padding=True)
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    for row, (asked, _) in enumerate(chosen):
+        labels[row, : len(tokenizer(asked)["input_ids"])] = -100
+    model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()

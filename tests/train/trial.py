@@ -20,7 +20,7 @@ from tests.train.blinded_learning import LAST, question_rows
 from tests.train.blinded_learning import lesson as blinded_lesson
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from tests.train.engine_runs import tokenizer_of
-from tests.train.tiny_qwen import write_tiny_qwen
+from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.games.assurance import read_row
 from vouching.games.assurance_unit import choice_text
 from vouching.types import Proposal, SafetyCase
@@ -91,13 +91,7 @@ def _player(folder: Path, steps: int) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(steps):
         chosen = lessons(draw)
-        batch = tokenizer([f"{asked}<end>{said}<end>" for asked, said in chosen], return_tensors="pt", padding=True)
-        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
-        for row, (asked, _) in enumerate(chosen):
-            labels[row, : len(tokenizer(f"{asked}<end>")["input_ids"])] = -100
-        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        imitate(model, tokenizer, optimizer, [(f"{asked}<end>", f"{said}<end>") for asked, said in chosen])
     model.save_pretrained(folder)
 
 

@@ -24,8 +24,9 @@ class Mending:
     >>> with Mending(output) as mending:
     ...     mending.put(2, "two")
     b'2\n'
-    >>> take_mended(output), output.read_bytes()
-    (True, b'1\ntwo\n3\n')
+    >>> take_mended(output)
+    >>> output.read_bytes()
+    b'1\ntwo\n3\n'
     """
 
     def __init__(self, output: Path) -> None:
@@ -58,15 +59,13 @@ def mended_path(output: Path) -> Path:
     return place.with_name(f"{place.name}.mended")
 
 
-def take_mended(output: Path) -> bool:
-    """Let the new lines take the place of the old ones, however many there are. False if there is no such file.
+def take_mended(output: Path) -> None:
+    """Let the new lines take the place of the old ones, however many there are.
 
     Raises:
         OSError: it cannot be written; both files stay, and a later call can do it.
     """
     fresh = mended_path(output)
-    if not fresh.exists():
-        return False
     with fresh.open("rb+") as new, output.open("rb") as old:
         end = 0
         for line in new:
@@ -80,4 +79,3 @@ def take_mended(output: Path) -> bool:
         new.flush()
         os.fsync(new.fileno())
     fresh.replace(output.resolve())
-    return True

@@ -37,8 +37,10 @@ _OPEN = ("leaked", "unverified")
 
 def verifier_of(options: CheckOptions) -> BlindedVerifier:
     """The auditor that the options name. Raises ConfigError for an unknown model, or a setting that does not fit."""
+    from vouching.verifiers.embedded.verifier import is_embedded
+
     own = options.of_method
-    scope = own.scope or ("facts" if options.model.startswith("embedded") else "numbers")
+    scope = own.scope or ("facts" if is_embedded(options.model) else "numbers")
     config = BlindedConfig(scope, own.match or "units", votes=options.votes, seed=options.seed)
     if options.max_tokens is not None:
         config = replace(config, max_tokens=options.max_tokens)

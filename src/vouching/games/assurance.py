@@ -34,7 +34,7 @@ from vouching.games.assurance_unit import (
     read_draft,
     read_review,
 )
-from vouching.games.base import Play, Row, Sampler
+from vouching.games.base import Play, Row, Sampler, gathered_measures
 from vouching.models.base import Message
 from vouching.rewards.assurance import FREE, AssuranceCosts, Challenge, Choice
 from vouching.types import Group, Proposal, Reward, Rollout, SafetyCase, Task, TaskUnit, Value
@@ -148,7 +148,9 @@ class AssuranceGame:
                     submitted[at][one.state.unit.id] = one.submitted
             decided += closed
         groups = [group for one in decided for group in await self._groups(sampler, one)]
-        return Play(tuple(groups), measures=_columns(map(measures_of, decided)), occasions={"approver": len(decided)})
+        return Play(
+            tuple(groups), measures=gathered_measures(map(measures_of, decided)), occasions={"approver": len(decided)}
+        )
 
     def _asked(self, role: Role, one: Decision) -> Sequence[Message]:
         """The prompt of a role; of what came later at the unit it sees nothing."""
@@ -254,11 +256,3 @@ def _group(one: Decision, role: str, said: Iterable[Rollout], rewards: Sequence[
         for each, reward in zip(said, rewards, strict=True)
     )
     return Group(key, role, cast("Any", estimator), members)
-
-
-def _columns(found: Iterable[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    columns: dict[str, list[float]] = {}
-    for one in found:
-        for name, value in one.items():
-            columns.setdefault(name, []).append(value)
-    return {name: tuple(values) for name, values in columns.items()}

@@ -11,7 +11,7 @@ Left out: games in which what one role says depends on samples of another row.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -178,3 +178,16 @@ def settle(
     if len(members) < SMALLEST_GROUP:
         return None, failures
     return Group(key, members[0].role, members[0].estimator, members), failures
+
+
+def gathered_measures(found: Iterable[Measures]) -> dict[str, tuple[float, ...]]:
+    """The measures of several rollouts by name.
+
+    >>> gathered_measures([{"a": 1.0}, {"a": 0.0, "b": 2.0}])
+    {'a': (1.0, 0.0), 'b': (2.0,)}
+    """
+    measures: dict[str, list[float]] = {}
+    for one in found:
+        for name, value in one.items():
+            measures.setdefault(name, []).append(value)
+    return {name: tuple(values) for name, values in measures.items()}

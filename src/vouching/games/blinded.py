@@ -33,7 +33,7 @@ from vouching.types import Checked, Group, Pair, Reward, Rollout, Source, Unveri
 from vouching.types.blinded import BlindOutcome
 from vouching.verifiers.at_once import all_of
 from vouching.verifiers.blinded import BlindedVerifier, apart
-from vouching.verifiers.blinded_match import asked_about, leaks, rule, same_answer
+from vouching.verifiers.blinded_match import alike, asked_about, leaks, rule, same_answer
 from vouching.verifiers.blinded_prompt import check_messages, propose_messages
 from vouching.verifiers.blinded_reply import read_answers, read_pairs
 from vouching.verifiers.blinded_values import find_numbers, find_values
@@ -225,7 +225,7 @@ def audited(text: str) -> str:
     reply = read_reply(text)
     stated = [number.text for number in find_numbers(reply.response)]
     own = (number.text for number in find_numbers(reply.answer))
-    if all(any(same_answer(one, other) or same_answer(other, one) for other in stated) for one in own):
+    if all(any(alike(one, other) for other in stated) for one in own):
         return reply.response
     return f"{reply.response}\n{reply.answer}"
 

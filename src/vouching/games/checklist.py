@@ -10,12 +10,12 @@ them fixed, and ``vouch data checklist`` makes them before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from vouching.errors import ConfigError, InputError
-from vouching.games.base import Measures, Play, Row, Sampler, outcome_of, settle
+from vouching.games.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
 from vouching.models.base import Message
 from vouching.rewards.checklist import PAPER, ChecklistRules, checklist_reward, holistic_reward, item_votes
 from vouching.text.thoughts import spoken
@@ -113,19 +113,6 @@ async def judged(
     report = await verifier.verify(task.instruction, response, items=task.items or None)
     votes = item_votes([one for one in report.findings if isinstance(one, ItemResult | Unverified)])
     return holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
-
-
-def gathered_measures(found: Iterable[Measures]) -> dict[str, tuple[float, ...]]:
-    """The measures of several rollouts by name.
-
-    >>> gathered_measures([{"a": 1.0}, {"a": 0.0, "b": 2.0}])
-    {'a': (1.0, 0.0), 'b': (2.0,)}
-    """
-    measures: dict[str, list[float]] = {}
-    for one in found:
-        for name, value in one.items():
-            measures.setdefault(name, []).append(value)
-    return {name: tuple(values) for name, values in measures.items()}
 
 
 @dataclass(frozen=True, slots=True)

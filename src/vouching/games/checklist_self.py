@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError, InputError
-from vouching.games.base import Measures, Play, Processes, Row, Sampler, settle
-from vouching.games.checklist import BLANK, GENERATOR, Task, against_rules, gathered_measures, task_of
+from vouching.games.base import Measures, Play, Processes, Row, Sampler, gathered_measures, settle
+from vouching.games.checklist import BLANK, GENERATOR, Task, against_rules, task_of
 from vouching.games.checklist_replay import Labelled, Replay
 from vouching.metrics.checklist_votes import vote_share
 from vouching.models.base import Message

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import ConfigError, InputError
-from vouching.games.base import Measures, Play, Row, Sampler, outcome_of, settle
+from vouching.games.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
 from vouching.models.base import Message
 from vouching.rewards.structured import binary_reward, structured_reward
 from vouching.rewards.structured_reply import label_of, read_record
@@ -131,10 +131,6 @@ class StructuredGame:
         outcomes = await all_of(
             outcome_of(self.score(reply.text, row), str(row.get("claim", ""))) for reply, row in replies
         )
-        measures: dict[str, list[float]] = {}
-        for reply, row in replies:
-            for name, value in self.watch(reply.text, row).items():
-                measures.setdefault(name, []).append(value)
         settled = [
             settle(f"{place}:{row.get('id', '')}", said, outcomes[at : at + len(said)], self.samples)
             for place, (row, said) in enumerate(zip(rows, answers, strict=True))
@@ -144,5 +140,5 @@ class StructuredGame:
             groups=tuple(group for group, _ in settled if group is not None),
             failures=tuple(failure for _, failed in settled for failure in failed),
             dropped=sum(group is None for group, _ in settled),
-            measures={name: tuple(values) for name, values in measures.items()},
+            measures=gathered_measures(self.watch(reply.text, row) for reply, row in replies),
         )

@@ -16,7 +16,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _LINE = re.compile(r"[^\r\n]+")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _WORD_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W]+")
-_YEAR = re.compile(r"(?:1\d|20)\d\d")
+YEAR = re.compile(r"(?:1\d|20)\d\d")
+"""What a key or the first cell of a row looks like where it is a year."""
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?")
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
 _FEWEST_ROWS = 3
@@ -139,7 +140,7 @@ def _label(key: str) -> str:
     """What a key that is a number or a date would be called as a value; "" for any other."""
     if not any(map(str.isdecimal, key)):
         return ""
-    if _YEAR.fullmatch(key):
+    if YEAR.fullmatch(key):
         return "year"
     if any(date.start == 0 and date.end == len(key) for date in find_dates(key)):
         return "date"

@@ -96,24 +96,16 @@ def read_run(folder: Path) -> Run:
     Raises:
         InputError: there is none, or its files are damaged.
     """
-    try:
-        note: Any = json.loads((folder / RUN).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{folder} holds no run: name a folder that  vouch train ... --out  wrote") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / RUN} cannot be read ({error})") from None
-    if not isinstance(note, dict):
-        raise InputError(f"{folder / RUN} is no note of a run")
+    note = _note(folder)
     if "kind" not in note:
-        command = shorten(str(cast("dict[str, Any]", note).get("command", "another command")), 80)
+        command = shorten(str(note.get("command", "another command")), 80)
         raise InputError(f"{folder} holds no run of vouch train: it was written by {command}")
     if note["kind"] == EVOLUTION:
         raise InputError(
             f"{folder} is an evolution: open its fingerprint.html; what its rounds trained are runs below it, see "
             f"vouch runs list {folder}"
         )
-    columns = columns_of(read_records(folder))
-    return Run(str(folder), cast("dict[str, Any]", note), columns, (folder / MODEL).is_dir())
+    return _run(folder, note)
 
 
 def find_runs(root: Path) -> list[Run]:
@@ -124,15 +116,24 @@ def find_runs(root: Path) -> list[Run]:
     """
     if not root.is_dir():
         raise InputError(f"there is no folder {root}")
-    return [read_run(path.parent) for path in sorted(root.rglob(RUN)) if not _of_another_command(path)]
+    notes = ((path.parent, _note(path.parent)) for path in sorted(root.rglob(RUN)))
+    return [_run(folder, note) for folder, note in notes if note.get("kind", EVOLUTION) != EVOLUTION]
 
 
-def _of_another_command(note: Path) -> bool:
+def _note(folder: Path) -> dict[str, Any]:
     try:
-        read: Any = json.loads(note.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False  # what is damaged is told, not passed over
-    return isinstance(read, dict) and cast("dict[str, Any]", read).get("kind", EVOLUTION) == EVOLUTION
+        note: Any = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder} holds no run: name a folder that  vouch train ... --out  wrote") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / RUN} cannot be read ({error})") from None
+    if not isinstance(note, dict):
+        raise InputError(f"{folder / RUN} is no note of a run")
+    return cast("dict[str, Any]", note)
+
+
+def _run(folder: Path, note: dict[str, Any]) -> Run:
+    return Run(str(folder), note, columns_of(read_records(folder)), (folder / MODEL).is_dir())
 
 
 def rises(run: Run) -> list[Rise]:

@@ -41,12 +41,12 @@ def directed(
     ):
         return finding
     between = response[min(went.end, finding.span.end) : max(went.start, finding.span.start)]
+    # Another value between number and word keeps its own mark.
+    mark = finding.span if any(map(str.isnumeric, between)) else Span(said, start, end)
     return replace(
         finding,
         answer=said,
-        span=finding.span
-        if any(map(str.isnumeric, between))
-        else Span(said, start, end),  # another value keeps its own mark
+        span=mark,
         outcome="different",
         found=tuple(way.text for way in theirs),
         places=tuple(theirs),

@@ -19,7 +19,7 @@ from vouching.text.words import find_words, stem, synonym_groups
 from vouching.types import Checked, Question, Source, Span
 from vouching.verifiers.blinded_cloze import GAP, EmbeddedProposer
 from vouching.verifiers.blinded_hours import asks_for_hours, names_days, read_days, read_hours
-from vouching.verifiers.blinded_match import distinct
+from vouching.verifiers.blinded_match import alike, distinct
 from vouching.verifiers.blinded_passages import Found, Passage, direction_of, read_passages
 from vouching.verifiers.blinded_roles import Answered
 from vouching.verifiers.blinded_values import HOURS, find_values
@@ -248,7 +248,7 @@ def _checked(found: Sequence[Found], scored: Sequence[_Reading], any_of: bool) -
     went: list[Span | None] = []
     for one in found:
         if (way := ways.get(one.place)) is not None:
-            others = [ways[o.found.place] for o in fitting if distinct([one.text, o.found.text]) == [0]]
+            others = [ways[o.found.place] for o in fitting if alike(one.text, o.found.text)]
             way = way if all(other and not opposed(way.text, other.text) for other in others) else None
         went.append(way)
     return Checked(tuple(o.text for o in found), tuple(o.place for o in found), any_of=any_of, directions=tuple(went))

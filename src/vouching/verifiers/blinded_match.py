@@ -87,6 +87,15 @@ def same_answer(answer: str, checked: str, match: Match = "units", entails: Enta
     return not stated and not found and entails is not None and entails(answer, checked)
 
 
+def alike(one: str, other: str, match: Match = "units") -> bool:
+    """Whether two answers are the same, whichever of them is the response's.
+
+    >>> alike("512", "about 500"), same_answer("512", "about 500")
+    (True, False)
+    """
+    return same_answer(one, other, match) or same_answer(other, one, match)
+
+
 def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match = "units") -> int:
     """How many numbers of a response the questions with these answers ask for, each number counted once.
 
@@ -96,9 +105,9 @@ def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match =
     >>> asked_about(find_values("5 km long, with 12 gates and 12 towers"), ["12", "5,000 m", "7", "12", "12"])
     3
     """
-    left, others = _without(numbers, answers, lambda number, answer: _states(number, answer, match))
+    left, others = _without(numbers, answers, lambda number, answer: alike(number, answer, match))
     pieces = [piece for answer in others for value in find_values(answer) for piece in _pieces(value)]
-    left, _ = _without(left, pieces, lambda number, piece: _states(number, piece, match) or _has_figures(number, piece))
+    left, _ = _without(left, pieces, lambda number, piece: alike(number, piece, match) or _has_figures(number, piece))
     return len(numbers) - len(left)
 
 
@@ -122,7 +131,7 @@ def distinct(texts: Sequence[str]) -> list[int]:
         slack = 2 * TOLERANCE * np.maximum(np.abs(at), np.abs(other))
         near = (np.abs(at - other) <= np.maximum(reach, its) + slack).any(axis=1)
         others = (texts[kept[one]] for one in np.flatnonzero(near))
-        if any(same_answer(text, other) or same_answer(other, text) for other in others):
+        if any(alike(text, other) for other in others):
             left_out.add(text)
         else:
             taken[len(kept)] = lines[position]
@@ -248,10 +257,6 @@ def _pieces(value: Value) -> list[str]:
     return (_FIGURES.findall(value.text) if is_range else []) or [value.text]
 
 
-def _states(number: str, answer: str, match: Match) -> bool:
-    return same_answer(number, answer, match) or same_answer(answer, number, match)
-
-
 def _has_figures(number: str, answer: str) -> bool:
     said = {*_FIGURES.findall(answer)}
     return bool(said) and said <= {*_FIGURES.findall(number)}
@@ -262,7 +267,7 @@ def _agree(left: Checked, right: Checked, match: Match) -> bool:
     if len(left.answers) != 1 or len(right.answers) != 1:
         return min(2, len(left.answers)) == min(2, len(right.answers))
     first, second = left.answers[0], right.answers[0]
-    return same_answer(first, second, match) or same_answer(second, first, match)
+    return alike(first, second, match)
 
 
 def _values(answer: str) -> list[Value]:

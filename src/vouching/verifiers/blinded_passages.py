@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from vouching.text.directions import find_direction
-from vouching.text.fields import Field, find_fields, name_words, unescaped
+from vouching.text.fields import YEAR, Field, find_fields, name_words, unescaped
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
 from vouching.types import Source, Span
@@ -24,7 +24,6 @@ _LONGEST_FIELD = 80
 """Characters of a field from which it is read as text."""
 _SHORT_FIELD = 60
 """Characters up to which a field tells what its record is about."""
-_YEAR = re.compile(r"(?:1\d|20)\d\d")
 _LEAST_TELLING = 3
 """Letters and digits from which a short field may tell its record from others; "5" tells none."""
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
@@ -207,7 +206,7 @@ def _short_words(text: str, fields: Sequence[Field]) -> set[str]:
     short = [text[one.start : one.end] for one in fields if one.end - one.start <= _SHORT_FIELD]
     words = (word for value in short for word in find_words(unescaped(value)))
     year = text[fields[0].start : fields[0].end].strip()
-    label = {year} if _YEAR.fullmatch(year) else set[str]()
+    label = {year} if YEAR.fullmatch(year) else set[str]()
     return label | {word.stem for word in words if word.is_content and not word.lower[0].isdigit()}
 
 
