@@ -34,12 +34,12 @@ from vouching.bench.taxes.lines import LINES
 from vouching.bench.taxes.mistakes import MISTAKES, make_mistake, roots_of
 from vouching.bench.taxes.synthetic import make_return
 from vouching.bench.taxes.task import proposal_of, task_of
-from vouching.rewards.assurance import Transition
+from vouching.methods.assurance.evidence import UnitState
+from vouching.methods.assurance.model import AssuranceVerifier
+from vouching.methods.assurance.reward import Transition
+from vouching.methods.assurance.task import as_proposal, as_task
+from vouching.methods.assurance.verify import Step, challenge, fill
 from vouching.types import Proposal, SafetyCase, Task, UnitResult
-from vouching.verifiers.assurance import Step, challenge, fill
-from vouching.verifiers.assurance_evidence import UnitState
-from vouching.verifiers.assurance_model import AssuranceVerifier
-from vouching.verifiers.assurance_task import as_proposal, as_task
 
 ROOT = Path(__file__).parents[1]
 RETURNS, NAMED, RANDOM, SEED = 500, 2_000, 200, 1

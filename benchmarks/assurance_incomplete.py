@@ -24,10 +24,10 @@ from assurance import IDS, RETURNS, ROOT, SEED, Draft, drafts, machine
 import vouching
 from vouching.bench.taxes.synthetic import make_return
 from vouching.bench.taxes.task import proposal_of, task_of
+from vouching.methods.assurance.model import AssuranceVerifier
+from vouching.methods.assurance.task import as_proposal, as_task
+from vouching.methods.assurance.verify import challenge
 from vouching.types import Task, UnitResult
-from vouching.verifiers.assurance import challenge
-from vouching.verifiers.assurance_model import AssuranceVerifier
-from vouching.verifiers.assurance_task import as_proposal, as_task
 
 KEPT = len(IDS) // 2
 """Rules that a return keeps, of nineteen."""

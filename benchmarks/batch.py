@@ -62,7 +62,7 @@ def to_letters(number: int) -> str:
 def measure(rows: Path, count: int, jobs: int) -> dict[str, Any]:
     """Run the command once: rows per second over all of it, and the peak memory of its processes."""
     output = rows.with_name(f"verdicts-{jobs}.jsonl")
-    command = [sys.executable, "-m", "vouching.cli", "check", "--model", MODEL]
+    command = [sys.executable, "-m", "vouching", "check", "--model", MODEL]
     command += ["--input", str(rows), "--output", str(output)]
     peaks: dict[str, dict[str, Any]] = {}
     memory: dict[str, Any] = {}

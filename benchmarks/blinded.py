@@ -37,13 +37,13 @@ from vouching.bench.catalog import DATA_SETS, data_folder
 from vouching.bench.intervals import figure, intervals
 from vouching.bench.multihop import FILES, MultihopRow, multihop_rows
 from vouching.bench.rows import BenchRow
+from vouching.judging.values import find_values
+from vouching.methods.blinded.verify import open_blinded
 from vouching.metrics import document_numbers, wilson
 from vouching.models.running import run
 from vouching.perturb import Perturbation, Strategy, perturb
 from vouching.text.sentences import sentence_spans
 from vouching.types import PairResult, Report, Source
-from vouching.verifiers.blinded import open_blinded
-from vouching.verifiers.blinded_values import find_values
 
 SEED, SENTENCES, RESAMPLES = 0, 500, 10_000
 AMOUNTS: tuple[Strategy, ...] = ("number_change", "unit_change", "bound_change")

@@ -30,11 +30,11 @@ sys.path.insert(0, str(ROOT))
 
 from tests.train.engine_runs import config, rows, stop_often, texts, tokenizer_of, trainer_of  # noqa: E402
 from tests.train.tiny_qwen import write_tiny_qwen  # noqa: E402
-from vouching.games.structured import StructuredGame, process_score  # noqa: E402
-from vouching.rewards.structured import structured_reward  # noqa: E402
+from vouching.methods.structured.game import StructuredGame, process_score  # noqa: E402
+from vouching.methods.structured.reward import structured_reward  # noqa: E402
+from vouching.methods.training import GrpoConfig  # noqa: E402
 from vouching.train.engine import training_arguments  # noqa: E402
 from vouching.train.engine_batch import to_arrays  # noqa: E402
-from vouching.train.grpo_config import GrpoConfig  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/engine.json"
 SKIPPED = 2

@@ -30,7 +30,7 @@ from engine import SKIPPED, stock  # noqa: E402  (benchmarks/engine.py)
 
 from tests.train.engine_runs import config, trainer_of  # noqa: E402
 from tests.train.tiny_qwen import write_tiny_qwen  # noqa: E402
-from vouching.games.structured import StructuredGame, process_score  # noqa: E402
+from vouching.methods.structured.game import StructuredGame, process_score  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/engine_gpu.json"
 WORDS = "the bridge over river was built in by of city old stone a new tower near harbour opened closed year".split()

@@ -33,12 +33,12 @@ from pathlib import Path
 from typing import Any
 
 import vouching
-from vouching.commands.check_options import CheckOptions
-from vouching.commands.check_rows import check_rows
+from vouching.cli.check_options import CheckOptions
+from vouching.cli.check_rows import check_rows
+from vouching.methods.structured.verify import StructuredVerifier
 from vouching.models import Message, Sampling
 from vouching.models.open import open_model
 from vouching.types import Claim, Source, Verdict
-from vouching.verifiers.structured import StructuredVerifier
 
 SLOTS, LATENCY, PASSES = 64, 0.05, 3
 SOURCE = """Page {n}. The harbour bridge was opened to traffic in {year}, after four years of work. It carries two lanes

@@ -29,11 +29,11 @@ from search_steps import about, build_index, read_rows, rounded
 from vouching import metrics
 from vouching.bench.catalog import data_folder
 from vouching.bench.multihop import MultihopRow
+from vouching.methods.discriminative.open import open_ranker
+from vouching.methods.discriminative.rank import Ranker
 from vouching.train.rank_candidates import made_candidates
 from vouching.train.rank_questions import RankQuestion
 from vouching.types import Ranking
-from vouching.verifiers.discriminative_open import open_ranker
-from vouching.verifiers.discriminative_rank import Ranker
 
 ARMS = ("embedded:rules", "embedded", "factscore:embedded:rules")
 WRONG = 3

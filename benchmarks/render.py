@@ -50,8 +50,8 @@ FILES = {
     "probes": "benchmarks/results/probes.json",
     "evolve": "benchmarks/results/evolve.json",
     "encoder": "src/vouching/encoder/weights/encoder.json",
-    "rules": "src/vouching/verifiers/embedded/weights/rules.json",
-    "combined": "src/vouching/verifiers/embedded/weights/combined.json",
+    "rules": "src/vouching/methods/embedded/weights/rules.json",
+    "combined": "src/vouching/methods/embedded/weights/combined.json",
 }
 """Every file that is read, from ROOT."""
 RANKINGS = ("rankings", "rankings of rules", "rankings of a trained scorer")

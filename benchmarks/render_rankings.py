@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from render_tables import Figures, table
 
-from vouching.bench.ranking_tables import HEADINGS, ranking_notes, ranking_rows
+from vouching.bench.ranking_task import HEADINGS, ranking_notes, ranking_rows
 
 NOTE = """
 P@1 and tau with 95 % intervals by {method} bootstrap, {resamples:,} resamples. FGVeriBench comes without passages. What

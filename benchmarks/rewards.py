@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import vouching
-from vouching.rewards.structured import structured_reward
-from vouching.rewards.structured_weights import Variant
+from vouching.methods.structured.reward import structured_reward
+from vouching.methods.structured.reward_weights import Variant
 from vouching.types import Label
 
 SEED, REPLIES, ROUNDS = 0, 2_000, 10

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from vouching.bench.catalog import data_folder
+from vouching.methods.rules import find_rules, named_items
 from vouching.types import ChecklistItem
-from vouching.verifiers.rules import find_rules, named_items
 
 FILES = {
     "words to use": "ifeval/train_like/inclusion_validation.jsonl",

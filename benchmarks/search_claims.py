@@ -31,12 +31,12 @@ from typing import Any
 from search_steps import MOST, Single, about, build_index, read_rows, rounded
 
 from vouching import metrics
-from vouching.batch.rows import open_rows
 from vouching.bench.catalog import data_folder
+from vouching.methods.embedded.verify import open_embedded
+from vouching.rows.read import open_rows
 from vouching.search.base import Finder
 from vouching.search.steps import StepSearch
 from vouching.types import Source
-from vouching.verifiers.embedded.verifier import open_embedded
 
 SINGLE_HOP = {"FEVER": "nli/fever_nli_dev", "Fool Me Twice": "test/fool_me_twice"}
 ROWS = 500

@@ -39,7 +39,7 @@ Reports are in {out.resolve()}:
 def show_verdict(row: dict[str, Any]) -> None:
     """Check one claim with the real command."""
     print(f'$ vouch check "{row["claim"]}" --source-text ...\n', flush=True)
-    vouch = [sys.executable, "-m", "vouching.cli"]
+    vouch = [sys.executable, "-m", "vouching"]
     subprocess.run([*vouch, "check", row["claim"], "--source-text", row["source"]], check=True)
 
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import vouching
 from vouching import Checker, Claim, InputError, Report, Source, Unverified, Verdict
 from vouching.errors import ConfigError
+from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models import ScriptedModel
 from vouching.models.running import _LOOPS, run
-from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 SOURCE = "The bridge was opened to traffic in 1973. It has two towers."
 TRUE, FALSE = "The bridge opened in 1973.", "The bridge opened in 1937."

@@ -6,8 +6,8 @@ import pytest
 
 import vouching
 from vouching.errors import ConfigError, InputError
+from vouching.methods.checklist.verify import ChecklistConfig
 from vouching.models import ScriptedModel
-from vouching.verifiers.checklist import ChecklistConfig
 
 ASKED = "Describe the sea. Use no commas."
 ITEMS = "1. Is it about the sea?\n2. Is it short?"

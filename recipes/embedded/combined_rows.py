@@ -18,12 +18,12 @@ from training_rows import Row, Table, load
 
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, features_of
+from vouching.methods.embedded.evidence import index_sources
+from vouching.methods.embedded.features import compare_claim
+from vouching.methods.embedded.soft_reading import read_softly
+from vouching.text.language import looks_english
 from vouching.train.encoder import split_of_export
 from vouching.types import Source
-from vouching.verifiers.embedded.evidence import index_sources
-from vouching.verifiers.embedded.features import compare_claim
-from vouching.verifiers.embedded.language import looks_english
-from vouching.verifiers.embedded.soft_reading import read_softly
 
 ROWS_OF_DEV = 600
 COMBINED = Fit(

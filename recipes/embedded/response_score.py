@@ -30,8 +30,8 @@ from sklearn.metrics import roc_auc_score
 from training_rows import SEED, SHARES
 
 from vouching.checker import Checker
+from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import Claim, Source, Verdict
-from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 TARGET = Path(__file__).parent / "response_score.json"
 NATURAL = (

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vouching.methods.embedded.diagnosis import decisive, is_verbatim
+from vouching.methods.embedded.evidence import index_sources
+from vouching.methods.embedded.features import compare_claim, comparisons_of, measure
 from vouching.metrics import document_numbers
 from vouching.text.sentences import sentence_spans
 from vouching.types import Source
-from vouching.verifiers.embedded.decisive import decisive, is_verbatim
-from vouching.verifiers.embedded.evidence import index_sources
-from vouching.verifiers.embedded.features import compare_claim, comparisons_of, measure
 
 ROOT = Path(__file__).parents[2]
 SEED, MOST_ROWS, ROWS_PER_SET = 0, 1500, 600

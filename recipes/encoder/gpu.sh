@@ -8,7 +8,7 @@ runs=${RUNS:-$OUT} python=${PYTHON:-python3}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$runs"
 if [ -x "$runs/venv/bin/python" ]; then python="$runs/venv/bin/python"; fi
-if ! PYTHONPATH="$here/src" "$python" -c "import torch, transformers, tokenizers, vouching.cli"; then
+if ! PYTHONPATH="$here/src" "$python" -c "import torch, transformers, tokenizers, vouching.cli.app"; then
     "$python" -m venv --system-site-packages "$runs/venv"
     python="$runs/venv/bin/python"
     "$python" -c "import torch" 2>/dev/null || "$python" -m pip install -q torch
@@ -25,7 +25,7 @@ stage() { # name, config, settings
     local name=$1 config=$2 resume=()
     shift 2
     if [ -e "$runs/$name/run.json" ]; then resume=(--resume); fi
-    PYTHONPATH="$here/src" timeout -s INT "${LIMIT:-0}" "$python" -m vouching.cli train encoder \
+    PYTHONPATH="$here/src" timeout -s INT "${LIMIT:-0}" "$python" -m vouching.cli.app train encoder \
         "$here/recipes/encoder/$config" "$@" device=cuda dropout=0.1 --out "$runs/$name" "${resume[@]}" \
         || [ -d "$runs/$name/model" ] # trained, not exported: no onnx here
 }

@@ -16,11 +16,11 @@ from collections import Counter
 from vouching.bench.catalog import data_folder
 from vouching.evolve.records import Row
 from vouching.evolve.structured_lessons import reply_of
+from vouching.judging.windows import Evidence
+from vouching.methods.structured.reading import read_reply
+from vouching.methods.structured.reply import Reply
 from vouching.perturb import perturb_rows
 from vouching.types import Claim, Source, Unverified
-from vouching.verifiers.structured_reading import read_reply
-from vouching.verifiers.structured_reply import Reply
-from vouching.verifiers.structured_sources import Evidence
 
 SETS = ("wice", "faithdial", "bump", "fool_me_twice", "begin", "med")
 ROWS, PER_ROW, SEED = 120, 2, 0

@@ -8,7 +8,7 @@ set -euo pipefail
 runs=${RUNS:-$OUT} python=${PYTHON:-python3}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$runs"
-if ! PYTHONPATH="$here/src" "$python" -c "import torch, trl, peft, deepspeed, vouching.cli"; then
+if ! PYTHONPATH="$here/src" "$python" -c "import torch, trl, peft, deepspeed, vouching.cli.app"; then
     "$python" -m venv --system-site-packages "$runs/venv"
     python="$runs/venv/bin/python"
     "$python" -m pip install -q deepspeed "$here[train]"
@@ -26,5 +26,5 @@ for arm in ${ARMS:-qwen2.5-7b qwen3-4b}; do
     if [ -n "${MODELS:-}" ]; then settings+=("model=$MODELS/$arm"); fi
     if [ -e "$runs/$arm/run.json" ]; then resume=(--resume); fi
     PYTHONPATH="$here/src" timeout -s INT "${LIMIT:-0}" "$python" -m accelerate.commands.launch --multi_gpu \
-        -m vouching.cli train rank "recipes/rank/$arm.toml" "${settings[@]}" --out "$runs/$arm" "${resume[@]}"
+        -m vouching.cli.app train rank "recipes/rank/$arm.toml" "${settings[@]}" --out "$runs/$arm" "${resume[@]}"
 done

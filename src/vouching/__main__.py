@@ -2,7 +2,7 @@
 
 import sys
 
-from vouching.cli import main
+from vouching.cli.app import main
 
 if __name__ == "__main__":
     sys.exit(main())

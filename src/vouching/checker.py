@@ -13,15 +13,17 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args, overload
 
-from vouching.batch.rows import row_name
 from vouching.claims import decompose
 from vouching.errors import ConfigError, InputError
-from vouching.evidence import Evidence, Searches
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
+from vouching.methods.base import ClaimVerifier, Outcome
+from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
 from vouching.models.base import Model
 from vouching.models.running import run
 from vouching.repair import Rest, repair
+from vouching.rows.read import row_name
 from vouching.search.base import Finder, SearchEngine
+from vouching.search.evidence import Evidence, Searches
 from vouching.search.open import as_finder
 from vouching.types import (
     Claim,
@@ -35,12 +37,10 @@ from vouching.types import (
     VerdictWarning,
     total_usage,
 )
-from vouching.verifiers.base import ClaimVerifier, Outcome
-from vouching.verifiers.embedded.verifier import MODELS, is_embedded, open_embedded
 
 if TYPE_CHECKING:
-    from vouching.verifiers.discriminative import DiscriminativeVerifier
-    from vouching.verifiers.structured import StructuredVerifier
+    from vouching.methods.discriminative.verify import DiscriminativeVerifier
+    from vouching.methods.structured.verify import StructuredVerifier
 
 Method: TypeAlias = Literal["embedded", "structured", "label"]
 """How claims are judged: by the verifier that ships, or by a language model with the whole record or a bare label."""
@@ -54,7 +54,7 @@ class Checker:
             rules alone: about five times as fast, blind to paraphrase), "embedded:FOLDER" (what a round of ``vouch
             evolve`` learnt), or a language model, itself or by its name, e.g. "http://host:8000/v1#name" (see
             :func:`vouching.models.open.open_model`), or a scorer by its name, e.g. "minicheck:/weights" (see
-            :func:`vouching.verifiers.discriminative_open.open_scorer`).
+            :func:`vouching.methods.discriminative.open.open_scorer`).
         threshold: score from which a claim counts as Attributable, in [0, 1].
         method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
         votes: how many answers of a language model decide on a claim.
@@ -325,9 +325,9 @@ def _named_verifier(
     model: str | Model, method: Method | None, settings: Mapping[str, Any]
 ) -> StructuredVerifier | DiscriminativeVerifier:
     """The verifier that asks a language model or a scorer; loaded only when there is one."""
+    from vouching.methods.discriminative.open import is_scorer, open_discriminative
+    from vouching.methods.structured.verify import StructuredConfig, open_verifier
     from vouching.models.open import FORMS, is_model
-    from vouching.verifiers.discriminative_open import is_scorer, open_discriminative
-    from vouching.verifiers.structured import StructuredConfig, open_verifier
 
     if isinstance(model, str) and is_scorer(model):
         unused = {key: value for key, value in settings.items() if key != "threshold"}

@@ -12,9 +12,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from vouching.judging.values import find_values
 from vouching.text.sentences import LABEL, LIST_MARKER, sentence_spans
 from vouching.types import Claim, Finding, PairResult, Report, Span, Unverified, Verdict
-from vouching.verifiers.blinded_values import find_values
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
 """What to do with claims that cannot be mended."""

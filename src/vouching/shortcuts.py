@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, overload
 from vouching.checker import Checker, run
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
+from vouching.methods.base import Outcome
+from vouching.methods.checklist.items import as_items
+from vouching.methods.checklist.verify import ChecklistConfig, open_checklist
+from vouching.methods.discriminative.open import open_ranker
+from vouching.methods.discriminative.rank import Ranker
+from vouching.methods.rules import rules_report
 from vouching.repair import Rest
 from vouching.types import Ranking, Report
-from vouching.verifiers.base import Outcome
-from vouching.verifiers.checklist import ChecklistConfig, open_checklist
-from vouching.verifiers.checklist_items import as_items
-from vouching.verifiers.discriminative_open import open_ranker
-from vouching.verifiers.discriminative_rank import Ranker
-from vouching.verifiers.rules import rules_report
 
 if TYPE_CHECKING:
     from vouching.models.base import Model
@@ -198,7 +198,7 @@ def rank(question: str, answers: Sequence[str], sources: SourcesLike, *, model: 
         question: what was asked.
         answers: at least one; they are scored one by one.
         sources: as for :func:`check`.
-        model: what scores; see :func:`vouching.verifiers.discriminative_open.open_scorer`. The default works offline.
+        model: what scores; see :func:`vouching.methods.discriminative.open.open_scorer`. The default works offline.
 
     Returns:
         A Ranking: best first, level answers sharing a place, and those without a score apart.

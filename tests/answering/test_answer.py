@@ -11,11 +11,11 @@ from vouching.answering.answer import AnswerConfig, Answered, Answerer, majority
 from vouching.answering.audit import Audit, open_audit, passed
 from vouching.answering.prompt import read_shots
 from vouching.errors import ConfigError, InputError, ModelAnswerError
+from vouching.methods.blinded.model import ModelChecker, ModelProposer
+from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.models import ScriptedModel
 from vouching.models.base import Completion
 from vouching.types import Claim, PairResult, Report, Source, Totals, Unverified, Usage
-from vouching.verifiers.blinded import BlindedVerifier
-from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
 
 SOURCE = "The Sarn bridge opened in 1973. It is 64 metres long."
 RIGHT = "Response: The Sarn bridge opened in 1973.\nAnswer: 1973"

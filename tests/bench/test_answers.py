@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.bench.samples import write_rows
-from tests.commands.chat_server import chat_server
+from tests.cli.chat_server import chat_server
 from vouching.answering.answer import AnswerConfig, Answerer
 from vouching.answering.audit import open_audit
 from vouching.bench.answer_score import ScoredAnswer, score_answer
 from vouching.bench.answer_sets import ANSWER_SETS, AnswerRow, chosen_answers
 from vouching.bench.answer_task import answer_figures
 from vouching.bench.rows import Fault
-from vouching.cli import app
-from vouching.commands.streams import Exit
+from vouching.cli.app import app
+from vouching.cli.streams import Exit
 from vouching.errors import InputError, ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.models.base import Completion

@@ -11,9 +11,9 @@ from typer.testing import CliRunner, Result
 
 from vouching.bench.ifeval import FILE, Followed, Prompt, levels, prompts, validate
 from vouching.bench.rows import Fault
-from vouching.cli import app
+from vouching.cli.app import app
 from vouching.errors import InputError
-from vouching.verifiers.rules import bind
+from vouching.methods.rules import bind
 
 COMMA, QUOTES = "punctuation:no_comma", "startend:quotation"
 ROWS: list[dict[str, Any]] = [

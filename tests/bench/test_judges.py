@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.bench.samples import write_rows
-from tests.commands.chat_server import chat_server
+from tests.cli.chat_server import chat_server
 from vouching.bench.judge_protocols import JUDGE_SETS, JudgeRow, facts_figures, judge_row, pair_figures
 from vouching.bench.judge_task import JudgeOptions, chosen_judged, judge_task
 from vouching.bench.rows import Fault
-from vouching.cli import app
-from vouching.commands.streams import Exit
+from vouching.cli.app import app
+from vouching.cli.streams import Exit
 from vouching.errors import ConfigError, InputError, ModelRefusedError, ModelUnavailableError
 from vouching.models import Sampling, ScriptedModel
 

@@ -11,8 +11,16 @@ import pytest
 
 pytest.importorskip("math_verify", reason="needs the extra bench")
 
-from vouching.bench.math_answers import AnswerChecker, boxed, compared_as_written
-from vouching.bench.math_problems import MathProblem, change, math_problems, score_responses, validate
+from vouching.bench.math import (
+    AnswerChecker,
+    MathProblem,
+    boxed,
+    change,
+    compared_as_written,
+    math_problems,
+    score_responses,
+    validate,
+)
 from vouching.bench.rows import Fault
 from vouching.errors import InputError
 

@@ -13,12 +13,12 @@ pytest.importorskip("transformers", reason="the extra train (transformers) is no
 
 from tests.bench.ranking_samples import write_fgveribench
 from tests.bench.samples import write_rows
-from tests.commands.test_bench import bench
+from tests.cli.test_bench import bench
+from tests.methods.discriminative.tiny_scorers import write_tiny_scorer
 from tests.models.tiny_llama import write_tiny_llama
-from tests.verifiers.tiny_scorers import write_tiny_scorer
+from vouching.methods.discriminative.model import ScorerNote
 from vouching.search.index_writer import create_index
 from vouching.types import Source
-from vouching.verifiers.discriminative_note import ScorerNote
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ import pytest
 
 from tests.bench.samples import claim_rows, data_folder, write_rows
 from vouching.bench.catalog import chosen
-from vouching.bench.labelled import group_numbers
 from vouching.bench.run import RunOptions, RunOutcome, run_benchmark
+from vouching.bench.score import group_numbers
 from vouching.errors import ConfigError, InputError
 
 QUICK = RunOptions(model="embedded:rules", resamples=200)
@@ -235,7 +235,7 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_was_not(tmp_pat
     data = data_folder(tmp_path / "data", wice=rows)
     run(data, tmp_path / "whole", options=QUICK)
     out = tmp_path / "killed"
-    command = [sys.executable, "-m", "vouching.cli", "bench", "run", "wice", "--model", "embedded:rules", "--resume"]
+    command = [sys.executable, "-m", "vouching", "bench", "run", "wice", "--model", "embedded:rules", "--resume"]
     lines = out / "rows" / "wice.jsonl"
     for wanted in (5, 20, 40):
         with subprocess.Popen([*command, "--out", str(out)], env={**os.environ, "VOUCH_DATA": str(data)}) as process:

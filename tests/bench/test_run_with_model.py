@@ -13,7 +13,7 @@ import pytest
 
 from tests.bench.samples import claim_rows, data_folder
 from tests.bench.test_run import Notes, lines_of, run
-from tests.commands.chat_server import chat_server
+from tests.cli.chat_server import chat_server
 from vouching.bench.run import RunOptions
 from vouching.errors import ConfigError, InputError
 

@@ -21,12 +21,12 @@ from vouching.bench.taxes.read import TaxCase, cases, read_input, read_output, s
 from vouching.bench.taxes.score import Attempt, pass_power, score_answer, score_attempts
 from vouching.bench.taxes.synthetic import make_return, write_return
 from vouching.bench.taxes.task import proposal_of, task_of
-from vouching.cli import app
+from vouching.cli.app import app
 from vouching.errors import InputError
+from vouching.methods.assurance.model import AssuranceVerifier
+from vouching.methods.assurance.task import as_proposal, as_task
+from vouching.methods.assurance.verify import challenge
 from vouching.types import UnitResult
-from vouching.verifiers.assurance import challenge
-from vouching.verifiers.assurance_model import AssuranceVerifier
-from vouching.verifiers.assurance_task import as_proposal, as_task
 
 XML = (
     b'<?xml version="1.0"?><Return xmlns="http://www.irs.gov/efile"><ReturnData><IRS1040>'

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vouching.evolve.records import Judged, Row, write_records
 from vouching.evolve.rows import typed_rows
-from vouching.types.labels import ErrorType, Label
+from vouching.types.spans import ErrorType, Label
 
 _NAMES = ("Ann Lee", "Bob Roy", "Carla Diaz", "Dan Fox", "Eva Stone", "Finn Moss", "Gail Reed", "Hugh Park")
 _TOWNS = ("Oslo", "Paris", "Lisbon", "Vienna", "Dublin", "Madrid", "Athens", "Warsaw")

@@ -17,7 +17,7 @@ from vouching.evolve.apart import rows_apart
 from vouching.evolve.probe import UNCHANGED, ProbePlan, Probes, ProbeSource, cross_checked, make_probes
 from vouching.evolve.records import Judged, Probe, Row, read_records, write_records
 from vouching.perturb import ERROR_TYPE_OF
-from vouching.types.labels import ERROR_TYPES, ErrorType
+from vouching.types.spans import ERROR_TYPES, ErrorType
 
 ROWS = boats()
 WEIGHTS: dict[ErrorType, float] = {

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from tests.evolve.boats import boat
 from tests.evolve.embedded_process import run
 from tests.train.tiny_bert import write_tiny_bert
-from vouching.cli import app
+from vouching.cli.app import app
 from vouching.encoder.encoder import load_encoder
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.fingerprint import fingerprint
@@ -30,10 +30,10 @@ from vouching.evolve.refine import (
     even_weights,
 )
 from vouching.evolve.rows import typed_rows
+from vouching.methods.discriminative.open import open_scorer
+from vouching.methods.embedded.soft_reading import COMBINED, EXPORT
+from vouching.methods.embedded.verify import open_embedded
 from vouching.types import Claim, Source, Verdict
-from vouching.verifiers.discriminative_open import open_scorer
-from vouching.verifiers.embedded.soft_reading import COMBINED, EXPORT
-from vouching.verifiers.embedded.verifier import open_embedded
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("transformers", reason="the extra train (transformers) is not installed")
@@ -41,7 +41,7 @@ pytest.importorskip("onnx", reason="onnx is not installed")
 
 from vouching.train.encoder import train_encoder  # noqa: E402
 from vouching.train.encoder_config import EncoderConfig  # noqa: E402
-from vouching.train.encoder_floats import write_floats  # noqa: E402
+from vouching.train.encoder_export import write_floats  # noqa: E402
 from vouching.train.encoder_model import load_model, outputs_of  # noqa: E402
 
 PROCESS = Path(__file__).with_name("embedded_process.py")

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.evolve.boats import failed, right, row, said, wrong
 from vouching.errors import InputError
 from vouching.evolve.records import Judged, Row
-from vouching.evolve.reflect import budgets, reflect
-from vouching.evolve.rules import MOST_RULES, quotable, rules_from
+from vouching.evolve.reflect import MOST_RULES, budgets, quotable, reflect, rules_from
 from vouching.types import Span
-from vouching.types.labels import ERROR_TYPES, ErrorType
+from vouching.types.spans import ERROR_TYPES, ErrorType
 
 NUMBER, TIME = "numerical_exaggeration", "temporal_shift"
 

@@ -13,11 +13,19 @@ import pytest
 
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.contest import ORACLE, contest
-from vouching.evolve.domain import FEATURES, domain_features
 from vouching.evolve.records import Judged, Row, read_record, write_record
-from vouching.evolve.route import RoutedVerifier, Router, best_single, cross_routed, fit_router, routed
+from vouching.evolve.route import (
+    FEATURES,
+    RoutedVerifier,
+    Router,
+    best_single,
+    cross_routed,
+    domain_features,
+    fit_router,
+    routed,
+)
+from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import Claim, Label, Source
-from vouching.verifiers.embedded.verifier import EmbeddedVerifier
 
 TALK = "Ann: I think you should see it. Bob: Yeah, we went, do you know why? Ann: No, but I'm sure you will tell me."
 PROSE = "The report of the commission describes the construction of the bridge, which was completed in 1973 near Oslo."

@@ -16,7 +16,7 @@ from vouching.evolve.apart import rows_apart
 from vouching.evolve.records import TYPED, Judged, Row, judged_as, read_records, to_json, write_records
 from vouching.evolve.rows import read_rows, row_of, typed_rows
 from vouching.types import Claim, Span, Unverified
-from vouching.types.labels import ERROR_TYPES
+from vouching.types.spans import ERROR_TYPES
 
 RECORD: dict[str, Any] = {"claim": "It opened in 1937.", "source": "It opened in 1973.", "label": "Not Attributable"}
 

@@ -9,15 +9,15 @@ import pytest
 
 from vouching.evolve.records import Probe, Row
 from vouching.evolve.structured_lessons import changes, reply_of, write_lessons
+from vouching.judging.windows import Evidence
+from vouching.methods.structured.prompt import structured_prompt
+from vouching.methods.structured.reading import read_reply
+from vouching.methods.structured.reply import Reply, parse_reply
+from vouching.methods.structured.teacher import Teacher, gold_faults, lesson
 from vouching.models.scripted import ScriptedModel
 from vouching.perturb import CorpusPool, perturb
 from vouching.train.lessons import read_chats
 from vouching.types import ERROR_TYPES, Claim, Source, Unverified
-from vouching.verifiers.structured_prompt import structured_prompt
-from vouching.verifiers.structured_reading import read_reply
-from vouching.verifiers.structured_reply import Reply, parse_reply
-from vouching.verifiers.structured_sources import Evidence
-from vouching.verifiers.structured_teacher import Teacher, gold_faults, lesson
 
 TEXTS = [
     (

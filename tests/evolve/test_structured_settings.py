@@ -9,7 +9,7 @@ import pytest
 from vouching.errors import ConfigError
 from vouching.evolve.config import read_config
 from vouching.evolve.structured import StructuredSettings, prompt_with
-from vouching.verifiers.structured_prompt import structured_prompt
+from vouching.methods.structured.prompt import structured_prompt
 
 ROOT = Path(__file__).parents[2]
 

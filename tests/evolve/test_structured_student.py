@@ -18,7 +18,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.evolve.config import EvolveConfig
 from vouching.evolve.loop import evolve, folder_of, read_judged
 from vouching.evolve.records import Judged, Probe, Row, Student, write_records
-from vouching.evolve.rules import rules_from
+from vouching.evolve.reflect import rules_from
 from vouching.evolve.starting import start_of
 from vouching.evolve.structured import (
     StructuredSettings,
@@ -28,7 +28,7 @@ from vouching.evolve.structured import (
     start_student,
 )
 from vouching.evolve.structured_lessons import Taught, write_lessons
-from vouching.train.run_config import LoraSettings
+from vouching.methods.training import LoraSettings
 from vouching.train.sft_config import read_config
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -109,7 +109,7 @@ def supervised(qwen: Path) -> Path:
 def rewarded(supervised: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Adapters that a step of GRPO has made on that."""
     from tests.train.engine_runs import config, rows, vowel_game
-    from vouching.fit import fit
+    from vouching.train.fit import fit
 
     game = config(supervised, most_steps=1, lora=LoraSettings(rank=4))
     return fit(vowel_game(), (rows(2), []), game, tmp_path_factory.mktemp("grpo") / "run", best_by="reward")

@@ -15,7 +15,7 @@ from vouching.evolve.records import Probe, Row
 from vouching.evolve.written import write_probes, writer
 from vouching.models import ScriptedModel
 from vouching.models.base import Message, Sampling
-from vouching.types.labels import ErrorType
+from vouching.types.spans import ErrorType
 
 
 def written(model: ScriptedModel, rows: Sequence[Row], count: int, kind: ErrorType = "temporal_shift") -> list[Probe]:

@@ -36,7 +36,7 @@ def real_tree() -> str:
     """The tree of the program itself."""
     from typer.main import get_command
 
-    from vouching.cli import app
+    from vouching.cli.app import app
 
     return "\n".join(lines_of(get_command(app), "vouch"))
 
@@ -59,7 +59,7 @@ def leaves_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 def test_the_help_of_every_command_has_an_example_and_what_its_exit_statuses_mean() -> None:
     from typer.main import get_command
 
-    from vouching.cli import app
+    from vouching.cli.app import app
 
     for name, command in leaves_of(get_command(app), "vouch"):
         ending = command.epilog or ""
@@ -70,7 +70,7 @@ def test_the_help_of_every_command_has_an_example_and_what_its_exit_statuses_mea
 def test_every_option_is_explained() -> None:
     from typer.main import get_command
 
-    from vouching.cli import app
+    from vouching.cli.app import app
 
     for name, command in leaves_of(get_command(app), "vouch"):
         unsaid = [parameter.name for parameter in command.params if not getattr(parameter, "help", None)]

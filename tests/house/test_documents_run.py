@@ -31,7 +31,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PROGRESS = re.compile(r"^vouch: [\d,]+ rows, [\d.,]+ a second.*\n", re.MULTILINE)
 SHIM = f"""#!/bin/sh
-exec {sys.executable!r} -c 'import sys; sys.argv[0] = "vouch"; from vouching.cli import main; sys.exit(main())' "$@"
+exec {sys.executable!r} -c 'import sys; sys.argv[0] = "vouch"; from vouching.cli.app import main; sys.exit(main())' "$@"
 """
 
 

@@ -20,7 +20,7 @@ LAYERS = [
 def layer_of(module: str) -> str:
     """Name of the layer of a dotted module name.
 
-    >>> layer_of("vouching.text.dates"), layer_of("vouching.cli"), layer_of("vouching")
+    >>> layer_of("vouching.text.dates"), layer_of("vouching.cli.app"), layer_of("vouching")
     ('text', 'cli', '__init__')
     """
     parts = module.split(".")

@@ -10,7 +10,7 @@ from tests.house.source_tree import PACKAGE
 from vouching.encoder.weights import find_weights
 from vouching.types import Verdict
 
-WEIGHTS = PACKAGE / "verifiers/embedded/weights"
+WEIGHTS = PACKAGE / "methods/embedded/weights"
 SHIPPED_KINDS = {".py", ".txt", ".json", ".typed", ".jinja", ".css", ".js", ".onnx", ".md", ".jsonl", ".toml"}
 
 

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from tests.rewards.replies import CLAIM, SOURCE, reply, supported
+from tests.methods.structured.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError, ModelUnavailableError
 from vouching.integrations.trl import trl_blinded_reward, trl_checklist_reward, trl_ranking_reward, trl_reward
+from vouching.methods.blinded.model import ModelChecker, ModelProposer
+from vouching.methods.blinded.reward import BlindedRules
+from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
+from vouching.methods.checklist.reward import ChecklistRules
+from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
+from vouching.methods.discriminative.generative import GenerativeRanker
+from vouching.methods.discriminative.input import given
+from vouching.methods.discriminative.open import open_scorer
+from vouching.methods.discriminative.rank import ScoringRanker
+from vouching.methods.structured.reward import PARTS, structured_reward
 from vouching.models import ScriptedModel
-from vouching.rewards.blinded import BlindedRules
-from vouching.rewards.checklist import ChecklistRules
-from vouching.rewards.structured import PARTS, structured_reward
 from vouching.types import Claim, Reward, Source, Trajectory, Unverified
-from vouching.verifiers.blinded import BlindedVerifier, open_blinded
-from vouching.verifiers.blinded_model import ModelChecker, ModelProposer
-from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
-from vouching.verifiers.discriminative_evidence import given
-from vouching.verifiers.discriminative_generative import GenerativeRanker
-from vouching.verifiers.discriminative_open import open_scorer
-from vouching.verifiers.discriminative_rank import ScoringRanker
 
 
 def test_columns_become_arguments_and_parts_become_metrics() -> None:

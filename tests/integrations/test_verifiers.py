@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.rewards.replies import CLAIM, SOURCE, reply
+from tests.methods.structured.replies import CLAIM, SOURCE, reply
 from vouching.errors import BackendError, ConfigError
 from vouching.integrations.verifiers import structured, trace_reward
-from vouching.rewards.structured import PARTS, structured_reward
+from vouching.methods.structured.reward import PARTS, structured_reward
 from vouching.types import Claim, Unverified
 
 

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from tests.rewards.replies import CLAIM, SOURCE, reply, supported
+from tests.methods.structured.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError
 from vouching.integrations.verl import compute_score
 

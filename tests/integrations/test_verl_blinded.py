@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from vouching.errors import InputError, MissingExtraError
-from vouching.games.blinded import BlindedGame
 from vouching.integrations.verl_blinded import ServerSampler, compute_score, play_row
+from vouching.methods.blinded.game import BlindedGame
 
 ROW = {"question": "How long is the bridge?", "sources": ["The bridge is 6 km long."]}
 

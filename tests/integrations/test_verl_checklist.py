@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.commands.chat_server import chat_server
+from tests.cli.chat_server import chat_server
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.integrations.verifiers import checklist
 from vouching.integrations.verl_checklist import compute_score

@@ -16,7 +16,7 @@ import pytest
 from vouching.errors import ConfigError, ModelUnavailableError
 from vouching.models import Completion, Message, Sampling, ScriptedModel, Tool
 from vouching.models.cache import Cached
-from vouching.models.records import request_key
+from vouching.models.record import request_key
 from vouching.types import Usage
 
 ASK = (Message("system", "Be brief."), Message("user", "Is it?"))

@@ -19,8 +19,8 @@ from vouching.errors import (
     VouchError,
 )
 from vouching.models import Completion, Message, Sampling, total_usage
+from vouching.models.connections import retry_after
 from vouching.models.http import HttpModel
-from vouching.models.http_errors import retry_after
 from vouching.models.open import open_model
 
 ASK = (Message("system", "Be brief."), Message("user", "Is it?"))

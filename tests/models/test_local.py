@@ -19,8 +19,12 @@ transformers: Any = pytest.importorskip("transformers", reason="needs transforme
 from tests.models.tiny_llama import CONTEXT, TOOL_TEMPLATE, write_tiny_adapter, write_tiny_llama  # noqa: E402
 from vouching.errors import ConfigError, ModelRefusedError  # noqa: E402
 from vouching.models import Message, PolicyCompletion, Sampling, Tool, ToolCall, total_usage  # noqa: E402
-from vouching.models.local import LocalModel  # noqa: E402
-from vouching.models.local_rows import RowState, choose_tokens, read_logprobs  # noqa: E402
+from vouching.models.local import (  # noqa: E402
+    LocalModel,
+    RowState,
+    choose_tokens,
+    read_logprobs,
+)
 from vouching.models.open import open_model  # noqa: E402
 
 T = TypeVar("T")

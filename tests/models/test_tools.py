@@ -13,7 +13,7 @@ from tests.models.fault_server import FaultServer, of_json
 from vouching.errors import ModelRefusedError
 from vouching.models import Cached, Completion, Message, Recording, Replay, Sampling, ScriptedModel, Tool, ToolCall
 from vouching.models.http import HttpModel
-from vouching.models.records import request_key
+from vouching.models.record import request_key
 from vouching.models.tools import read_tool_calls
 from vouching.types import Usage
 

@@ -15,13 +15,10 @@ from tests.models.fault_server import FOREVER, Answer, FaultServer, of_json, say
 from vouching.errors import ConfigError, ModelDeadlineError, ModelRefusedError, ModelUnavailableError, VouchError
 from vouching.models import Message, Model, Sampling, ScriptedModel
 from vouching.models.cache import Cached
-from vouching.models.deadline import Deadline
 from vouching.models.http import HttpModel
-from vouching.models.limit import Limited
-from vouching.models.meter import Metered, Price
 from vouching.models.record import Recording
-from vouching.models.retry import Retrying, jitter
 from vouching.models.trace import Traced
+from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying, jitter
 
 ASK = (Message("user", "Is it?"),)
 BUSY = of_json({"error": "busy"}, status=429)

@@ -25,9 +25,9 @@ from vouching.perturb import (
     perturb_rows,
     to_json,
 )
-from vouching.perturb.edits import Edit, apply_edits
 from vouching.perturb.filters import fluent, near_duplicate, visible
 from vouching.perturb.polarity import opposites
+from vouching.perturb.records import Edit, apply_edits
 from vouching.perturb.run import PROPOSERS
 from vouching.perturb.wording import synonyms
 from vouching.types import ERROR_TYPES, Example, Span

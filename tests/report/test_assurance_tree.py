@@ -10,9 +10,8 @@ from hypothesis import given
 from rich.console import Console
 
 from tests.types.record_strategies import UNITS
-from vouching.report.assurance import print_assurance
-from vouching.report.assurance_tree import case_tree, tree_drawing
-from vouching.rewards.assurance import CASES
+from vouching.methods.assurance.reward import CASES
+from vouching.report.assurance import case_tree, print_assurance, tree_drawing
 from vouching.types import Assurance, UnitResult
 
 CASE = UnitResult(

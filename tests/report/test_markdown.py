@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.report.records import report, span_in, supported, unsupported, wrong_year
 from vouching.report import report_markdown, verdict_markdown
-from vouching.report.edits import word_edits
 from vouching.report.markdown import escape
+from vouching.report.points import word_edits
 from vouching.types import Alignment, Claim, Report, Span, Unverified, Verdict, VerdictWarning
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.report.segments import Mark, pieces_of, shown_length
+from vouching.report.documents import Mark, pieces_of, shown_length
 
 TEXTS = st.text(max_size=60)
 MARKS = st.lists(

@@ -14,8 +14,7 @@ from tests.search.shelves import Down, Library
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError, ModelUnavailableError
 from vouching.models import Completion, Message, Sampling, ScriptedModel, ToolCall
 from vouching.models.scripted import Answer
-from vouching.search.agent import SearchAgent
-from vouching.search.calls import CallError, is_ready, read_call, thought_of
+from vouching.search.agent import CallError, SearchAgent, is_ready, read_call, thought_of
 from vouching.search.compress import ModelCompressor
 from vouching.types import Trajectory, Usage
 

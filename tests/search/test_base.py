@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from vouching.errors import ConfigError, SearchError
-from vouching.search.base import search_engines
-from vouching.search.fuse import fuse
+from vouching.search.base import fuse, search_engines
 from vouching.types import Asked, EngineKind, Passage, Span
 
 

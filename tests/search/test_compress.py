@@ -15,8 +15,7 @@ from tests.search.shelves import passage
 from vouching.errors import ConfigError, ModelAnswerError, ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.models.scripted import Answer
-from vouching.search.compress import ModelCompressor, SentenceCompressor
-from vouching.search.compress_reply import Reply, read_reply
+from vouching.search.compress import ModelCompressor, Reply, SentenceCompressor, read_reply
 from vouching.types import Compression, SearchResult, SearchTurn, Trajectory
 
 QUESTION = "Where was the director of Nosferatu born?"

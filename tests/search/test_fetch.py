@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from tests.models.fault_server import FOREVER, Answer, FaultServer
 from vouching.errors import ConfigError, FetchError
 from vouching.models.connections import certificates
-from vouching.search.addresses import is_public
-from vouching.search.fetch import Fetcher, Page, checked_url
+from vouching.search.fetch import Fetcher, Page, checked_url, is_public
 
 HERE = "127.0.0.1/32"
 SECRET = "127.0.0.2"

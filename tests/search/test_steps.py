@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.search.shelves import Down, Library, passage
 from vouching.errors import ConfigError
-from vouching.search.leads import leads_from, read_page, read_question
-from vouching.search.steps import StepSearch
+from vouching.search.steps import StepSearch, leads_from, read_page, read_question
 from vouching.types import Alignment, Claim, Source, Span, Trajectory, Unverified, Verdict
 
 QUESTION = "Where was the director of Nosferatu born?"
@@ -156,7 +155,7 @@ def test_a_verifier_that_fails_ends_nothing() -> None:
 
 
 def test_the_verifier_that_ships_ends_a_search_that_found_the_source() -> None:
-    from vouching.verifiers.embedded.verifier import EmbeddedVerifier
+    from vouching.methods.embedded.verify import EmbeddedVerifier
 
     verify = EmbeddedVerifier().verify
     right = asyncio.run(StepSearch([library()], verify).find(None, "Friedrich Murnau was born in Bielefeld."))

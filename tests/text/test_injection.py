@@ -19,7 +19,7 @@ from vouching.text.injection import CONTINUES, addresses_verdict, find_injection
 from vouching.text.injection_rules import RULES
 from vouching.text.sentences import sentence_spans
 
-INJECTION_FILE = Path(vouching.__file__).parent / "verifiers" / "injections.jsonl"
+INJECTION_FILE = Path(vouching.__file__).parent / "bench" / "injections.jsonl"
 INNOCENT_FILE = Path(__file__).parents[1] / "data" / "innocent.jsonl"
 CLAIM = "Marie Curie was born in Warsaw in 1867."
 SETS = ("wice", "factcheck_gpt", "bump", "fool_me_twice", "conjnli")

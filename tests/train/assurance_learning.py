@@ -17,12 +17,12 @@ from tests.train.assurance_runs import CHOICES, ask, draft_text, said, task_row
 from tests.train.engine_runs import config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
-from vouching.games.assurance import AssuranceGame, read_row
+from vouching.methods.assurance.evidence import UnitState
+from vouching.methods.assurance.game import AssuranceGame, read_row
+from vouching.methods.assurance.model import Role
+from vouching.methods.training import LoraSettings
 from vouching.train.engine import tell_steps, train_from
-from vouching.train.run_config import LoraSettings
 from vouching.types import Proposal
-from vouching.verifiers.assurance_evidence import UnitState
-from vouching.verifiers.assurance_prompt import Role
 
 ROWS = [task_row(number % 4) | {"id": f"t{number}"} for number in range(16)]
 """Of two places, so that two layers learn it in seconds."""

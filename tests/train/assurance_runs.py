@@ -9,16 +9,15 @@ from typing import Any
 
 from tests.train.engine_runs import config, stop_often, tokenizer_of
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.games.assurance import AssuranceGame, read_row
-from vouching.games.assurance_unit import challenge_text, choice_text
-from vouching.games.scripted import ScriptedSampler
+from vouching.methods.assurance.evidence import UnitState
+from vouching.methods.assurance.game import AssuranceGame, read_row
+from vouching.methods.assurance.model import Role, unit_messages
+from vouching.methods.assurance.reward import Challenge, Choice
+from vouching.methods.assurance.unit import challenge_text, choice_text
+from vouching.methods.base import ScriptedSampler
+from vouching.methods.training import GrpoConfig, LoraSettings
 from vouching.models.base import Message
-from vouching.rewards.assurance import Challenge, Choice
-from vouching.train.grpo_config import GrpoConfig
-from vouching.train.run_config import LoraSettings
 from vouching.types import Proposal, SafetyCase, TaskUnit
-from vouching.verifiers.assurance_evidence import UnitState
-from vouching.verifiers.assurance_prompt import Role, unit_messages
 
 PLACES = ("bridge", "tower", "river", "city", "mill", "road", "harbour", "castle")
 CHOICES = ("old", "new")

@@ -16,14 +16,14 @@ from tests.train.blinded_runs import PLACES, ppo
 from tests.train.engine_runs import tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
-from vouching.games.base import Row
-from vouching.games.blinded import BlindedGame
+from vouching.judging.windows import Evidence
+from vouching.methods.base import Row
+from vouching.methods.blinded.game import BlindedGame
+from vouching.methods.blinded.prompt import check_messages, propose_messages
 from vouching.models.base import Message
 from vouching.train.critic import CriticSettings
 from vouching.train.engine import tell_steps, train_from
 from vouching.types import Question, Source
-from vouching.verifiers.blinded_prompt import check_messages, propose_messages
-from vouching.verifiers.structured_sources import Evidence
 
 YEARS = (1937, 1973)
 LAST = "{{ messages[-1]['content'] + '<end>' }}"

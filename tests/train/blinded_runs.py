@@ -13,16 +13,15 @@ from typing import Any
 
 from tests.train.engine_runs import PLAIN, stop_often, tokenizer_of, trainer_of, weights_of
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.games.blinded import BlindedGame
-from vouching.games.scripted import ScriptedSampler
+from vouching.judging.windows import Evidence
+from vouching.methods.base import ScriptedSampler
+from vouching.methods.blinded.config import BlindedConfig, BlindedSettings
+from vouching.methods.blinded.game import BlindedGame
+from vouching.methods.blinded.prompt import check_messages, propose_messages
+from vouching.methods.training import SamplingSettings, WatchSettings
 from vouching.models.base import Message
-from vouching.train.blinded_config import BlindedConfig, BlindedSettings
 from vouching.train.critic import CriticSettings
-from vouching.train.grpo_config import SamplingSettings
-from vouching.train.run_config import WatchSettings
 from vouching.types import Question, Source
-from vouching.verifiers.blinded_prompt import check_messages, propose_messages
-from vouching.verifiers.structured_sources import Evidence
 
 PLACES = ("Ada", "Bob", "Cem", "Dee", "Eve", "Fay", "Gus", "Hal")
 CONTEXT = 2048

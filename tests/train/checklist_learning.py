@@ -20,15 +20,15 @@ from typing import Any, Literal, TypeAlias
 from tests.train.engine_runs import PLACES, config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
-from vouching.games.base import Game
-from vouching.games.checklist import ChecklistGame
-from vouching.games.checklist_replay import Labelled, Replay
-from vouching.games.checklist_self import SelfVerification, SelfVerifyGame
+from vouching.methods.base import Game
+from vouching.methods.checklist.game import ChecklistGame
+from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.reward import ChecklistRules
+from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
+from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
-from vouching.rewards.checklist import ChecklistRules
 from vouching.train.engine import tell_steps, train_from
-from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 
 Judge: TypeAlias = Literal["self", "outside"]
 ITEM = "Is it right?"

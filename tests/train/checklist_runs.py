@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from tests.train.engine_runs import PLACES, PLAIN, config, tokenizer_of, trainer_of, weights_of
-from vouching.games.checklist_replay import Labelled, Replay
-from vouching.games.checklist_self import SelfVerification, SelfVerifyGame
-from vouching.games.scripted import ScriptedSampler
+from vouching.methods.base import ScriptedSampler
+from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.models.base import Message
 from vouching.train.engine import end_training, tell_steps, train_from
 

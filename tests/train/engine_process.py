@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.train.engine_runs import PLAIN, config, rows, scripted, trainer_of, vowels, weights_of
-from vouching.games.base import Row
-from vouching.games.structured import StructuredGame
+from vouching.methods.base import Row
+from vouching.methods.structured.game import StructuredGame
 from vouching.train.engine import end_training, tell_steps, train_from
 from vouching.types import Claim, Reward, Unverified
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from vouching.games.base import Game, Row, Sampler
-from vouching.games.scripted import ScriptedSampler
-from vouching.games.structured import StructuredGame
-from vouching.train.grpo_config import GrpoConfig, SamplingSettings
-from vouching.train.run_config import WatchSettings
+from vouching.methods.base import Game, Row, Sampler, ScriptedSampler
+from vouching.methods.structured.game import StructuredGame
+from vouching.methods.training import GrpoConfig, SamplingSettings, WatchSettings
 from vouching.types import Reward
 
 PLACES = ("bridge", "tower", "river", "city", "old mill", "long road", "harbour", "castle")

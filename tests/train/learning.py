@@ -20,10 +20,10 @@ import numpy as np
 
 from tests.train.engine_runs import config, tokenizer_of, trainer_of
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
-from vouching.games.base import Row
-from vouching.games.structured import StructuredGame, process_score
+from vouching.methods.base import Row
+from vouching.methods.structured.game import StructuredGame, process_score
+from vouching.methods.training import LoraSettings
 from vouching.train.engine import tell_steps, train_from
-from vouching.train.run_config import LoraSettings
 
 PLACES = ("bridge", "tower", "river", "city", "mill", "road", "harbour", "castle")
 REPLIES = {True: '{"label": "no"}', False: '{"label": "yes"}'}

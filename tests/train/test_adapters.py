@@ -11,14 +11,14 @@ import pytest
 from tests.train.assurance_runs import game, talk, task_row, two_policies, write_model
 from tests.train.engine_runs import PLAIN, greatest_difference, trainer_of, weights_of
 from vouching.errors import ConfigError
-from vouching.train.run_config import LoraSettings
+from vouching.methods.training import LoraSettings
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
-from vouching.train.adapters import activate  # noqa: E402  (needs peft)
 from vouching.train.engine import tell_steps, train_from  # noqa: E402  (needs torch)
+from vouching.train.policy import activate  # noqa: E402  (needs peft)
 
 ROWS = [task_row(number, 1 + number % 2) for number in range(8)]
 

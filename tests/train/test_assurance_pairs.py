@@ -13,19 +13,19 @@ from tests.train.assurance_runs import CHOICES, ask, draft_text, said, task_row
 from tests.train.engine_runs import PLAIN, config, tokenizer_of, trainer_of, weights_of
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError
-from vouching.games.assurance import AssuranceGame, read_row
-from vouching.games.scripted import ScriptedSampler
+from vouching.methods.assurance.evidence import UnitState
+from vouching.methods.assurance.game import AssuranceGame, read_row
+from vouching.methods.base import ScriptedSampler
+from vouching.methods.training import LoraSettings
 from vouching.models.base import Message
-from vouching.train.run_config import LoraSettings
 from vouching.types import Proposal
-from vouching.verifiers.assurance_evidence import UnitState
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
-from vouching.train.adapters import activate  # noqa: E402  (needs peft)
 from vouching.train.engine import tell_steps, train_from  # noqa: E402  (needs torch)
+from vouching.train.policy import activate  # noqa: E402  (needs peft)
 
 ROWS = [task_row(0), task_row(1)]
 """Of the first "old" is right, of the second "new"."""

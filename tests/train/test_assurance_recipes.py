@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError, InputError
-from vouching.fit import assurance_games
-from vouching.rewards.assurance import AssuranceCosts
-from vouching.train.assurance_config import read_config
-from vouching.train.assurance_rows import read_work, units_of
+from vouching.methods.assurance.config import read_config
+from vouching.methods.assurance.reward import AssuranceCosts
+from vouching.methods.assurance.rows import read_work, units_of
+from vouching.train.fit import assurance_games
 
 RECIPES = Path(__file__).parents[2] / "recipes/assurance"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")

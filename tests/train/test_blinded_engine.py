@@ -86,7 +86,7 @@ def test_policy_and_critic_both_move_and_are_told(model: Path, tmp_path: Path) -
 
 
 def test_a_sampled_run_goes_on_exactly_from_a_checkpoint(model: Path, tmp_path: Path) -> None:
-    from vouching.train.run_config import WatchSettings
+    from vouching.methods.training import WatchSettings
 
     settings = ppo(model, most_steps=4, watch=WatchSettings(checkpoint_every=2))
     whole = trainer_of(settings, tmp_path / "whole", game(), ROWS)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.train.blinded_runs import ROWS, write_model
 from vouching.errors import InputError
-from vouching.train.blinded_config import BlindedConfig, read_config
+from vouching.methods.blinded.config import BlindedConfig, read_config
 from vouching.train.lessons import read_questions
 
 RECIPE = Path(__file__).parents[2] / "recipes/blinded/tiny.toml"
@@ -40,9 +40,9 @@ def test_rows_that_cannot_be_played_are_named_with_their_place(
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 
-from vouching.fit import train_blinded  # noqa: E402  (needs torch)
 from vouching.train.checkpoint import last_checkpoint  # noqa: E402
-from vouching.train.runlog import read_records  # noqa: E402
+from vouching.train.fit import train_blinded  # noqa: E402  (needs torch)
+from vouching.train.run_folder import read_records  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vouching.train.monitor import WINDOW, alarms
-from vouching.train.runlog import Columns
+from vouching.train.run_folder import Columns
 
 STEPS = 200
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError
-from vouching.train.blinded_config import BlindedConfig, read_config
+from vouching.methods.blinded.config import BlindedConfig, read_config
 
 RECIPES = Path(__file__).parents[2] / "recipes/blinded"
 

@@ -24,7 +24,7 @@ from vouching.train.engine import measure, train_from  # noqa: E402
 from vouching.train.engine_batch import amounts_of  # noqa: E402
 from vouching.train.engine_table import Round  # noqa: E402
 from vouching.train.monitor import alarms  # noqa: E402
-from vouching.train.runlog import columns_of  # noqa: E402
+from vouching.train.run_folder import columns_of  # noqa: E402
 from vouching.types import Group  # noqa: E402
 
 ROOT = Path(__file__).parents[2]

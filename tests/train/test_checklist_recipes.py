@@ -10,7 +10,7 @@ import pytest
 
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from vouching.errors import ConfigError, InputError
-from vouching.train.checklist_config import ChecklistSettings, read_config
+from vouching.methods.checklist.config import ChecklistSettings, read_config
 from vouching.train.lessons import read_gold, read_tasks
 from vouching.train.run_folder import open_run
 
@@ -114,8 +114,8 @@ def test_the_tiny_recipe_runs_and_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("trl", reason="the extra train (trl) is not installed")
     from tests.train.engine_runs import stop_often
     from tests.train.tiny_qwen import write_tiny_qwen
-    from vouching.fit import train_checklist
-    from vouching.train.runlog import read_records
+    from vouching.train.fit import train_checklist
+    from vouching.train.run_folder import read_records
 
     torch.set_num_threads(1)
     said = [row["prompt"] for row in CHECKLISTS] + [row["c"] + " yes no" for row in GOLD_ROWS]

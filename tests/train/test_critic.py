@@ -11,7 +11,7 @@ import pytest
 
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, TrainingError
-from vouching.games.base import Processes
+from vouching.methods.base import Processes
 from vouching.train.critic import CriticSettings, token_advantages
 from vouching.types import Group, Reward, Rollout
 

@@ -20,7 +20,7 @@ from vouching.train.encoder_batches import batch_of, encode_row, encode_units, o
 from vouching.train.encoder_config import EncoderConfig, read_config
 from vouching.train.encoder_rows import SUPPORTED, TrainingRow, Unit, hold_out, read_sets, row_weights, unit_of
 from vouching.types import Span
-from vouching.types.labels import ERROR_TYPES
+from vouching.types.spans import ERROR_TYPES
 
 TOKENIZER = PairTokenizer(Path(__file__).parents[1] / "data/tiny_encoder/tokenizer.json")
 LIMITS = Limits(48, 20, 2)

@@ -26,15 +26,14 @@ from tests.train.engine_runs import (
 )
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import BackendError, ConfigError, TrainingError
-from vouching.games.base import Row
-from vouching.games.scripted import ScriptedSampler
-from vouching.games.structured import Score, StructuredGame
+from vouching.methods.base import Row, ScriptedSampler
+from vouching.methods.structured.game import Score, StructuredGame
+from vouching.methods.training import LoraSettings
 from vouching.train.checkpoint import copy_weights
 from vouching.train.engine import make_trainer, measure, tell_steps, train_from, training_arguments
 from vouching.train.engine_batch import to_arrays
 from vouching.train.engine_table import Round
 from vouching.train.policy import load_policy
-from vouching.train.run_config import LoraSettings
 from vouching.types import Claim, Reward, Rollout, Unverified
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")

@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from tests.train.engine_runs import config, rows
-from vouching.games.assurance import AssuranceGame
-from vouching.games.base import Play, Processes, Row
-from vouching.games.scripted import ScriptedSampler
-from vouching.games.structured import StructuredGame
+from vouching.methods.assurance.game import AssuranceGame
+from vouching.methods.base import Play, Processes, Row, ScriptedSampler
+from vouching.methods.structured.game import StructuredGame
 from vouching.models.base import Message
 from vouching.train.engine_batch import amounts_of, importance_ratio, role_factors, to_arrays
-from vouching.train.engine_figures import figures, observe
-from vouching.train.engine_table import Table
+from vouching.train.engine_table import Table, figures, observe
 from vouching.types import Group, Reward, Rollout
 
 SAID = Rollout("verifier", (7, 8), (9,), (1,), None, "stop", advantage=0.5)

@@ -15,13 +15,13 @@ import pytest
 
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import BackendError, ConfigError, InputError
-from vouching.fit import fit, train_structured
-from vouching.games.base import Row
-from vouching.games.structured import StructuredGame
+from vouching.methods.base import Row
+from vouching.methods.structured.config import StructuredConfig, read_config
+from vouching.methods.structured.game import StructuredGame
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
+from vouching.train.fit import fit, train_structured
 from vouching.train.lessons import read_prompts
-from vouching.train.runlog import read_lines, read_records
-from vouching.train.structured_config import StructuredConfig, read_config
+from vouching.train.run_folder import read_lines, read_records
 from vouching.types import Reward
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -64,7 +64,7 @@ def config(folder: Path) -> StructuredConfig:
 def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(
     config: StructuredConfig, tmp_path: Path
 ) -> None:
-    from vouching.fit import train_structured
+    from vouching.train.fit import train_structured
 
     short = replace(config, sampling=replace(config.sampling, prompt_tokens=3))
     with pytest.raises(InputError, match="all 16 prompts have more than 3 tokens"):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.train.assurance_runs import task_row, write_model
-from vouching.train.assurance_config import AssuranceRunConfig, read_config
-from vouching.train.runlog import read_lines, read_records
+from vouching.methods.assurance.config import AssuranceRunConfig, read_config
+from vouching.train.run_folder import read_lines, read_records
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -30,7 +30,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> AssuranceRunConfig:
 
 
 def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRunConfig, tmp_path: Path) -> None:
-    from vouching.fit import train_assurance
+    from vouching.train.fit import train_assurance
 
     lines: list[str] = []
     model = train_assurance(config, tmp_path / "run", report=lines.append)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from vouching.train.monitor import MONITORS, WINDOW, Finding, alarms, rolling
-from vouching.train.runlog import Columns
+from vouching.train.run_folder import Columns
 
 STEPS = 350
 """As many as SEVA's GRPO."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.errors import ConfigError, InputError
-from vouching.train.rank_config import RankConfig, read_config
+from vouching.methods.discriminative.config import RankConfig, read_config
 from vouching.train.rank_rows import RankPair, RatedAnswer, hold_out, input_of, pair_of, questions_of, read_pairs
 
 RECIPES = Path(__file__).parents[2] / "recipes/rank"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.house.source_tree import ROOT
 from vouching.errors import InputError
-from vouching.train.run_config import PowerSettings
-from vouching.train.runlog import METRICS, TRANSCRIPTS, RunLog, columns_of, read_lines, read_records
+from vouching.methods.training import PowerSettings
+from vouching.train.run_folder import METRICS, TRANSCRIPTS, RunLog, columns_of, read_lines, read_records
 
 
 def said(step: int) -> list[dict[str, str]]:
@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_whole_lines_and_says_how_to_go_on(tmp_path: Path) ->
 import resource, sys
 from pathlib import Path
 from vouching.errors import InputError
-from vouching.train.runlog import RunLog, read_records
+from vouching.train.run_folder import RunLog, read_records
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 log = RunLog(Path(sys.argv[1]))
 try:

@@ -16,9 +16,9 @@ import pytest
 
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
+from vouching.methods.training import LoraSettings, WatchSettings
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
-from vouching.train.run_config import LoraSettings, WatchSettings
-from vouching.train.runlog import read_records
+from vouching.train.run_folder import read_records
 from vouching.train.sft_config import SftConfig, read_config
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -178,7 +178,7 @@ def test_two_processes_learn_both_stages(folder: Path, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
-    command = [sys.executable, "-m", "vouching.cli", "train", "sft", str(TOML), f"model={folder}/qwen",
+    command = [sys.executable, "-m", "vouching", "train", "sft", str(TOML), f"model={folder}/qwen",
                f'rows=["{folder}/sft.jsonl"]', f'binary=["{folder}/labels.jsonl"]', "most_steps=2", "most_tokens=1280",
                "lora.rank=4", "device=cpu", "--out", str(tmp_path / "run")]  # fmt: skip
     pair = [

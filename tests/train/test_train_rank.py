@@ -16,17 +16,16 @@ import pytest
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import CONTEXT, write_tiny_qwen
 from vouching.errors import ConfigError, InputError
+from vouching.methods.discriminative.config import RankConfig, read_config
+from vouching.methods.discriminative.model import ScorerNote, TrainedScorer
+from vouching.methods.discriminative.scorer import Candidate, Scored
 from vouching.metrics import kendall_tau_b, precision_at_1
 from vouching.train.rank import read_material, train_rank
-from vouching.train.rank_config import RankConfig, read_config
 from vouching.train.rank_model import load_scorer, lora_of
 from vouching.train.rank_rows import RatedAnswer, RatedQuestion, input_of, questions_of
 from vouching.train.rank_scores import encoded, scores_of, values_of
 from vouching.train.rank_trainer import make_trainer, margin_loss, training_arguments
 from vouching.types import Claim
-from vouching.verifiers.discriminative_model import TrainedScorer
-from vouching.verifiers.discriminative_note import ScorerNote
-from vouching.verifiers.discriminative_scorer import Candidate, Scored
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")

@@ -13,8 +13,10 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra train (torch) is not installed")
     from tests.train.trial import write_trial
-    from vouching.train import assurance_config, blinded_config, checklist_config
-    from vouching.train.assurance_rows import read_work
+    from vouching.methods.assurance import config as assurance_config
+    from vouching.methods.assurance.rows import read_work
+    from vouching.methods.blinded import config as blinded_config
+    from vouching.methods.checklist import config as checklist_config
     from vouching.train.lessons import read_gold, read_questions, read_tasks
 
     monkeypatch.chdir(tmp_path)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError
+from vouching.methods.training import OnAlarm, WatchSettings
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, best_checkpoint, keep_model, last_checkpoint, step_of
-from vouching.train.run_config import OnAlarm, WatchSettings
-from vouching.train.runlog import RunLog, read_records
+from vouching.train.run_folder import RunLog, read_records
 from vouching.train.watch import Dev, Watch
 
 

@@ -21,12 +21,12 @@ from tests.train.blinded_learning import lesson as blinded_lesson
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from tests.train.engine_runs import tokenizer_of
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
-from vouching.games.assurance import read_row
-from vouching.games.assurance_unit import choice_text
+from vouching.methods.assurance.evidence import UnitState
+from vouching.methods.assurance.game import read_row
+from vouching.methods.assurance.model import unit_messages
+from vouching.methods.assurance.unit import choice_text
+from vouching.methods.checklist.prompt import item_messages
 from vouching.types import Proposal, SafetyCase
-from vouching.verifiers.assurance_evidence import UnitState
-from vouching.verifiers.assurance_prompt import unit_messages
-from vouching.verifiers.checklist_prompt import item_messages
 
 CONTEXT = 2048
 TASKS = [task_row(number) for number in range(8)]

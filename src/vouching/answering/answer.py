@@ -18,15 +18,14 @@ from vouching.answering.prompt import Shot, Style, answer_messages, text_message
 from vouching.answering.reply import Reply, read_reply, read_text
 from vouching.errors import ConfigError, InputError, ModelAnswerError
 from vouching.inputs import SourcesLike, as_sources, check_text
+from vouching.judging.matching import same_answer
+from vouching.judging.values import find_values
 from vouching.metrics.answers import normalised
 from vouching.models.base import Message, Model, Sampling
-from vouching.models.running import run
+from vouching.models.running import all_of, run
 from vouching.repair import Rest, repair
 from vouching.text.words import FUNCTION_WORDS, lower_words
 from vouching.types import Report, Source, Usage, total_usage
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.blinded_match import same_answer
-from vouching.verifiers.blinded_values import find_values
 
 Same: TypeAlias = Callable[[str, str], bool]
 """Whether two short answers are one."""

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from vouching.checker import Checker
+from vouching.methods.blinded.verify import open_blinded
 from vouching.types import Finding, ItemResult, PairResult, Report, Source, Verdict
-from vouching.verifiers.blinded import open_blinded
 
 Audit: TypeAlias = Callable[[str, str, Sequence[Source]], Awaitable[Report]]
 """Question, response and sources to a report."""

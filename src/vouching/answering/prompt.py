@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeAlias
 
 from vouching.errors import InputError
 from vouching.inputs import as_sources, check_text, row_sources
+from vouching.judging.fences import fenced
 from vouching.models.base import Message
 from vouching.prompts import load_prompt
-from vouching.text.fence import fenced
 from vouching.types import Source
 
 Style: TypeAlias = Literal["plain", "cot", "few-shot"]

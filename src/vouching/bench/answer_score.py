@@ -11,13 +11,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeAlias
 
 from vouching.answering.answer import Answered, Answerer
-from vouching.batch.rows import Row
-from vouching.batch.waiting import AsyncWork
 from vouching.bench.answer_sets import AnswerRow
 from vouching.bench.judge_protocols import BROKEN
 from vouching.errors import InputError, ModelAnswerError, ModelRefusedError
 from vouching.metrics import exact_match, token_f1
-from vouching.verifiers.at_once import all_of
+from vouching.models.running import all_of
+from vouching.rows.pool import AsyncWork
+from vouching.rows.read import Row
 
 ScoredAnswer: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_answer` gives."""
@@ -26,7 +26,7 @@ Mark: TypeAlias = Callable[[AnswerRow, str], Coroutine[Any, Any, bool | None]]
 
 
 def answer_work(answerer: Answerer, mark: Mark | None = None) -> AsyncWork:
-    """The function from a row of :mod:`vouching.batch` to its line; see :func:`score_answer`."""
+    """The function from a row of :mod:`vouching.rows` to its line; see :func:`score_answer`."""
 
     async def work(row: Row) -> str:
         if row.fields is None:

@@ -26,15 +26,14 @@ from vouching import metrics
 from vouching.answering.answer import Answerer, most
 from vouching.answering.audit import AuditMethod
 from vouching.answering.prompt import Style
-from vouching.batch.waiting import Waiting
 from vouching.bench.answer_score import Mark, ScoredAnswer, answer_work
 from vouching.bench.answer_sets import AnswerRow
 from vouching.bench.catalog import DataSet
 from vouching.bench.intervals import RESAMPLES, Figure, intervals
 from vouching.bench.judge_protocols import is_broken
-from vouching.bench.report import interval_words, write_tables
-from vouching.bench.tables import plain_table
+from vouching.bench.report import interval_words, plain_table, write_tables
 from vouching.bench.task import Line, Listener, Task, set_by_set
+from vouching.rows.pool import Waiting
 
 ANSWERS_AT_ONCE = 64
 """Rows under way at the same time; each asks for several drafts."""

@@ -21,7 +21,7 @@ import numpy as np
 from vouching.bench.rankings import LABELS
 from vouching.errors import InputError
 from vouching.metrics import cohen_kappa
-from vouching.verifiers.at_once import all_of
+from vouching.models.running import all_of
 
 VOTERS = 3
 """People who vote on each row."""

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar, get_args
 
-from vouching.bench import attribution, rankings
+from vouching.bench import rankings
+from vouching.bench import rows as attribution
 from vouching.bench.published import (
     anli,
     clearfacts,

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouching.batch.waiting import ROWS_AT_ONCE
 from vouching.bench.catalog import DataSet
 from vouching.bench.evaluate import pooled_figures, set_curves, set_figures
 from vouching.bench.report import write_report
@@ -19,6 +18,7 @@ from vouching.bench.score import NO_CLAIM, ScoreRows
 from vouching.bench.task import Line, Listener, RunOptions, Task, set_by_set
 from vouching.checker import Checker
 from vouching.errors import ConfigError
+from vouching.rows.pool import ROWS_AT_ONCE
 
 
 def claims_task(options: RunOptions) -> Task[BenchRow]:

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from vouching.batch.rows import open_rows
-from vouching.bench.folder import RESULTS, open_folder, rows_path, write_json
 from vouching.bench.intervals import RESAMPLES, Figure, intervals
 from vouching.bench.rows import Fault, Record, text_of
+from vouching.bench.run import RESULTS, open_folder, rows_path, write_json
 from vouching.errors import InputError
+from vouching.methods.rules import followed, named_items
 from vouching.metrics import mean
+from vouching.rows.read import open_rows
 from vouching.types import ChecklistItem
-from vouching.verifiers.rules import followed, named_items
 from vouching.version import __version__
 
 NAME = "ifeval"

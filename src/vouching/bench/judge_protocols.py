@@ -21,18 +21,18 @@ from typing import Any, TypeAlias
 
 from vouching import metrics
 from vouching.answering.answer import most
-from vouching.batch.rows import Row
-from vouching.batch.waiting import AsyncWork
 from vouching.bench.catalog import DataSet
 from vouching.bench.intervals import RESAMPLES, Figure, intervals, plain
 from vouching.bench.rows import Fault, Record, Split, converted, records, text_of
 from vouching.errors import InputError, ModelError
+from vouching.judging.fences import fenced
+from vouching.methods.checklist.reply import read_answer
+from vouching.methods.discriminative.reply import ReplyError, read_places
 from vouching.models.base import Message, Model, Sampling
+from vouching.models.running import all_of
 from vouching.prompts import load_prompt
-from vouching.text.fence import fenced
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.checklist_reply import read_answer
-from vouching.verifiers.discriminative_reply import ReplyError, read_places
+from vouching.rows.pool import AsyncWork
+from vouching.rows.read import Row
 
 Judged: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``."""
@@ -103,7 +103,7 @@ JUDGE_SETS: dict[str, DataSet[JudgeRow]] = {
 
 
 def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:
-    """The function from a row of :mod:`vouching.batch` to its line; see :func:`judge_row`."""
+    """The function from a row of :mod:`vouching.rows` to its line; see :func:`judge_row`."""
 
     async def work(row: Row) -> str:
         if row.fields is None:

@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vouching.batch.waiting import Waiting
 from vouching.bench.catalog import DataSet
 from vouching.bench.judge_protocols import JUDGE_SETS, JudgeRow, facts_figures, is_broken, judge_work, pair_figures
 from vouching.bench.report import interval_words, number_words, write_tables
 from vouching.bench.task import Line, Listener, Task, set_by_set
 from vouching.errors import InputError
 from vouching.models.base import Model, Sampling
+from vouching.rows.pool import Waiting
 
 HEADINGS = ("judge", "figure", "value", "of >")
 

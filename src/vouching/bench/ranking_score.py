@@ -13,17 +13,17 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
-from vouching.batch.rows import Row
-from vouching.batch.waiting import AsyncWork
 from vouching.bench.baselines import overlap
 from vouching.bench.rankings import RankingRow
 from vouching.errors import InputError
 from vouching.inputs import as_sources
+from vouching.methods.discriminative.input import statement
+from vouching.methods.discriminative.rank import Ranker
 from vouching.metrics import token_f1
+from vouching.rows.pool import AsyncWork
+from vouching.rows.read import Row
 from vouching.text.words import lower_words
 from vouching.types import Claim, Passage, Ranking, Source, Unverified, Verdict
-from vouching.verifiers.discriminative_evidence import statement
-from vouching.verifiers.discriminative_rank import Ranker
 
 ScoredRanking: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_ranking` gives."""
@@ -35,7 +35,7 @@ _YES_NO = {"yes", "no"}
 
 
 def ranking_work(ranker: Ranker, judge: Judge | None = None) -> AsyncWork:
-    """The function from a row of :mod:`vouching.batch` to its line; see :func:`score_ranking`."""
+    """The function from a row of :mod:`vouching.rows` to its line; see :func:`score_ranking`."""
 
     async def work(row: Row) -> str:
         if row.fields is None:
@@ -67,7 +67,7 @@ async def score_ranking(row: RankingRow, ranker: Ranker, judge: Judge | None = N
 
     >>> import asyncio
     >>> from vouching.types import Span
-    >>> from vouching.verifiers.discriminative_open import open_ranker
+    >>> from vouching.methods.discriminative.open import open_ranker
     >>> class Shelf:
     ...     name, kind = "index:shelf", "local"
     ...     async def search(self, query, most):

@@ -1,6 +1,10 @@
 """One row through the verifier: what is kept of it is one JSON object, enough for every figure.
 
 Left out: the verdict itself; ``vouch check`` shows it.
+
+Scored rows that have a gold label and a verdict, as arrays: what the metrics take.
+
+Left out: rows without either; they are counted elsewhere and never become a label or a 0.
 """
 
 from __future__ import annotations
@@ -11,14 +15,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vouching.batch.rows import Row
-from vouching.batch.waiting import Waiting
+import numpy as np
+from numpy.typing import NDArray
+
 from vouching.bench.baselines import overlap
 from vouching.bench.rows import BenchRow, Offsets, group_keys
 from vouching.bench.structure import mean_structure
 from vouching.checker import Checker, run
 from vouching.errors import InputError
-from vouching.metrics import span_counts, token_counts
+from vouching.metrics import document_numbers, span_counts, token_counts
+from vouching.rows.pool import Waiting
+from vouching.rows.read import Row
 from vouching.types import Unverified, Verdict
 
 Scored = dict[str, Any]
@@ -35,7 +42,7 @@ class ScoreRows:
     """Name of the verifier, as :class:`~vouching.checker.Checker` knows it."""
 
     def __call__(self) -> Callable[[Row], str]:
-        """The function from a row of :mod:`vouching.batch` to its line."""
+        """The function from a row of :mod:`vouching.rows` to its line."""
         checker = Checker(self.model)
         return lambda row: run(_scored(checker, row))
 
@@ -154,3 +161,70 @@ def span_counts_of(row: BenchRow, predicted: Offsets) -> list[int]:
     gold = [row.spans or ()]
     counts = token_counts(gold, [predicted], [row.tokens]) if row.tokens else span_counts(gold, [predicted])
     return [*map(int, counts[0]), len(row.tokens or row.text)]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The rows with a gold label and a verdict, as arrays of one entry per row."""
+
+    gold: NDArray[np.bool_]
+    """True for Attributable."""
+    label: NDArray[np.bool_]
+    """What the verifier said."""
+    score: NDArray[np.float64]
+    """Its probability of Attributable."""
+    overlap: NDArray[np.float64]
+    """Score of the overlap of words."""
+    brevity: NDArray[np.float64]
+    """Score of the claim's length: minus its characters, since what says less has less to get wrong."""
+    group: NDArray[np.intp]
+    """Number of the row's group."""
+    calibrated: bool
+    """Whether scores are probabilities: those of claims are, those of whole responses are not."""
+
+    @property
+    def both_classes(self) -> bool:
+        """Whether there are rows of both labels, without which AUROC is undefined."""
+        return bool(self.gold.any() and not self.gold.all())
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether the label is the gold one."""
+        return self.gold == self.label
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """Probability that the label is right."""
+        return np.where(self.label, self.score, 1 - self.score)
+
+
+def labelled(rows: Sequence[Scored]) -> Labelled | None:
+    """The rows that can be measured, as arrays; None if there are none.
+
+    >>> row = {"attributable": True, "label": True, "score": 0.9, "overlap": 1.0, "length": 9, "keys": []}
+    >>> row["is_response"] = False
+    >>> labelled([row, {**row, "score": None}]).right
+    array([ True])
+    """
+    kept = [row for row in rows if row["attributable"] is not None and row["score"] is not None]
+    if not kept:
+        return None
+    column = {key: [row[key] for row in kept] for key in ("attributable", "label", "score", "overlap", "length")}
+    return Labelled(
+        np.array(column["attributable"], dtype=bool),
+        np.array(column["label"], dtype=bool),
+        np.array(column["score"], dtype=np.float64),
+        np.array(column["overlap"], dtype=np.float64),
+        -np.array(column["length"], dtype=np.float64),
+        group_numbers(kept),
+        not any(row["is_response"] for row in kept),
+    )
+
+
+def group_numbers(rows: Sequence[Scored]) -> NDArray[np.intp]:
+    """The number of each row's group: rows that share a source, a document or a claim, of whichever set.
+
+    >>> group_numbers([{"keys": ["a", "b"]}, {"keys": ["c"]}, {"keys": ["b"]}])
+    array([0, 1, 0])
+    """
+    return document_numbers(row["keys"] for row in rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vouching.rewards.structured import NOT_FOUND, alignment_quality, chain_quality
+from vouching.methods.structured.reward import NOT_FOUND, alignment_quality, chain_quality
 from vouching.types import Verdict
 
 MEASURES = ("format", "alignment", "chain", "grounded", "consistent")

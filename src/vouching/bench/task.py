@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol
 
-from vouching.batch.waiting import Waiting
-from vouching.batch.worker import WorkFactory
 from vouching.bench.catalog import DataSet, RowT
 from vouching.bench.intervals import RESAMPLES
 from vouching.bench.rows import Split
+from vouching.rows.pool import Waiting
+from vouching.rows.worker import WorkFactory
 
 Line = dict[str, Any]
 """A scored row, as it stands in ``rows/<set>.jsonl``."""

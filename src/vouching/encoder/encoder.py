@@ -19,10 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.encoder.choosing import Chosen, choose
-from vouching.encoder.folding import WindowOutputs, fold, reading_of
-from vouching.encoder.reading import Reading
-from vouching.encoder.tokens import PairTokenizer, SourceTokens
+from vouching.encoder.reading import Reading, WindowOutputs, fold, reading_of
+from vouching.encoder.tokens import Chosen, PairTokenizer, SourceTokens, choose
 from vouching.encoder.weights import INPUTS, MODEL, OUTPUTS, TOKENIZER, Weights, find_weights
 from vouching.encoder.windows import TokenIndex
 from vouching.errors import MissingExtraError, WeightsError

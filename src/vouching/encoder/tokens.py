@@ -1,4 +1,8 @@
-"""Texts as token ids that know where they stand: claims, and sources joined into one array.
+"""What is read of a claim and its sources: the claim as far as it fits, and a few windows.
+
+Left out: the model; training chooses by the same rule.
+
+Texts as token ids that know where they stand: claims, and sources joined into one array.
 
 A tokenizer is a ``tokenizer.json`` of the ``tokenizers`` package with BERT's special tokens. Words such as "[SEP]" that
 occur in a text are read as text. Left out: joining word pieces back into words.
@@ -15,7 +19,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.encoder.windows import Windows, cut_windows
+from vouching.encoder.weights import Limits
+from vouching.encoder.windows import TokenIndex, Windows, cut_windows
 from vouching.errors import WeightsError
 from vouching.text.sentences import sentence_spans
 
@@ -157,3 +162,33 @@ def _territories(text: str) -> Iterator[tuple[int, int]]:
     """Stretches from one sentence's start to the next, which together are the whole text."""
     starts = [0, *(start for start, _ in sentence_spans(text)[1:]), len(text)]
     yield from pairwise(starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is read of one claim."""
+
+    claim: Tokens
+    """The claim's tokens, cut to the limit."""
+    claim_cut: bool
+    """Whether the claim has more tokens than these."""
+    windows: NDArray[np.int32]
+    """(K, 2) windows that are read."""
+    of: int
+    """How many windows there are."""
+
+
+def choose(claim: Tokens, sources: SourceTokens, index: TokenIndex, limits: Limits) -> Chosen:
+    """The windows that are read for a claim; every one if there are no more than ``limits.most_windows``.
+
+    >>> from vouching.encoder.tokens import joined
+    >>> nothing = joined([])
+    >>> empty = SourceTokens(nothing, np.zeros(1, np.int32), ())
+    >>> choose(nothing, empty, TokenIndex(nothing.ids), Limits(128, 64, 4)).of
+    0
+    """
+    n = limits.most_claim_tokens
+    kept = Tokens(claim.ids[:n], claim.starts[:n], claim.ends[:n])
+    windows = sources.windows(limits.most_tokens - len(kept) - 3)
+    picked = index.preselect(kept.ids, windows, limits.most_windows)
+    return Chosen(kept, len(claim) > n, windows[picked], len(windows))

@@ -14,7 +14,7 @@ from vouching.errors import ConfigError
 from vouching.evolve.probe import ProbeSource
 from vouching.evolve.refine import EmbeddedSettings
 from vouching.evolve.structured import StructuredSettings
-from vouching.train.settings import read_settings
+from vouching.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)

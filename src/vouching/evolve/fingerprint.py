@@ -26,7 +26,7 @@ from vouching.evolve.gate import less
 from vouching.evolve.loop import read_judged, rounds_of
 from vouching.evolve.records import Judged, write_record
 from vouching.metrics.intervals import Statistic
-from vouching.types.labels import ERROR_TYPES
+from vouching.types.spans import ERROR_TYPES
 
 FINGERPRINT, PAGE = "fingerprint.json", "fingerprint.html"
 MEAN = "mean of sets"

@@ -13,9 +13,8 @@ from vouching.bench.intervals import Figure
 from vouching.evolve.fingerprint import MEAN, Fingerprint, Line
 from vouching.evolve.records import TYPED
 from vouching.report.charts import Curves, ForestRow, forest_plot, line_plot
+from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
 from vouching.report.skeleton import write_page
-from vouching.rewards.page import TEMPLATES, Chart
-from vouching.rewards.tables import Table, figure
 
 _NAMES = {"macro_f1": "macro F1", "accuracy": "accuracy", "auroc": "AUROC"}
 

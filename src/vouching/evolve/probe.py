@@ -26,7 +26,7 @@ from vouching.evolve.records import CrossCheck, Judged, Probe, Row
 from vouching.evolve.reflect import budgets
 from vouching.perturb import ERROR_TYPE_OF, CorpusPool, Perturbation, Strategy, Tally, perturb
 from vouching.perturb.run import in_turns
-from vouching.types.labels import ERROR_TYPES, ErrorType
+from vouching.types.spans import ERROR_TYPES, ErrorType
 
 ProbeSource: TypeAlias = Literal["weakness", "random", "mixed"]
 Kind: TypeAlias = ErrorType | Literal["safe"]

@@ -22,15 +22,14 @@ from vouching.encoder.reading import Reading
 from vouching.encoder.weights import find_weights
 from vouching.errors import InputError
 from vouching.evolve.records import Judged, Probe, Row, write_records
+from vouching.methods.embedded.evidence import SourceIndex, index_sources, shipped_table
+from vouching.methods.embedded.features import Segment
+from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
+from vouching.methods.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
+from vouching.methods.embedded.verify import Compared, EmbeddedVerifier, Read, compare
 from vouching.metrics.calibrators import fit_calibrator
 from vouching.train.checkpoint import CHECKPOINT
 from vouching.types import Source
-from vouching.verifiers.embedded.evidence import SourceIndex, index_sources
-from vouching.verifiers.embedded.features import Segment
-from vouching.verifiers.embedded.scoring import ScoreModel, load_score_model, score_model_of
-from vouching.verifiers.embedded.shipped import shipped_table
-from vouching.verifiers.embedded.soft_reading import COMBINED, EXPORT, SoftReader, combined_features
-from vouching.verifiers.embedded.verifier import Compared, EmbeddedVerifier, Read, compare
 
 RUN, MODEL = "run", "run/model"
 LOSSES: Mapping[str, float] = {"token": 0.3, "error": 0.1, "ranking": 0.5}
@@ -151,7 +150,7 @@ class EmbeddedStudent:
             WeightsError, ConfigError: there is no such encoder, or it cannot be trained further.
             MissingExtraError: the extra "train" is not installed.
         """
-        from vouching.train.encoder_floats import write_floats
+        from vouching.train.encoder_export import write_floats
 
         settings = settings or EmbeddedSettings()
         kept = kept or KeptReadings()

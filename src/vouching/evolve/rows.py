@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from vouching.batch.rows import read_as
-from vouching.bench.attribution import LABELS
-from vouching.bench.rows import label_of, spans_of
+from vouching.bench.rows import LABELS, label_of, spans_of
 from vouching.errors import InputError
 from vouching.evolve.probe import ProbePlan, make_probes
 from vouching.evolve.records import TYPED, Row
 from vouching.inputs import as_claim, as_sources, row_sources
+from vouching.rows.read import read_as
 from vouching.types import Span
-from vouching.types.labels import ERROR_TYPES
+from vouching.types.spans import ERROR_TYPES
 
 
 def row_of(fields: Mapping[str, Any], name: str, data_set: str = "") -> Row:

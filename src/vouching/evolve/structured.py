@@ -21,18 +21,17 @@ from typing import Literal, TypeAlias
 from vouching.errors import ConfigError
 from vouching.evolve.records import Judged, Probe, Row, judged_as, read_record, write_record
 from vouching.evolve.structured_lessons import Taught, write_lessons
+from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt
+from vouching.methods.structured.teacher import Teacher
+from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
+from vouching.methods.training import LoraSettings
 from vouching.models.open import open_model
-from vouching.models.running import run
+from vouching.models.running import all_of, run
 from vouching.prompts import load_prompt
 from vouching.train.policy import ADAPTER, adapter_base
-from vouching.train.run_config import LoraSettings
 from vouching.train.sft_config import SftConfig, read_config
 from vouching.types import Claim, Source
 from vouching.types.visible import visible_line
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.structured import StructuredConfig, StructuredVerifier
-from vouching.verifiers.structured_prompt import StructuredPrompt, structured_prompt
-from vouching.verifiers.structured_teacher import Teacher
 
 Stage: TypeAlias = Literal["rules", "lora", "full"]
 """What a round does: rules into the prompt, adapters, all weights."""

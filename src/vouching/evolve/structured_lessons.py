@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from vouching.evolve.records import Probe, Row, write_text
-from vouching.models.running import run
+from vouching.methods.embedded.verify import EmbeddedVerifier, open_embedded
+from vouching.methods.structured.prompt import NOT_FOUND, StructuredPrompt
+from vouching.methods.structured.reading import LEAST_CONFIDENCE
+from vouching.methods.structured.reply import Reply, ReplyEntry, ReplyStep
+from vouching.methods.structured.teacher import Teacher, lesson, lesson_prompt
+from vouching.models.running import all_of, run
 from vouching.types import Claim, Source, Verdict
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.embedded.verifier import EmbeddedVerifier, open_embedded
-from vouching.verifiers.structured_prompt import NOT_FOUND, StructuredPrompt
-from vouching.verifiers.structured_reading import LEAST_CONFIDENCE
-from vouching.verifiers.structured_reply import Reply, ReplyEntry, ReplyStep
-from vouching.verifiers.structured_teacher import Teacher, lesson, lesson_prompt
 
 NoLesson: TypeAlias = Literal["too little is found", "the rules see no fault", "the teacher gave none", "too long"]
 """Why a row has no lesson."""

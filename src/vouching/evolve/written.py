@@ -16,16 +16,15 @@ from types import MappingProxyType
 from vouching.errors import ModelError
 from vouching.evolve.probe import Write
 from vouching.evolve.records import Probe, Row
+from vouching.judging.fences import fenced
 from vouching.models.base import Message, Model, Sampling
-from vouching.models.running import run
+from vouching.models.running import all_of, run
 from vouching.perturb.filters import fluent, visible
 from vouching.prompts import load_prompt
-from vouching.text.fence import fenced
 from vouching.text.thoughts import spoken
 from vouching.train.encoder_rows import changed_spans
 from vouching.types import Span
-from vouching.types.labels import ErrorType
-from vouching.verifiers.at_once import all_of
+from vouching.types.spans import ErrorType
 
 WRITTEN = "written"
 _ERRORS: Mapping[ErrorType, str] = MappingProxyType(

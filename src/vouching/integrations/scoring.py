@@ -26,7 +26,7 @@ class RowScore:
     Raises:
         ConfigError: a setting that ``score`` does not take.
 
-    >>> from vouching.rewards.structured import structured_reward
+    >>> from vouching.methods.structured.reward import structured_reward
     >>> score = RowScore(structured_reward, {"variant": "paper"})
     >>> score('{"label": "yes"}', {"gold": "Attributable", "year": 1973}).total
     0.395

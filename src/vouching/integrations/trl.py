@@ -1,7 +1,7 @@
 """Rewards for TRL's trainers (``GRPOTrainer``, ``RLOOTrainer``): columns of the data set in, one number per reply out.
 
     from vouching.integrations.trl import trl_reward
-    from vouching.rewards.structured import structured_reward
+    from vouching.methods.structured.reward import structured_reward
     trainer = GRPOTrainer(..., reward_funcs=[trl_reward(structured_reward, variant="grounded")])
 
 The data set has a column for each field that the scoring function takes; here ``gold``, ``claim`` and ``source``. Where
@@ -21,10 +21,11 @@ from typing import Any, TypeAlias, cast
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.inputs import as_sources
 from vouching.integrations.scoring import RowScore, Score
-from vouching.models.running import run
-from vouching.rewards.blinded import PAPER as PAPER_BLINDED
-from vouching.rewards.blinded import BlindedRules, outcome_reward, report_reward
-from vouching.rewards.checklist import (
+from vouching.methods.blinded.reward import PAPER as PAPER_BLINDED
+from vouching.methods.blinded.reward import BlindedRules, outcome_reward, report_reward
+from vouching.methods.blinded.verify import BlindedVerifier
+from vouching.methods.checklist.items import as_items, instruction_of
+from vouching.methods.checklist.reward import (
     PAPER,
     PARTS,
     ChecklistRules,
@@ -32,13 +33,11 @@ from vouching.rewards.checklist import (
     holistic_reward,
     item_votes,
 )
-from vouching.rewards.discriminative import By, ranking_rewards
+from vouching.methods.checklist.verify import ChecklistVerifier
+from vouching.methods.discriminative.rank import Ranker
+from vouching.methods.discriminative.reward import By, ranking_rewards
+from vouching.models.running import all_of, run
 from vouching.types import ItemResult, Reward, Unverified
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.blinded import BlindedVerifier
-from vouching.verifiers.checklist import ChecklistVerifier
-from vouching.verifiers.checklist_items import as_items, instruction_of
-from vouching.verifiers.discriminative_rank import Ranker
 
 TrlReward: TypeAlias = Callable[..., list[float | None]]
 """What ``reward_funcs`` takes."""
@@ -58,7 +57,7 @@ def trl_reward(score: Score, **settings: Any) -> TrlReward:
         ConfigError: a setting that ``score`` does not take; from the function made, a column that it needs and the data
             set lacks.
 
-    >>> from vouching.rewards.structured import structured_reward
+    >>> from vouching.methods.structured.reward import structured_reward
     >>> reward = trl_reward(structured_reward)
     >>> reward(prompts=["..."] * 2, completions=['{"label": "yes"}', "yes"], gold=["Attributable"] * 2)
     [0.395, 0.0]
@@ -88,13 +87,13 @@ def trl_ranking_reward(ranker: Ranker, by: By = "place") -> TrlReward:
 
     Args:
         ranker: ranks.
-        by: what of the ranking is the reward; see :mod:`vouching.rewards.discriminative`.
+        by: what of the ranking is the reward; see :mod:`vouching.methods.discriminative.reward`.
 
     Raises:
         ConfigError: from the function made, no column ``question``.
 
-    >>> from vouching.verifiers.discriminative_open import open_scorer
-    >>> from vouching.verifiers.discriminative_rank import ScoringRanker
+    >>> from vouching.methods.discriminative.open import open_scorer
+    >>> from vouching.methods.discriminative.rank import ScoringRanker
     >>> reward = trl_ranking_reward(ScoringRanker(open_scorer("embedded:rules")))
     >>> reward(completions=["In 1937.", "In 1973."], question=["When?"] * 2, sources=["It opened in 1973."] * 2)
     [0.0, 1.0]
@@ -144,7 +143,7 @@ def trl_checklist_reward(verifier: ChecklistVerifier, rules: ChecklistRules = PA
         rules: how votes become rewards.
 
     >>> from vouching.models import ScriptedModel
-    >>> from vouching.verifiers.checklist import ChecklistVerifier
+    >>> from vouching.methods.checklist.verify import ChecklistVerifier
     >>> judge = ChecklistVerifier(ScriptedModel({"Is it a bridge?": "yes", "Is it in Japan?": "no"}))
     >>> reward = trl_checklist_reward(judge)
     >>> asked, items = ["Name a Japanese bridge."], [["Is it a bridge?", "Is it in Japan?"]]
@@ -188,7 +187,7 @@ def trl_blinded_reward(verifier: BlindedVerifier, rules: BlindedRules = PAPER_BL
     Raises:
         ConfigError: from the function made, no column ``sources``.
 
-    >>> from vouching.verifiers.blinded import open_blinded
+    >>> from vouching.methods.blinded.verify import open_blinded
     >>> reward = trl_blinded_reward(open_blinded())
     >>> reward(completions=["It has 2 towers.", "It has 3 towers."], sources=["The bridge has three towers."] * 2)
     [-1.0, 0.0]

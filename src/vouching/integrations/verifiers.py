@@ -19,10 +19,10 @@ from vouching.errors import BackendError, ConfigError
 from vouching.integrations.scoring import RowScore, Score
 from vouching.integrations.verl_blinded import compute_score as blinded_score
 from vouching.integrations.verl_checklist import compute_score
-from vouching.rewards.assurance_reply import draft_reward, review_reward
-from vouching.rewards.blinded import PARTS as BLINDED_PARTS
-from vouching.rewards.checklist import PARTS
-from vouching.rewards.structured import structured_reward
+from vouching.methods.assurance.reward import draft_reward, review_reward
+from vouching.methods.blinded.reward import PARTS as BLINDED_PARTS
+from vouching.methods.checklist.reward import PARTS
+from vouching.methods.structured.reward import structured_reward
 from vouching.types import Unverified
 
 TraceReward: TypeAlias = Callable[[Any, Any], Awaitable[float]]

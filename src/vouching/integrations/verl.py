@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from vouching.rewards.structured import structured_reward
-from vouching.rewards.structured_weights import Calibration, Split, Variant, structured_weights
+from vouching.methods.structured.reward import structured_reward
+from vouching.methods.structured.reward_weights import Calibration, Split, Variant, structured_weights
 from vouching.types import Label
 
 
@@ -35,8 +35,8 @@ def compute_score(
         solution_str: the reply.
         ground_truth: the gold label, "Attributable" or "Not Attributable".
         extra_info: the row's other fields.
-        variant: the rules, see :func:`~vouching.rewards.structured.structured_reward`.
-        split: share of process and outcome, see :func:`~vouching.rewards.structured_weights.structured_weights`.
+        variant: the rules, see :func:`~vouching.methods.structured.reward.structured_reward`.
+        split: share of process and outcome, see :func:`~vouching.methods.structured.reward_weights.structured_weights`.
         calibration: which calibration term.
 
     Returns:

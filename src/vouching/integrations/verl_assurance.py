@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from vouching.errors import InputError
-from vouching.rewards.assurance_reply import choice_reward, draft_reward, review_reward
+from vouching.methods.assurance.reward import choice_reward, draft_reward, review_reward
 
 _NEEDED = {"generator": ("unit",), "verifier": ("unit", "proposal"), "approver": ("unit", "proposal", "revision")}
 """Fields of a row, by role."""

@@ -20,12 +20,12 @@ from typing import Any, cast
 from uuid import uuid4
 
 from vouching.errors import BackendError, InputError, MissingExtraError
-from vouching.games.blinded import BlindedGame, audited, read_row
+from vouching.methods.blinded.game import BlindedGame, audited, read_row
+from vouching.methods.blinded.reward import BlindedRules, Scale, outcome_reward, report_reward
+from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
 from vouching.models.base import Message
-from vouching.rewards.blinded import BlindedRules, Scale, outcome_reward, report_reward
+from vouching.models.running import all_of
 from vouching.types import Rollout, Unverified
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.blinded import BlindedVerifier, open_blinded
 
 
 class ServerSampler:
@@ -79,7 +79,7 @@ async def play_row(game: BlindedGame, sampler: Any, row: Mapping[str, Any]) -> R
         InputError: another learner, or a row that cannot be played.
 
     >>> import asyncio
-    >>> from vouching.games.scripted import ScriptedSampler
+    >>> from vouching.methods.base import ScriptedSampler
     >>> row = {"question": "How long is it?", "sources": ["It is 6 km long."], "learner": "checker"}
     >>> says = {"solver": "It is 6 km long.", "proposer": "- Question: How long? [Answer: 6 km]",
     ...         "checker": "1. [Answer: 6 km]"}
@@ -111,7 +111,7 @@ async def compute_score(
         solution_str: the response.
         ground_truth: not used.
         extra_info: question and sources.
-        scale: how faults become a number, see :class:`~vouching.rewards.blinded.BlindedRules`.
+        scale: how faults become a number, see :class:`~vouching.methods.blinded.reward.BlindedRules`.
         judge: who audits, "embedded" or the name of a language model.
 
     Returns:

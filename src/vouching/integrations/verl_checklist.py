@@ -16,11 +16,11 @@ from functools import cache
 from typing import Any
 
 from vouching.errors import BackendError, ConfigError, InputError
-from vouching.games.checklist import judged, task_of
-from vouching.rewards.checklist import PAPER, ChecklistRules
+from vouching.methods.checklist.game import judged, task_of
+from vouching.methods.checklist.reward import PAPER, ChecklistRules
+from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier, open_checklist
 from vouching.text.thoughts import spoken
 from vouching.types import Unverified
-from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier, open_checklist
 
 
 async def compute_score(

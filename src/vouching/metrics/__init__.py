@@ -18,7 +18,7 @@ from vouching.metrics.agreement import (
     span_scores,
     token_counts,
 )
-from vouching.metrics.answers import exact_match, token_f1
+from vouching.metrics.answers import exact_match, kendall_tau_b, precision_at_1, token_f1
 from vouching.metrics.calibration import (
     Bin,
     accuracy_at_coverage,
@@ -28,9 +28,8 @@ from vouching.metrics.calibration import (
     ece,
     reliability_bins,
 )
-from vouching.metrics.groups import document_numbers
+from vouching.metrics.groups import Spread, document_numbers, spread_over_seeds, stratified_slice
 from vouching.metrics.intervals import Interval, McNemar, Statistic, bca, bca_each, mcnemar_exact, paired_bca, wilson
-from vouching.metrics.ranking import kendall_tau_b, precision_at_1
 from vouching.metrics.scores import (
     accuracy,
     auroc,
@@ -46,7 +45,6 @@ from vouching.metrics.scores import (
     roc_points,
     why_undefined,
 )
-from vouching.metrics.slices import Spread, spread_over_seeds, stratified_slice
 
 __all__ = [
     "accuracy", "auroc", "balanced_accuracy", "confusion_matrix", "error_type_distribution", "macro_f1", "mean",

@@ -1,15 +1,21 @@
 """Which rows belong together: rows about one document are not independent and are drawn together.
 
 Left out: near-duplicates. Keys match exactly or not at all.
+
+Small slices of a set that keep its class shares, and how far a metric varies between them.
+
+Left out: slices that keep documents whole. The spread over seeds shows the luck of the draw only; it is no interval for
+the population.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vouching.errors import InputError
 
@@ -57,3 +63,74 @@ def _collection(keys: object, number: int) -> Iterable[Hashable | None]:
             f"row {number}: the keys are of type {kind}, wanted a collection of keys, e.g. a tuple: (key,)"
         )
     return cast("Iterable[Hashable | None]", keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One metric on several slices."""
+
+    mean: float
+    """Mean of the values; nan if one is undefined."""
+    deviation: float
+    """Standard deviation of the values (n - 1 in the denominator); nan with fewer than two."""
+    values: tuple[float, ...]
+    """The metric on each slice, in the order of the seeds."""
+
+
+def stratified_slice(labels: ArrayLike, size: int, seed: int) -> NDArray[np.intp]:
+    """Row numbers of a random slice in which every label has its share of the whole, as nearly as whole rows allow.
+
+    Each label gets the whole part of size * share; the rows left over go to the largest remainders (Hamilton's
+    method), the first label in sorted order where those tie. Rows are drawn without replacement.
+
+    Args:
+        labels: (N,) labels, of any one type that sorts.
+        size: number of rows wanted, 1 to N.
+        seed: any integer from 0; the same seed gives the same slice.
+
+    Returns:
+        (size,) row numbers, rising.
+
+    Raises:
+        InputError: no labels, or a size outside 1..N.
+
+    >>> labels = ["a"] * 6 + ["b"] * 3
+    >>> [labels[row] for row in stratified_slice(labels, 3, seed=0)]
+    ['a', 'a', 'b']
+    """
+    label = np.asarray(labels)
+    if label.ndim != 1 or not 1 <= size <= len(label):
+        raise InputError(f"a slice of {size} rows was asked of labels of shape {label.shape}; wanted 1 to all of them")
+    _, number, counts = np.unique(label, return_inverse=True, return_counts=True)
+    # Whole numbers throughout: a remainder that ties must tie exactly.
+    wanted, remainder = np.divmod(size * counts, len(label))
+    first = np.argsort(-remainder, kind="stable")[: size - int(wanted.sum())]
+    wanted[first] += 1
+    random = np.random.default_rng(seed)
+    drawn = [random.choice(np.flatnonzero(number == k), take, replace=False) for k, take in enumerate(wanted)]
+    return np.sort(np.concatenate(drawn))
+
+
+def spread_over_seeds(
+    metric: Callable[[NDArray[np.intp]], float], labels: ArrayLike, size: int, seeds: Iterable[int] = (0, 1, 2)
+) -> Spread:
+    """Mean and standard deviation of a metric over one stratified slice per seed.
+
+    Args:
+        metric: takes the row numbers of a slice and returns a number.
+        labels: (N,) labels, as in :func:`stratified_slice`.
+        size: number of rows of each slice.
+        seeds: one per slice, at least one.
+
+    Raises:
+        InputError: no seeds, or as in :func:`stratified_slice`.
+
+    >>> right = np.array([True, True, False, True])
+    >>> spread_over_seeds(lambda rows: right[rows].mean(), ["a", "a", "b", "b"], size=4).mean
+    0.75
+    """
+    values: Sequence[float] = [float(metric(stratified_slice(labels, size, seed))) for seed in seeds]
+    if not values:
+        raise InputError("no seeds: wanted at least one")
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return Spread(float(np.mean(values)), deviation, tuple(values))

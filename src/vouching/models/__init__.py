@@ -12,15 +12,12 @@ from vouching.models.base import (
     Sampling,
 )
 from vouching.models.cache import Cached
-from vouching.models.deadline import Deadline
-from vouching.models.limit import Limited
-from vouching.models.meter import Metered, Price
 from vouching.models.open import open_model
 from vouching.models.record import Recording, Replay
-from vouching.models.retry import Retrying
 from vouching.models.scripted import ScriptedModel
 from vouching.models.tools import Tool, ToolCall
 from vouching.models.trace import Traced
+from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying
 from vouching.types import total_usage
 
 __all__ = [

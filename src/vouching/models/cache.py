@@ -19,8 +19,8 @@ from typing import TypeVar
 
 from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.models.records import completions_from_json, completions_to_json, request_key
-from vouching.models.wrapper import Wrapper
+from vouching.models.record import completions_from_json, completions_to_json, request_key
+from vouching.models.wrappers import Wrapper
 from vouching.types import Usage
 
 T = TypeVar("T")

@@ -16,11 +16,8 @@ from pathlib import Path
 from vouching.errors import ConfigError
 from vouching.models.base import Model
 from vouching.models.cache import Cached
-from vouching.models.deadline import Deadline
-from vouching.models.extra import WithFields, read_fields
-from vouching.models.limit import Limited
-from vouching.models.retry import Retrying
 from vouching.models.trace import Traced
+from vouching.models.wrappers import Deadline, Limited, Retrying, WithFields, read_fields
 
 OPENAI = "https://api.openai.com/v1"
 FORMS = (

@@ -1,4 +1,8 @@
-"""Calls written to a file, and a model that answers from such a file: tests and reruns without a network.
+"""A file of JSON lines that calls are added to, and the reading of one: what every kind of recording shares.
+
+A call as JSON: what tells two requests apart, and completions to keep.
+
+Calls written to a file, and a model that answers from such a file: tests and reruns without a network.
 
 A line of the file is a JSON object with the model's name, the key of the request, its messages for the reader, and the
 completions. Left out: failures; a call that failed is not in the file.
@@ -6,15 +10,128 @@ completions. Left out: failures; a call that failed is not in the file.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import threading
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from io import RawIOBase
 from pathlib import Path
+from typing import Any
 
 from vouching.errors import ConfigError, InputError
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.models.lines import Lines, read_lines
-from vouching.models.records import completions_from_json, completions_to_json, request_key
-from vouching.models.wrapper import Wrapper
+from vouching.models.tools import ToolCall
+from vouching.models.wrappers import Wrapper
+from vouching.types import Usage
+
+
+class Lines:
+    """A file that records are added to, whole lines at a time; threads and processes may add to the same one.
+
+    Args:
+        path: the file; made if it is not there.
+
+    Raises:
+        InputError: the file cannot be written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lines = Lines(f"{folder}/calls.jsonl")
+    ...     lines.add({"said": "Yes."})
+    ...     lines.close()
+    ...     [record for _, record in read_lines(f"{folder}/calls.jsonl")]
+    [{'said': 'Yes.'}]
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._file = self._open()
+        self._lock = threading.Lock()
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Write one line."""
+        with self._lock:
+            if self._file.closed:
+                self._file = self._open()
+            self._file.write(json.dumps(record).encode() + b"\n")
+
+    def close(self) -> None:
+        """Close the file; twice is fine, and the next line opens it again."""
+        self._file.close()
+
+    def _open(self) -> RawIOBase:
+        try:
+            return self._path.open("ab", buffering=0)
+        except OSError as error:
+            raise InputError(f"{self._path} cannot be written ({error}): name another file") from error
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
+    """Each line's place, for messages, and what it holds; None for a line that is no JSON.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error}): name a file that was recorded") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        yield f"{path}, line {number}", record
+
+
+def request_key(name: str, messages: Sequence[Message], sampling: Sampling) -> str:
+    """A digest of everything that an answer depends on: the model's name, the messages and the whole sampling.
+
+    Raises:
+        ConfigError: the sampling holds something that is no JSON.
+
+    >>> ask = [Message("user", "Is it?")]
+    >>> request_key("m", ask, Sampling(seed=1)) == request_key("m", ask, Sampling(seed=2))
+    False
+    """
+    asked = asdict(sampling)
+    if not sampling.tools:
+        del asked["tools"]
+    request = {"model": name, "messages": [message.json for message in messages], "sampling": asked}
+    try:
+        text = json.dumps(request, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"json_schema and extra must be JSON: {error}") from None
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def completions_to_json(completions: Sequence[Completion]) -> list[dict[str, Any]]:
+    """Completions as what ``json`` can write."""
+    return [asdict(completion) for completion in completions]
+
+
+def completions_from_json(found: Any, place: str) -> list[Completion]:
+    """Completions as they were. Raises InputError, which names the place, if they are none.
+
+    >>> said = [Completion("Yes.", "stop", Usage(calls=1), (-0.5,))]
+    >>> completions_from_json(json.loads(json.dumps(completions_to_json(said))), "here") == said
+    True
+    """
+    try:
+        return [
+            Completion(
+                one["text"],
+                one["finish_reason"],
+                Usage(**one["usage"]),
+                None if one["logprobs"] is None else tuple(one["logprobs"]),
+                tuple(ToolCall(**call) for call in one.get("tool_calls", ())),
+            )
+            for one in found
+        ]
+    except (TypeError, KeyError) as error:
+        raise InputError(f"{place} holds no completions ({type(error).__name__}: {error}): remove it") from None
 
 
 class Recording(Wrapper):

@@ -1,4 +1,11 @@
-"""Coroutines run to their end from code that is not async: the one place where the library waits."""
+"""Coroutines run to their end from code that is not async: the one place where the library waits.
+
+One thing for each event loop: connections and locks belong to the loop that they were made in.
+
+The library's sync front has a loop of its own and a program may have others; a model lives through all of them.
+
+Several questions under way at the same time.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +13,11 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from contextvars import copy_context
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
@@ -126,3 +134,52 @@ async def in_thread(work: Callable[[], T]) -> T:
 
     threading.Thread(target=call, daemon=True).start()
     return await done
+
+
+Kept = TypeVar("Kept")
+
+
+class PerLoop(Generic[Kept]):
+    """What ``make`` makes, once for each event loop that asks.
+
+    >>> numbers = PerLoop(iter(range(9)).__next__)
+    >>> async def twice():
+    ...     return numbers.get(), numbers.get()
+    >>> asyncio.run(twice()), asyncio.run(twice())
+    ((0, 0), (1, 1))
+    """
+
+    def __init__(self, make: Callable[[], Kept]) -> None:
+        self._make = make
+        self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, Kept] = WeakKeyDictionary()
+
+    def get(self) -> Kept:
+        """The one of the running loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._made:
+            self._made[loop] = self._make()
+        return self._made[loop]
+
+    def drop(self) -> Kept | None:
+        """Forget the one of the running loop and return it; None if it has none."""
+        return self._made.pop(asyncio.get_running_loop(), None)
+
+
+R = TypeVar("R")
+
+
+async def all_of(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+    """The results of work done at the same time, in order; where one fails, the rest is given up.
+
+    >>> asyncio.run(all_of(asyncio.sleep(0, result=number) for number in (1, 2)))
+    [1, 2]
+    """
+    waiting = [*work]
+    if len(waiting) == 1:  # needs no task of its own
+        return [await waiting[0]]
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()

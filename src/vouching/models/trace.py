@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.models.wrapper import Wrapper
+from vouching.models.wrappers import Wrapper
 from vouching.types import total_usage
 
 

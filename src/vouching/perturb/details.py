@@ -12,17 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from vouching.perturb.edits import Edit
 from vouching.perturb.grafts import host, subject_sort, takes_apposition, years_of
-from vouching.perturb.main_verb import MainVerb
-from vouching.perturb.name_kinds import NameType, name_type
+from vouching.perturb.name_kinds import NameType, lexicon_sections, name_type, whole_subject
 from vouching.perturb.names import is_new
 from vouching.perturb.pool import CorpusPool
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit
 from vouching.perturb.scene import Reading, Scene
-from vouching.perturb.sorts import lexicon_sections, whole_subject
 from vouching.perturb.times import MONTHS
-from vouching.perturb.verbs import Verb, verb_in
+from vouching.perturb.verbs import MainVerb, Verb, verb_in
 from vouching.text.words import find_words
 
 _SLOT = re.compile(r"\{([a-z ]+)\}")

@@ -14,9 +14,8 @@ from typing import Literal, get_args
 
 from rapidfuzz import fuzz
 
-from vouching.perturb.edits import Edit, article_for
 from vouching.perturb.names import is_new
-from vouching.perturb.records import ERROR_TYPE_OF, Draft, Perturbation, Strategy
+from vouching.perturb.records import ERROR_TYPE_OF, Draft, Edit, Perturbation, Strategy, article_for
 from vouching.perturb.scene import Scene
 from vouching.text.dates import compare_dates, find_dates
 from vouching.text.entities import same_entity

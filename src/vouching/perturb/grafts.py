@@ -9,12 +9,11 @@ import random
 import re
 from collections.abc import Iterator
 
-from vouching.perturb.edits import Edit
-from vouching.perturb.main_verb import AUXILIARIES, MainVerb
+from vouching.perturb.name_kinds import sort_of, whole_subject
 from vouching.perturb.pool import CorpusPool, Fact, same_name
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit
 from vouching.perturb.scene import Reading, Scene
-from vouching.perturb.sorts import sort_of, whole_subject
+from vouching.perturb.verbs import AUXILIARIES, MainVerb
 from vouching.text.entities import name_key
 
 _LONGEST_HOST = 18

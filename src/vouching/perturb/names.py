@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from vouching.perturb.edits import Edit
 from vouching.perturb.name_kinds import NameType, name_type, without_title
 from vouching.perturb.pool import LONGEST_NAME, CorpusPool, same_name
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit
 from vouching.perturb.scene import Reading, Scene
 from vouching.text.entities import Entity, same_entity
 

@@ -9,9 +9,8 @@ import random
 import re
 from collections.abc import Iterator
 
-from vouching.perturb.edits import Edit, in_case_of
 from vouching.perturb.pool import CorpusPool
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit, in_case_of
 from vouching.perturb.scene import Scene
 from vouching.perturb.times import MONTHS
 from vouching.perturb.values import RANGE_BEFORE, usable_quantities

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from vouching.perturb.edits import Edit, in_case_of, removal
 from vouching.perturb.pool import CorpusPool
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit, in_case_of, removal
 from vouching.perturb.scene import Reading, Scene
 from vouching.perturb.verbs import lexicon_lines, verb_in
 from vouching.text.negation import is_negated

@@ -10,9 +10,8 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from vouching.perturb.name_kinds import NameType, name_type, without_title
+from vouching.perturb.name_kinds import NameType, name_type, sort_of, without_title
 from vouching.perturb.scene import Reading
-from vouching.perturb.sorts import sort_of
 from vouching.text.entities import name_key
 from vouching.text.words import Word
 

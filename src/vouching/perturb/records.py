@@ -1,15 +1,119 @@
-"""What a perturbation is: the nouns of this layer, and the table from strategies to error types."""
+"""What a perturbation is: the nouns of this layer, and the table from strategies to error types.
+
+Edits of a claim: replacements at offsets, applied together, with the article before each made right.
+
+Left out: agreement of verbs with what is replaced; a strategy keeps the number of what it changes.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from vouching.perturb.edits import Edit
+from vouching.text.words import FUNCTION_WORDS
 from vouching.types import ErrorType, Label, Span
+
+_ARTICLE = re.compile(r"(?<![^\W_])([Aa])(n?)\Z")
+_FIRST_WORD = re.compile(r"[\s\"'“‘(]*([^\W_]+)")
+_AN_DESPITE_CONSONANT = re.compile(r"(?:hour|honou?r|honest|heir)|[FHLMNRSX](?:[A-Z0-9]|\b)|8|11(?!\d)|18(?!\d)")
+_A_DESPITE_VOWEL = re.compile(r"(?:uni(?!n|m)|us[aeiu]|eu|ut[ei]|one|once|ub[ei])|U[A-Z]?(?![a-z])", re.IGNORECASE)
+
+
+class Edit(NamedTuple):
+    """One replacement in a claim. An insertion has an empty stretch, a removal an empty replacement."""
+
+    start: int
+    """Offset of the first character to replace."""
+    end: int
+    """Offset after the last one."""
+    replacement: str
+    """What to put there."""
+
+
+def apply_edits(claim: str, edits: Iterable[Edit]) -> tuple[str, tuple[Span, ...]]:
+    """The claim with edits applied, and where the replacements stand in it.
+
+    "a" and "an" before a replacement follow its sound; what comes to stand first is capitalised if the claim began
+    with a capital. A removal leaves an empty span at the cut.
+
+    Args:
+        claim: the text.
+        edits: replacements that do not overlap, in any order.
+
+    >>> text, spans = apply_edits("Ann has a dog.", [Edit(10, 13, "owl")])
+    >>> text, [text[span.start : span.end] for span in spans]
+    ('Ann has an owl.', ['owl'])
+    """
+    text, last, spans = "", 0, list[tuple[int, int]]()
+    for edit in sorted(edits):
+        text += claim[last : edit.start]
+        text = _with_article(text, edit.replacement or claim[edit.end : edit.end + 24].lstrip())
+        spans.append((len(text), len(text) + len(edit.replacement)))
+        text += edit.replacement
+        last = edit.end
+    text += claim[last:]
+    if claim[:1].isupper() and text[:1].islower():
+        text = text[0].upper() + text[1:] if len(text[0].upper()) == 1 else text
+    return text, tuple(Span(text[start:end], start, end) for start, end in spans)
+
+
+def _with_article(text: str, following: str) -> str:
+    """The text with an article at its end, if there is one, fit for what follows."""
+    body = text.rstrip(" ")
+    article = _ARTICLE.search(body) if body != text else None
+    word = _FIRST_WORD.match(following)
+    if article is None or word is None:
+        return text
+    wanted = article_for(word[1])
+    return text if wanted == article[0].lower() else f"{body[: article.start()]}{article[1]}{wanted[1:]} "
+
+
+def article_for(word: str) -> str:
+    """The article, "a" or "an", by the sound that the word begins with.
+
+    >>> [article_for(word) for word in ("owl", "unit", "hour", "FBI", "80", "US")]
+    ['an', 'a', 'an', 'an', 'an', 'a']
+    """
+    if _AN_DESPITE_CONSONANT.match(word):
+        return "an"
+    vowel = word[:1].lower() in "aeiou" and word[:1] != ""
+    return "an" if vowel and not _A_DESPITE_VOWEL.match(word) else "a"
+
+
+def removal(text: str, start: int, end: int) -> Edit:
+    """The edit that takes a stretch out together with one of the blanks around it.
+
+    >>> apply_edits("It may well help.", [removal("It may well help.", 7, 11)])[0]
+    'It may help.'
+    """
+    if text[end : end + 1] == " ":
+        return Edit(start, end + 1, "")
+    return Edit(start - 1, end, "") if text[max(0, start - 1) : start] == " " else Edit(start, end, "")
+
+
+def in_case_of(model: str, words: str) -> str:
+    """``words`` with the first letter in the case of the first letter of ``model``.
+
+    >>> in_case_of("Some", "all"), in_case_of("some", "all")
+    ('All', 'all')
+    """
+    return words[:1].upper() + words[1:] if model[:1].isupper() and not model[:2].isupper() else words
+
+
+def lowered(sentence: str) -> str:
+    """A sentence as it stands within another one: an ordinary word at its start loses its capital.
+
+    >>> lowered("The bridge opened"), lowered("Ann left")
+    ('the bridge opened', 'Ann left')
+    """
+    first = _FIRST_WORD.match(sentence)
+    known = first is not None and first[1] != "I" and first[1].lower() in FUNCTION_WORDS
+    return sentence[:1].lower() + sentence[1:] if known else sentence
+
 
 Strategy: TypeAlias = Literal[
     "number_change",

@@ -1,6 +1,6 @@
 """From claims with their sources to perturbations: draft, apply, filter, count.
 
-Left out: reading files and rows (``vouching.commands.data``), and choosing strategies by what a model fails at.
+Left out: reading files and rows (``vouching.cli.data``), and choosing strategies by what a model fails at.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import TypeAlias, TypeVar
 
 from vouching.errors import ConfigError
 from vouching.perturb import details, grafts, names, notation, polarity, scope, structure, times, values, wording
-from vouching.perturb.edits import Edit, apply_edits
 from vouching.perturb.filters import Filter, fluent, near_duplicate, on_type, visible
 from vouching.perturb.pool import CorpusPool
-from vouching.perturb.records import STRATEGIES, Draft, Perturbation, Strategy
+from vouching.perturb.records import STRATEGIES, Draft, Edit, Perturbation, Strategy, apply_edits
 from vouching.perturb.scene import Scene
 from vouching.types import Example
 

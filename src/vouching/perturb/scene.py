@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from operator import attrgetter
 
-from vouching.perturb.main_verb import MainVerb, find_main_verb
+from vouching.perturb.verbs import MainVerb, find_main_verb
 from vouching.text.dates import DateMention, find_dates
 from vouching.text.entities import Entity, find_entities
 from vouching.text.negation import Negation, find_negations

@@ -10,13 +10,11 @@ import random
 import re
 from collections.abc import Iterator
 
-from vouching.perturb.edits import Edit, lowered
-from vouching.perturb.main_verb import AUXILIARIES, find_main_verb
 from vouching.perturb.pool import CorpusPool
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit, lowered
 from vouching.perturb.scene import Reading, Scene
 from vouching.perturb.scope import is_upward
-from vouching.perturb.verbs import verb_in
+from vouching.perturb.verbs import AUXILIARIES, find_main_verb, verb_in
 from vouching.text.clauses import split_clauses, subject_of
 from vouching.text.dates import DateMention
 from vouching.text.words import find_words

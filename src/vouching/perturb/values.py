@@ -9,12 +9,11 @@ import random
 import re
 from collections.abc import Iterator
 
-from vouching.perturb.edits import Edit, in_case_of
 from vouching.perturb.pool import CorpusPool
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit, in_case_of
 from vouching.perturb.scene import Reading, Scene
 from vouching.text.mentions import Quantity
-from vouching.text.number_words import NUMBER_WORDS
+from vouching.text.number_forms import NUMBER_WORDS
 
 _SMALL = str.split("two three four five six seven eight nine ten eleven twelve")
 _TENS = str.split("twenty thirty forty fifty sixty seventy eighty ninety")

@@ -1,14 +1,21 @@
 """Inflected forms of the verbs of the shipped list, and the verbs that a form may belong to.
 
 Left out: any verb that is not in the list; where one would be needed, the strategy proposes nothing.
+
+The main verb of a simple sentence, with its subject, found only where short lists leave no doubt.
+
+Left out: a parser. A sentence with a comma, a relative clause or a second candidate before its verb has none here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
+
+from vouching.text.words import Word
 
 VerbForm = Literal["base", "third", "past", "participle"]
 _IRREGULAR_THIRD = {"have": "has", "be": "is", "do": "does", "go": "goes"}
@@ -86,3 +93,174 @@ def _regular_past(base: str) -> str:
 
 def _ends_in_consonant_y(base: str) -> bool:
     return base.endswith("y") and base[-2:-1] not in "aeiou"
+
+
+AUXILIARIES = frozenset(
+    str.split("is are was were has have had can could will would may might must should did does do")
+)
+"""Words that take "not" directly after them."""
+_BE = frozenset(("is", "are", "was", "were"))
+_HAVE: dict[str, Literal["past", "third", "base"]] = {"has": "third", "had": "past", "have": "base"}
+_DO = frozenset(("do", "does", "did"))
+_STOPS = frozenset(
+    str.split("""who which that whose where when while if because although though since until unless as than to not
+    never no nor neither either whether how what why there so yes well did you i let just""")
+)
+_NO_SUBJECT = frozenset(str.split("also then later says said is has been now still even includes click read here"))
+_BREAKS = _STOPS | frozenset(("and", "but", "or", "before", "after"))
+_INTRODUCING = frozenset(str.split("in on at by during from with according despite under for as after since"))
+_DETERMINERS = frozenset(
+    str.split("a an the his her its their our my your this these that those some any no every each")
+)
+_PLURALS = frozenset(str.split("people men women children they we both police"))
+_AFTER_VERB = _DETERMINERS | frozenset(
+    str.split("""in on at to from for with by as into about up out off over under through many several most all both two
+    three four five him them it us only more less against between among around""")
+)
+_NOUNS = frozenset(
+    str.split("""act aim air attack attempt award back base benefit boost break broadcast burn call cause change
+    claim climb control cost cover crash cross cut date deal debut decline decrease design display draw
+    drink drive drop end escape experience export face fall feature fight file film find finish fire
+    focus force form function fund gain hail harm head help hit hold host impact import increase
+    influence issue joke judge jump kill lack land launch lead limit link list live love mark measure
+    mention model move murder name need note offer order paint pass pay place plan play praise present
+    print promise purchase question raise range rank reach record release rent repair report rescue
+    return review ride rise rule run sail save score search set share shift ship show sign slip spread
+    stand star start state step stop store stream strike study supply support swim target taste test
+    throw tie tour train transfer transport travel treat try turn use visit vote walk watch welcome wish
+    work wound""")
+)
+"""Verbs whose third person may be the plural of a noun."""
+_PRONOUNS = frozenset(("he", "she", "it", "they", "we"))
+_BROKEN_BY = re.compile(r"[,;:()\[\]\"“”—–]|--|\.\s")
+_MOST_WORDS = 14
+
+
+class MainVerb(NamedTuple):
+    """The finite verb of a sentence."""
+
+    start: int
+    """Offset of its first character."""
+    end: int
+    """Offset after its last character."""
+    kind: Literal["auxiliary", "past", "third", "base"]
+    """An auxiliary or form of "be", or the tense of a verb of the list; "base" is the present of a plural."""
+    verb: Verb | None
+    """The verb; None for an auxiliary."""
+    subject_start: int
+    """Offset of the first character of the subject."""
+    subject_end: int
+    """Offset after the subject's last character."""
+    following: str
+    """The next word in lower case; "" at the end."""
+
+
+def find_main_verb(text: str, words: Sequence[Word]) -> MainVerb | None:
+    """The main verb of the sentence of ``text`` that has these words; None where it is not sure.
+
+    >>> from vouching.text.words import find_words
+    >>> sentence = "In 2018, the British company sold its last plant."
+    >>> verb = find_main_verb(sentence, find_words(sentence))
+    >>> sentence[verb.start : verb.end], sentence[verb.subject_start : verb.subject_end], verb.kind
+    ('sold', 'the British company', 'past')
+    >>> find_main_verb("The man who left sold it.", find_words("The man who left sold it.")) is None
+    True
+    """
+    first = _first_of_subject(text, words)
+    if words and (words[first].lower in AUXILIARIES or words[first].lower in _NO_SUBJECT):
+        return None
+    for at in range(first, min(len(words), first + _MOST_WORDS)):
+        word = words[at]
+        if word.lower in _STOPS or (at > first and _BROKEN_BY.search(text, words[at - 1].end, word.start)):
+            return None
+        if at == first or text[word.start].isupper():
+            continue
+        found = _as_verb(text, words, first, at)
+        if found == "unsure":
+            return None
+        if found is not None:
+            kind, verb = found
+            following = words[at + 1].lower if at + 1 < len(words) else ""
+            subject = words[first].start, words[at - 1].end
+            return MainVerb(word.start, word.end, kind, verb, *subject, following)
+    return None
+
+
+_Found = tuple[Literal["auxiliary", "past", "third", "base"], Verb | None]
+
+
+def _first_of_subject(text: str, words: Sequence[Word]) -> int:
+    """Position of the first word after an introduction such as "In 2018,"."""
+    if not words or words[0].lower not in _INTRODUCING:
+        return 0
+    for at in range(1, min(len(words), 8)):
+        gap = text[words[at - 1].end : words[at].start]
+        if "," in gap and not words[at].lower[0].isdigit():
+            return at
+        if words[at].lower in _PRONOUNS or (words[at].lower == "the" and words[at - 1].lower[0].isdigit()):
+            return at
+    return 0
+
+
+def _as_verb(text: str, words: Sequence[Word], first: int, at: int) -> _Found | Literal["unsure"] | None:
+    """What kind of main verb the word at a position is; None if it is none, "unsure" if nobody can tell."""
+    word, before = words[at], words[at - 1]
+    following = words[at + 1] if at + 1 < len(words) else None
+    if word.lower in AUXILIARIES:
+        lexical = word.lower in _HAVE and (following is None or not _is_participle(following.lower))
+        if word.lower in _DO and (following is None or not verb_in(following.lower, "base")):
+            return "unsure"
+        return (_HAVE[word.lower], verb_in("have", "base")) if lexical else ("auxiliary", None)
+    if "'" in word.lower or word.lower == "been":
+        return "unsure"
+    if before.lower in _DETERMINERS:
+        return None
+    if verb := verb_in(word.lower, "past"):
+        ambiguous = verb_in(word.lower, "base") is not None
+        passive = following is not None and following.lower == "by"
+        return "unsure" if ambiguous or passive or _finite_follows(text, words, at) else ("past", verb)
+    if verb := verb_in(word.lower, "third"):
+        return _third(text, words, first, at, verb)
+    if verb := verb_in(word.lower, "base"):
+        plural = before.lower in _PLURALS or (
+            before.lower.endswith("s") and not before.lower.endswith(("ss", "us", "is"))
+        )
+        goes_on = following is not None and _opens_object(text, following)
+        return ("base", verb) if plural and goes_on and not _finite_follows(text, words, at) else None
+    return "unsure" if word.lower.endswith("ed") else None
+
+
+def _third(text: str, words: Sequence[Word], first: int, at: int, verb: Verb) -> _Found | Literal["unsure"]:
+    before, following = words[at - 1], words[at + 1] if at + 1 < len(words) else None
+    named = text[before.start].isupper() or before.lower in _PRONOUNS
+    plural_noun = before.lower.endswith("s") and not before.lower.endswith(("ss", "us", "is")) and not named
+    if plural_noun or words[first].lower in ("these", "those", "many", "several") or following is None:
+        return "unsure"
+    sure = named or verb.base not in _NOUNS or _opens_object(text, following)
+    blocked = following.lower in ("of", "and", "or") or verb_forms().get(following.lower) is not None
+    return ("third", verb) if sure and not blocked and not _finite_follows(text, words, at) else "unsure"
+
+
+def _opens_object(text: str, word: Word) -> bool:
+    """Whether a word may follow a verb and hardly a noun."""
+    return word.lower in _AFTER_VERB or text[word.start].isupper() or text[word.start].isdigit()
+
+
+def _is_participle(word: str) -> bool:
+    return verb_in(word, "participle") is not None or word in ("been", "also", "not") or word.endswith("ed")
+
+
+def _finite_follows(text: str, words: Sequence[Word], at: int) -> bool:
+    """Whether another finite verb follows in the same clause, so that the one at ``at`` may be a participle."""
+    for position in range(at + 1, len(words)):
+        word = words[position]
+        if word.lower in _BREAKS or _BROKEN_BY.search(text, words[position - 1].end, word.start):
+            return False
+        if text[word.start].isupper():
+            continue
+        forms = {name for _, name in verb_forms().get(word.lower, ())}
+        following = words[position + 1].lower if position + 1 < len(words) else ""
+        present = "third" in forms and (following in _AFTER_VERB or following == "of")
+        if word.lower in AUXILIARIES or present or ("past" in forms and "participle" not in forms):
+            return True
+    return False

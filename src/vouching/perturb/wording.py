@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from vouching.perturb.edits import Edit
 from vouching.perturb.polarity import read_table, replacements
 from vouching.perturb.pool import CorpusPool
-from vouching.perturb.records import Draft
+from vouching.perturb.records import Draft, Edit
 from vouching.perturb.scene import Scene
 
 

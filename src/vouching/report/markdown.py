@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from vouching.report.edits import around_blanks, word_edits
 from vouching.report.findings import SIGNS, span_of, status_of, subject_of, title_of
 from vouching.report.points import (
     LONGEST_QUOTATION,
     Point,
+    around_blanks,
     error_counts_words,
     non_claims_words,
     origin_words,
@@ -20,6 +20,7 @@ from vouching.report.points import (
     points_of,
     relation_words,
     totals_words,
+    word_edits,
 )
 from vouching.types import Finding, ItemResult, PairResult, Report, Unverified, Verdict, VerdictWarning
 from vouching.types.display import fix_title, item_counts, shorten

@@ -16,12 +16,19 @@ from typing import TypeAlias, cast
 
 from vouching.errors import InputError
 from vouching.inputs import SourcesLike, as_sources, each_of
-from vouching.report.documents import Document, Shelf, place_evidence
-from vouching.report.edits import Edit, word_edits
+from vouching.report.documents import Document, Mark, Piece, Shelf, pieces_of, place_evidence
 from vouching.report.findings import FindingStatus, label_of, status_of, subject_of
 from vouching.report.overview import Overview
-from vouching.report.points import Point, non_claims_words, origin_words, pair_points, points_of, relation_words
-from vouching.report.segments import Mark, Piece, pieces_of
+from vouching.report.points import (
+    Edit,
+    Point,
+    non_claims_words,
+    origin_words,
+    pair_points,
+    points_of,
+    relation_words,
+    word_edits,
+)
 from vouching.report.skeleton import page_target, write_page
 from vouching.types import Finding, PairResult, Report, Source, Span, Unverified, Verdict, VerdictWarning
 from vouching.types.display import fix_title, shorten

@@ -15,11 +15,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from vouching.report.edits import around_blanks, word_edits
 from vouching.report.findings import SIGNS, span_of, status_of, subject_of, title_of
 from vouching.report.points import (
     LONGEST_QUOTATION,
     Point,
+    around_blanks,
     confidence_words,
     error_counts_words,
     non_claims_words,
@@ -28,6 +28,7 @@ from vouching.report.points import (
     points_of,
     relation_words,
     totals_words,
+    word_edits,
 )
 from vouching.types import (
     Finding,

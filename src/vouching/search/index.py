@@ -16,9 +16,9 @@ import numpy as np
 
 from vouching.errors import ConfigError, InputError, SearchError, VouchError
 from vouching.search.arrays import map_arrays
+from vouching.search.base import fuse
 from vouching.search.bm25 import Bm25, Place
 from vouching.search.dense import Dense
-from vouching.search.fuse import fuse
 from vouching.search.manifest import Manifest, SegmentNote, read_manifest
 from vouching.search.segment import Segment
 from vouching.search.terms import query_terms, scripts

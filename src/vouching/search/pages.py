@@ -19,9 +19,9 @@ from io import BytesIO
 from typing import TypeVar, cast
 
 from vouching.errors import FetchError, InputError
-from vouching.models.loops import PerLoop
+from vouching.models.running import PerLoop
 from vouching.search.base import SearchEngine
-from vouching.search.extract import html_text, need, pdf_text
+from vouching.search.documents import html_text, need, pdf_text
 from vouching.search.fetch import Fetcher, Page
 from vouching.search.passages import cut_passages
 from vouching.search.terms import query_terms, terms

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vouching.errors import ConfigError, InputError, SearchError
-from vouching.models.lines import Lines, read_lines
+from vouching.models.record import Lines, read_lines
 from vouching.search.base import SearchEngine
 from vouching.types import EngineKind, Passage
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.batch.rows import FORMATS
+from vouching.rows.read import FORMATS
 from vouching.search.arrays import Strings, map_arrays
 from vouching.types import Passage, Source, Span
 

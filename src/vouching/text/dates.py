@@ -1,4 +1,12 @@
-"""Dates of a text: days, months, years, decades, centuries, spans of years and durations, at exact offsets.
+"""Which bare four-digit numbers are years: "opened in 1937" is one, "1200 miles" and "2004 employees" are not.
+
+Left out: years outside 1000 to 2100 without an era, and any reading of the sentence beyond the two neighbouring words.
+
+Lengths of time in a text: "three years", "a five-year plan", "two hours and ten minutes".
+
+Left out: rates ("once a year", "60 km an hour") and lengths told by two dates.
+
+Dates of a text: days, months, years, decades, centuries, spans of years and durations, at exact offsets.
 
 Left out: relative dates ("last week", "the next day"), clock times, holidays, calendars other than the Gregorian, and
 ranges of days ("3-5 May" is read as 5 May). "the '90s" and "the nineties" are taken to be of the twentieth century.
@@ -7,17 +15,163 @@ ranges of days ("3-5 May" is read as 5 May). "the '90s" and "the nineties" are t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from vouching.text.date_comparison import compare_dates
-from vouching.text.digits import CITATION
-from vouching.text.durations import find_durations
-from vouching.text.mentions import DateMention
-from vouching.text.neighbours import word_before, word_list
-from vouching.text.number_words import NUMBER_WORDS
-from vouching.text.numerals import find_numerals
-from vouching.text.years import YEAR, is_year
+from vouching.text.comparison import compare_dates
+from vouching.text.mentions import DateMention, read_hedge
+from vouching.text.number_forms import CITATION, NUMBER_WORDS
+from vouching.text.numerals import Numeral, find_numerals
+from vouching.text.units import Unit, currency_before, unit_after, unit_called
+from vouching.text.words import word_after, word_before, word_list
+
+YEAR = r"(?:1\d{3}|20\d{2}|2100)"
+"""Pattern of a four-digit year."""
+
+_STRONG = frozenset(
+    word_list("since during until till circa c ca early late mid year summer spring autumn winter season")
+)
+_PREPOSITIONS = frozenset(word_list("in by of from before after to and between through or around")) | _STRONG
+_COUNTING = frozenset(
+    word_list("about approximately roughly nearly almost some over under than least most only exactly")
+)
+_COUNTED = frozenset(
+    word_list(
+        "people percent men women children soldiers troops employees workers students members residents inhabitants "
+        "copies votes points units seats houses homes species dead wounded calories rpm horses ships aircraft cars"
+    )
+)
+_FUNCTION_WORDS = frozenset(
+    word_list(
+        "was were is has had as and or but when while where who which that the a an to in on at by for with from "
+        "of after before until he she it they his her its their this these saw became began made "
+        "won led took came went under because during against between onwards census series elections olympics games"
+    )
+)
+
+
+def is_year(text: str, start: int, end: int) -> bool:
+    """Decide from its neighbours whether the four digits at ``start..end`` name a year.
+
+    >>> is_year("opened in 1937 by", 10, 14), is_year("some 1200 miles", 5, 9)
+    (True, False)
+    """
+    if _is_glued(text, start, end) or currency_before(text, start):
+        return False
+    before, after = word_before(text, start), word_after(text, end)
+    if before in _COUNTING or after in _COUNTED or after in NUMBER_WORDS or unit_after(text, end):
+        return False
+    if not after or not after.islower() or before in _STRONG:
+        return True
+    if before == "in" and text[start : start + 2] in ("19", "20"):
+        return True
+    plural = after.endswith("s") and not after.endswith(("ss", "us", "is")) and after not in _FUNCTION_WORDS
+    if before in _PREPOSITIONS or before == "the":
+        return not plural
+    return after in _FUNCTION_WORDS or after.endswith("ed")
+
+
+_GLUED_BEFORE = re.compile(r"(?:\w|[\d\w][-–./,:]|[#№+@/_.]|\bNo\.? ?)\Z")
+_GLUED_AFTER = re.compile(r"\w|[%°]|[,.:/]\d|-[\w]|[-–]\d| ?[€£¥₹$](?!\d)")
+
+
+def _is_glued(text: str, start: int, end: int) -> bool:
+    return bool(_GLUED_BEFORE.search(text, max(0, start - 4), start) or _GLUED_AFTER.match(text, end))
+
+
+_DAY_SECONDS = 86_400.0
+_RANGE_GAPS = frozenset(("-", "–", " - ", " – ", " to ", " or "))
+_COMPOUND_GAPS = frozenset((" ", ", ", " and ", ", and "))
+_FRACTION_OF = re.compile(r" (?:of )?an?(?= )")
+_ONE_UNIT = re.compile(r"\b[Aa]n? (hour|day|week|fortnight|month|year|decade|century|millennium)\b(?!['’])")
+_ALWAYS_A_LENGTH = frozenset(("fortnight", "decade", "century", "millennium"))
+_LENGTH_PREPOSITIONS = frozenset(
+    word_list(
+        "for in within after about nearly over than least lasted took lasting almost around under roughly "
+        "approximately takes spent before"
+    )
+)
+
+
+def find_durations(text: str, numerals: Sequence[Numeral]) -> list[DateMention]:
+    """Find every duration of a text, given the text's numerals (see ``find_numerals``).
+
+    >>> from vouching.text.numerals import find_numerals
+    >>> find_durations("after 10 days", find_numerals("after 10 days"))[0].days
+    10.0
+    """
+    found = [*_counted(text, numerals), *_single(text)]
+    found.sort(key=lambda duration: duration.start)
+    joined: list[DateMention] = []
+    for duration in found:
+        if joined and duration.start < joined[-1].end:
+            continue
+        if joined and _continues(text, joined[-1], duration):
+            joined[-1] = _sum(joined[-1], duration)
+        else:
+            joined.append(duration)
+    return joined
+
+
+def _counted(text: str, numerals: Sequence[Numeral]) -> Iterator[DateMention]:
+    previous: Numeral | None = None
+    for numeral in numerals:
+        unit_and_end = _time_unit(text, numeral)
+        if unit_and_end:
+            unit, end = unit_and_end
+            low = previous if previous and _is_range(text, previous, numeral) else numeral
+            duration = _duration(text, low.start, end, (low.value + numeral.value) / 2, unit, low is not numeral)
+            if low is not numeral:
+                first, last = (unit.to_base(count) / _DAY_SECONDS for count in (low.value, numeral.value))
+                duration = replace(duration, first_days=first, last_days=last)
+            yield duration
+        previous = numeral
+
+
+def _is_range(text: str, low: Numeral, high: Numeral) -> bool:
+    if low.value >= high.value or high.start - low.end > len(" and "):
+        return False
+    gap = text[low.end : high.start]
+    return gap in _RANGE_GAPS or (gap == " and " and word_before(text, low.start) == "between")
+
+
+def _time_unit(text: str, numeral: Numeral) -> tuple[Unit, int] | None:
+    if numeral.form == "fraction":
+        article = _FRACTION_OF.match(text, numeral.end)
+        found = unit_after(text, article.end()) if article else None
+    else:
+        found = unit_after(text, numeral.end) if numeral.form == "cardinal" else None
+    return found if found and found[0].dimension == "time" else None
+
+
+def _single(text: str) -> Iterator[DateMention]:
+    for match in _ONE_UNIT.finditer(text):
+        unit = unit_called(match.group(1))
+        alone = match.start() == 0 or word_before(text, match.start()) in _LENGTH_PREPOSITIONS
+        if unit and (alone or unit.name in _ALWAYS_A_LENGTH):
+            yield _duration(text, match.start(), match.end(), 1.0, unit, approximate=False)
+
+
+def _duration(text: str, start: int, end: int, count: float, unit: Unit, approximate: bool) -> DateMention:
+    hedge = read_hedge(text, start, end)
+    loose = approximate or hedge.approximate or hedge.bound != "exact"
+    days = unit.to_base(count) / _DAY_SECONDS
+    return DateMention(start, end, "duration", days=days, unit=unit.name, approximate=loose)
+
+
+def _continues(text: str, first: DateMention, second: DateMention) -> bool:
+    """Tell whether the second duration adds a smaller unit to the first, as in "two years and three months"."""
+    if second.start - first.end > len(", and ") or text[first.end : second.start] not in _COMPOUND_GAPS:
+        return False
+    first_unit, second_unit = unit_called(first.unit or ""), unit_called(second.unit or "")
+    return first_unit is not None and second_unit is not None and second_unit.factor < first_unit.factor
+
+
+def _sum(first: DateMention, second: DateMention) -> DateMention:
+    days = (first.days or 0.0) + (second.days or 0.0)
+    first = replace(first, first_days=None, last_days=None)
+    return replace(first, end=second.end, days=days, unit="mixed", approximate=first.approximate or second.approximate)
+
 
 __all__ = ["DateMention", "compare_dates", "find_dates"]
 

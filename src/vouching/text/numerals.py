@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from vouching.text.digits import DIGIT_RUN, OPAQUE, SPACED_RUN, read_digits
-from vouching.text.neighbours import word_after, word_before, word_list
-from vouching.text.number_words import NUMBER_WORDS, Role
+from vouching.text.number_forms import DIGIT_RUN, NUMBER_WORDS, OPAQUE, SPACED_RUN, Role, read_digits
 from vouching.text.units import unit_after, unit_called
+from vouching.text.words import word_after, word_before, word_list
 
 NumeralForm = Literal["cardinal", "ordinal", "fraction", "multiple"]
 

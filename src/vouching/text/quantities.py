@@ -12,12 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from vouching.text.hedges import read_hedge
-from vouching.text.mentions import DateMention, Quantity, QuantityKind
-from vouching.text.neighbours import word_before
-from vouching.text.number_words import NUMBER_WORDS
+from vouching.text.comparison import compare_quantities
+from vouching.text.mentions import DateMention, Quantity, QuantityKind, read_hedge
+from vouching.text.number_forms import NUMBER_WORDS
 from vouching.text.numerals import Numeral, find_numerals, parse_number
-from vouching.text.quantity_comparison import compare_quantities
 from vouching.text.units import (
     COUNT,
     MULTIPLE,
@@ -28,6 +26,7 @@ from vouching.text.units import (
     unit_after,
     unit_called,
 )
+from vouching.text.words import word_before
 
 __all__ = ["Quantity", "compare_quantities", "find_quantities", "parse_number"]
 

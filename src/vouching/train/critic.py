@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from vouching.advantages import Floats, gae, whiten
 from vouching.errors import ConfigError, TrainingError
-from vouching.games.base import Processes
+from vouching.methods.base import Processes
+from vouching.methods.training import require
+from vouching.train.advantages import Floats, gae, whiten
 from vouching.train.policy import ADAPTER, adapter_base
 from vouching.train.rank_model import base_of, imported
-from vouching.train.run_config import require
 from vouching.types import Group, Rollout
 
 LEAST = 2

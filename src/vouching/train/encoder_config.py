@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from vouching.errors import ConfigError
-from vouching.train.run_config import require
-from vouching.train.settings import read_settings
+from vouching.methods.training import require
+from vouching.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)

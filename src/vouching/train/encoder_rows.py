@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from vouching.batch.rows import read_as
 from vouching.bench.rows import Offsets, Record, label_of, list_of, offsets_of, text_of
 from vouching.errors import InputError
 from vouching.metrics.groups import document_numbers
+from vouching.rows.read import read_as
 from vouching.text.sentences import sentence_spans
 from vouching.train.run_folder import digest_of_lines
-from vouching.types.labels import ERROR_TYPES, ErrorType
+from vouching.types.spans import ERROR_TYPES, ErrorType
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = (0,), (1,), (2,)
 UNSUPPORTED = (1, 2)

@@ -22,16 +22,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError, InputError, MissingExtraError
-from vouching.games.base import Game, Processes, Row, Sampler
+from vouching.methods.base import Game, Processes, Row, Sampler
+from vouching.methods.training import GrpoConfig
 from vouching.models.running import run
-from vouching.train.adapters import MAIN, add_adapters
 from vouching.train.checkpoint import go_on
 from vouching.train.critic import Critic, load_critic
-from vouching.train.engine_figures import figures, observe
-from vouching.train.engine_table import Table, top_of
+from vouching.train.engine_table import Table, figures, observe, top_of
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, trainer_class
-from vouching.train.grpo_config import GrpoConfig
-from vouching.train.policy import lora_of
+from vouching.train.policy import MAIN, add_adapters, lora_of
 from vouching.train.rank_model import imported
 
 Tell: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]

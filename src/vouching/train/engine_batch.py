@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.advantages import stream_factors
-from vouching.games.base import Play
+from vouching.methods.base import Play
+from vouching.train.advantages import stream_factors
 from vouching.types import Rollout
 
 Array: TypeAlias = NDArray[Any]

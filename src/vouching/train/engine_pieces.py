@@ -3,15 +3,20 @@
 
 Each piece but the last is done with at once, its gradient added up in the process; with the last one gradients are
 exchanged, as TRL and accelerate do it. No piece mixes two policies. Left out: pieces of equally many tokens.
+
+The order in which a run takes its rows, so that one that goes on in a later epoch takes those it would have taken.
+
+Left out: the rows that are drawn to play flat groups again; ``engine_table`` keeps their place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from vouching.train.engine_batch import ROW_MEANS, pieces
+from vouching.train.rank_model import imported
 
 
 def in_pieces(
@@ -58,3 +63,25 @@ def _apart(accelerator: Any, model: Any) -> Generator[None]:
     with accelerator.no_sync(model):
         yield
     accelerator.gradient_state._set_sync_gradients(True)
+
+
+class Order:
+    """TRL's order of the rows, the same in an epoch whether or not the epochs before it were run through.
+
+    Args:
+        inner: TRL's sampler.
+        epoch: tells which epoch begins, from 0.
+    """
+
+    def __init__(self, inner: Any, epoch: Callable[[], int]) -> None:
+        self._inner, self._epoch = inner, epoch
+
+    def __iter__(self) -> Iterator[int]:
+        inner = self._inner
+        inner.generator.manual_seed(inner.seed)
+        for _ in range(self._epoch()):
+            imported("torch").randperm(inner.num_samples, generator=inner.generator)
+        return iter(inner)
+
+    def __len__(self) -> int:
+        return len(self._inner)

@@ -33,7 +33,6 @@ import numpy as np
 
 from vouching.errors import BackendError, ConfigError, TrainingError
 from vouching.models.base import Message
-from vouching.train.adapters import MAIN, activate, gradient_norms, reference_of
 from vouching.train.engine_batch import (
     ROW_MEANS,
     amounts_of,
@@ -44,10 +43,9 @@ from vouching.train.engine_batch import (
     to_arrays,
     turns_of,
 )
-from vouching.train.engine_figures import figures
-from vouching.train.engine_order import Order
-from vouching.train.engine_pieces import in_pieces
-from vouching.train.engine_table import Round, Table
+from vouching.train.engine_pieces import Order, in_pieces
+from vouching.train.engine_table import Round, Table, figures
+from vouching.train.policy import MAIN, activate, gradient_norms, reference_of
 from vouching.train.rank_model import imported
 from vouching.types import Rollout
 

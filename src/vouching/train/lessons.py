@@ -19,14 +19,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
-from vouching.batch.rows import read_as
 from vouching.errors import InputError
-from vouching.games import blinded
-from vouching.games.checklist import task_of
-from vouching.games.checklist_replay import Labelled
 from vouching.inputs import as_claim, as_sources, check_text, row_sources
-from vouching.verifiers.structured_prompt import structured_prompt
-from vouching.verifiers.structured_sources import Evidence
+from vouching.judging.windows import Evidence
+from vouching.methods.blinded import game as blinded
+from vouching.methods.checklist.game import task_of
+from vouching.methods.checklist.replay import Labelled
+from vouching.methods.structured.prompt import structured_prompt
+from vouching.rows.read import read_as
 
 Message: TypeAlias = dict[str, str]
 T = TypeVar("T")

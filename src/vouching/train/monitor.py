@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.train.runlog import Columns
+from vouching.train.run_folder import Columns
 
 WINDOW = 20
 """Steps of a mean. Nothing is said before there are two of them."""

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError
+from vouching.methods.discriminative.config import RankConfig
 from vouching.train.checkpoint import go_on, last_checkpoint, step_of
-from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported, load_scorer, save_scorer
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, questions_of, read_pairs
 from vouching.train.rank_scores import by_question, encoded, scores_of, told, values_of

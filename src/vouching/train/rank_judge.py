@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import cast, get_args
 
 from vouching.errors import ModelError
+from vouching.judging.fences import fenced
+from vouching.methods.discriminative.reply import ReplyError, read_places, verdict_of
 from vouching.models.base import Message, Model, Sampling
+from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt
-from vouching.text.fence import fenced
 from vouching.text.thoughts import spoken
 from vouching.train.rank_questions import Candidate, RankQuestion
 from vouching.train.rank_rows import AnswerLabel
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.discriminative_reply import ReplyError, read_places, verdict_of
 
 _PACKAGE = "vouching.train"
 _ANSWER_TOKENS, _REPLY_TOKENS = 128, 512

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError, MissingExtraError
+from vouching.methods.discriminative.config import RankConfig
+from vouching.methods.discriminative.model import ScorerNote
 from vouching.train.encoder_model import encoder_folder
-from vouching.train.rank_config import RankConfig
-from vouching.verifiers.discriminative_note import ScorerNote
 
 _HEADS = {"classifier", "score"}
 """Names of the head in the classes of transformers."""

@@ -14,13 +14,13 @@ from itertools import permutations
 from typing import Any, TypeAlias
 
 from vouching.errors import InputError, ModelError, SearchError
+from vouching.methods.discriminative.input import Compress, Find, gather
+from vouching.models.running import all_of
 from vouching.search.history import history_text
 from vouching.train.rank_judge import Judge
 from vouching.train.rank_questions import Candidate, RankQuestion
 from vouching.train.rank_rows import WORTH
 from vouching.types import Compression
-from vouching.verifiers.at_once import all_of
-from vouching.verifiers.discriminative_evidence import Compress, Find, gather
 
 Propose: TypeAlias = Callable[[RankQuestion, random.Random], Awaitable[list[Candidate]]]
 """Gives answers to a question."""

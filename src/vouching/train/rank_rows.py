@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from vouching.batch.rows import read_as
 from vouching.errors import InputError
+from vouching.methods.discriminative.input import ScorerInput, Shown, compressed_text, scorer_input
+from vouching.rows.read import read_as
 from vouching.train.run_folder import digest_of_lines
 from vouching.types import Compression
-from vouching.verifiers.discriminative_input import ScorerInput, Shown, compressed_text, scorer_input
 
 AnswerLabel: TypeAlias = Literal["correct", "intermediate", "irrelevant", "incorrect"]
 """How an answer stands to the reference, in the words of FGVeriBench."""

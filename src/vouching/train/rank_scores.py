@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vouching.methods.discriminative.config import RankConfig
+from vouching.methods.discriminative.input import encode
 from vouching.metrics import kendall_tau_b, precision_at_1
 from vouching.train.encoder_batches import batches_by_length
-from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported
 from vouching.train.rank_rows import RatedQuestion, input_of
-from vouching.verifiers.discriminative_input import encode
 
 _AT_ONCE = 32
 """Inputs of the most tokens that are read at once."""

@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from vouching.methods.discriminative.config import RankConfig
+from vouching.methods.discriminative.input import encode
 from vouching.train.checkpoint import CHECKPOINTS
-from vouching.train.rank_config import RankConfig
 from vouching.train.rank_model import imported, lora_of
 from vouching.train.rank_rows import RankPair
-from vouching.verifiers.discriminative_input import encode
 
 
 def margin_loss(better: Any, worse: Any, margin: float) -> Any:

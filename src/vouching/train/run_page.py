@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.report.charts import WIDTH, Curves, line_plot
+from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table
 from vouching.report.skeleton import write_page
 from vouching.report.svg import box, dot, line, svg, text, ticks, width_of
-from vouching.rewards.page import TEMPLATES, Chart
-from vouching.rewards.tables import Table
 from vouching.train.monitor import WINDOW
 from vouching.train.runs import Rise, Run, differing, rises
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from vouching.errors import InputError
 from vouching.train.checkpoint import MODEL
 from vouching.train.monitor import WINDOW, Alarm, alarms
-from vouching.train.run_folder import RUN
-from vouching.train.runlog import columns_of, read_records
+from vouching.train.run_folder import RUN, columns_of, read_records
 from vouching.types.display import shorten
 
 EVOLUTION = "evolve"

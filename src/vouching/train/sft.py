@@ -29,8 +29,7 @@ from vouching.train.checkpoint import CHECKPOINTS, MODEL, go_on, keep_model, las
 from vouching.train.lessons import Lesson, also_learnt, read_chats, read_labels
 from vouching.train.policy import load_policy, lora_of, see_device
 from vouching.train.rank_model import imported
-from vouching.train.run_folder import digest_of_lines, open_run
-from vouching.train.runlog import RunLog
+from vouching.train.run_folder import RunLog, digest_of_lines, open_run
 from vouching.train.sft_config import SftConfig
 from vouching.train.watch import Dev, Watch, steer
 

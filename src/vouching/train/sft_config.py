@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from vouching.errors import ConfigError
-from vouching.train.run_config import LoraSettings, PowerSettings, WatchSettings, require
-from vouching.train.settings import read_settings
+from vouching.methods.training import LoraSettings, PowerSettings, WatchSettings, require
+from vouching.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from vouching.errors import ConfigError
+from vouching.methods.training import WatchSettings
 from vouching.train.monitor import Alarm, alarms
 from vouching.train.rank_model import imported
-from vouching.train.run_config import WatchSettings
-from vouching.train.runlog import Record, RunLog, columns_of
+from vouching.train.run_folder import Record, RunLog, columns_of
 
 TELL_EVERY = 10
 """Steps between lines of progress."""

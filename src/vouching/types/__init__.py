@@ -12,14 +12,43 @@ from vouching.types.assurance import (
     Value,
     ValueType,
 )
-from vouching.types.blinded import BlindOutcome, Checked, Pair, PairResult, Question
-from vouching.types.checklist import Checklist, ChecklistItem, ItemResult
-from vouching.types.labels import ERROR_TYPES, ErrorType, Judgment, Label, Relation, Status
-from vouching.types.ranking import RankedAnswer, Ranking, RankMode, Scale
-from vouching.types.report import Finding, NonClaim, Report, Totals
-from vouching.types.reviewed import REVIEWED_VERSION, ReviewedVerdict
-from vouching.types.search import Asked, Compression, EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory
-from vouching.types.spans import Claim, Example, Passage, Source, Span
+from vouching.types.findings import (
+    BlindOutcome,
+    Checked,
+    Checklist,
+    ChecklistItem,
+    ItemResult,
+    Pair,
+    PairResult,
+    Question,
+)
+from vouching.types.report import REVIEWED_VERSION, Finding, NonClaim, Report, ReviewedVerdict, Totals
+from vouching.types.search import (
+    Asked,
+    Compression,
+    EngineKind,
+    RankedAnswer,
+    Ranking,
+    RankMode,
+    Scale,
+    SearchEnd,
+    SearchResult,
+    SearchTurn,
+    Trajectory,
+)
+from vouching.types.spans import (
+    ERROR_TYPES,
+    Claim,
+    ErrorType,
+    Example,
+    Judgment,
+    Label,
+    Passage,
+    Relation,
+    Source,
+    Span,
+    Status,
+)
 from vouching.types.training import Group, Reward, Rollout
 from vouching.types.verdict import (
     VERDICT_VERSION,

@@ -1,6 +1,6 @@
 """Structured work, unit by unit: the task, what is proposed, the case against it, what is submitted (DPA-GRPO, 2).
 
-Left out: whether a value is right, which only an oracle can say (``vouching.rewards.assurance``).
+Left out: whether a value is right, which only an oracle can say (``vouching.methods.assurance.reward``).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TaskUnit:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One piece of structured work, checked when it was read (``vouching.verifiers.assurance_task``)."""
+    """One piece of structured work, checked when it was read (``vouching.methods.assurance.task``)."""
 
     id: str
     """Names it."""

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 from vouching.types.visible import visible, visible_line
 
 if TYPE_CHECKING:
-    from vouching.types.blinded import PairResult
-    from vouching.types.checklist import ItemResult
-    from vouching.types.ranking import Ranking
+    from vouching.types.findings import ItemResult, PairResult
     from vouching.types.report import Finding, Report
+    from vouching.types.search import Ranking
     from vouching.types.spans import Span
     from vouching.types.verdict import Alignment, ReasoningStep, Unverified, Verdict
 

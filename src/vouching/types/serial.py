@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from vouching import types
 from vouching.errors import InputError
 from vouching.types.assurance import Assurance, UnitResult
-from vouching.types.ranking import Ranking
-from vouching.types.report import Finding, Report
-from vouching.types.reviewed import ReviewedVerdict
+from vouching.types.report import Finding, Report, ReviewedVerdict
+from vouching.types.search import Ranking
 from vouching.types.verdict import Unverified, Verdict
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from vouching.types.labels import ErrorType, Judgment, Label, Relation, Status
-from vouching.types.spans import Claim, Span
+from vouching.types.spans import Claim, ErrorType, Judgment, Label, Relation, Span, Status
 
 VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""

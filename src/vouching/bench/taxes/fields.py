@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from vouching.errors import InputError
-from vouching.verifiers.assurance_values import read_amount
+from vouching.methods.assurance.values import read_amount
 
 
 @dataclass(frozen=True, slots=True)

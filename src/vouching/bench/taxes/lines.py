@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from vouching.errors import InputError
-from vouching.verifiers.assurance_values import read_amount
+from vouching.methods.assurance.values import read_amount
 
 _LINE = re.compile(r"^[\s>*#-]*line\s+(?P<id>\d{1,2}[a-z]?)\b[\s*]*:?(?P<rest>.*)$", re.IGNORECASE)
 

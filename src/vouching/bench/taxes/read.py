@@ -17,9 +17,9 @@ from xml.parsers import expat
 from vouching.bench.rows import Fault
 from vouching.bench.taxes.lines import LINES
 from vouching.errors import InputError
+from vouching.methods.assurance.file import read_data
+from vouching.methods.assurance.values import read_amount
 from vouching.text.encoding import decode_text
-from vouching.verifiers.assurance_file import read_data
-from vouching.verifiers.assurance_values import read_amount
 
 NAME = "taxcalcbench"
 """What the set is called on the command line, and its folder below the data folder."""

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouching.batch.rows import open_rows
-from vouching.bench.folder import RESULTS, open_folder, rows_path, write_json
 from vouching.bench.rows import Fault
+from vouching.bench.run import RESULTS, open_folder, rows_path, write_json
 from vouching.bench.taxes.facts import OutOfScopeError
 from vouching.bench.taxes.lines import LINES, parse_return
 from vouching.bench.taxes.read import GET, NAME, TaxCase, cases, split_cases
 from vouching.bench.taxes.score import Attempt, score_answer, score_attempts
 from vouching.errors import InputError
+from vouching.rows.read import open_rows
 from vouching.version import __version__
 
 

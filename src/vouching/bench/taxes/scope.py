@@ -14,7 +14,7 @@ from vouching.bench.taxes.values import (
     SOCIAL_SECURITY_LIMIT,
 )
 from vouching.errors import InputError
-from vouching.verifiers.assurance_values import read_amount
+from vouching.methods.assurance.values import read_amount
 
 if TYPE_CHECKING:
     from vouching.bench.taxes.facts import TaxFacts

@@ -17,7 +17,7 @@ from vouching.bench.taxes.facts import facts_of
 from vouching.bench.taxes.fields import Field, return_data
 from vouching.bench.taxes.lines import LINES
 from vouching.bench.taxes.scope import READ
-from vouching.verifiers.assurance_values import value_json
+from vouching.methods.assurance.values import value_json
 
 _LISTS = frozenset({"dependent_detail", "w2", "irs1099_int", "irs1099_div", "irs1099_g", "irs1099_r", "ssa_1099_grp"})
 _TRUTHS = frozenset({"tp_blind", "sp_blind", "eic_not_allowed", "qualifying_child_of_another", "dependent_student"})
@@ -25,7 +25,7 @@ _TEXTS = frozenset({"dependent_relationship", "f1099_r_distribution_cd_input"})
 
 
 def task_of(name: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """A return as a task, ready for JSON (the format of ``vouching.verifiers.assurance_task``).
+    """A return as a task, ready for JSON (the format of ``vouching.methods.assurance.task``).
 
     Args:
         name: of the task.

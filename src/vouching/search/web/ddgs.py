@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from vouching.errors import MissingExtraError, SearchError
-from vouching.models.loops import PerLoop
+from vouching.models.running import PerLoop
 from vouching.search.web.api import Body, Hit, hit, plain_query
 from vouching.search.web.engine import snippets
 from vouching.types import Passage

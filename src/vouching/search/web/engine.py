@@ -15,10 +15,9 @@ from typing import Literal
 from aiohttp import ClientError
 
 from vouching.errors import ConfigError, ModelError, SearchError
-from vouching.models.connections import Connections, checked_address
-from vouching.models.http_errors import error_of_status, error_of_transport, read_object
-from vouching.models.loops import PerLoop
-from vouching.models.retry import retried
+from vouching.models.connections import Connections, checked_address, error_of_status, error_of_transport, read_object
+from vouching.models.running import PerLoop
+from vouching.models.wrappers import retried
 from vouching.search.web.api import Body, Hit, Request, WebApi, plain_query
 from vouching.types import Passage, Span
 from vouching.version import __version__

@@ -1,0 +1,239 @@
+"""``vouch answer``: a question answered from its sources by a language model, the answer audited and repaired.
+
+Left out: a search for the sources; ``vouch index search`` finds passages.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from vouching.answering.audit import AuditMethod
+from vouching.answering.prompt import Style
+from vouching.cli.files import STDIN, argument_text, is_read, source_files
+from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.errors import ConfigError, InputError
+from vouching.rows.read import open_rows
+from vouching.types import Source
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vouching.answering.answer import Answered
+    from vouching.answering.prompt import Shot
+    from vouching.models.base import Model
+
+app = typer.Typer()
+
+_Question = Annotated[str, typer.Option(metavar="TEXT", help="What to answer.")]
+_SourceFiles = Annotated[
+    list[str] | None, typer.Option(metavar="PATH|-", help="A text file to answer from. Repeatable.")
+]
+_SourceTexts = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A text to answer from. Repeatable.")]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", envvar="VOUCH_MODEL", help="The language model that writes, as http://host:8000/v1#name."
+    ),
+]
+_Prompt = Annotated[Style, typer.Option(help="How it is asked: plainly, step by step, or after answered examples.")]
+_Shots = Annotated[
+    str | None,
+    typer.Option(metavar="ROWS", help="With --prompt few-shot: your examples, see docs/answer.md."),
+]
+_Generations = Annotated[int, typer.Option(metavar="N", min=1, help="Drafts, of which the majority's answer is taken.")]
+_Method = Annotated[
+    AuditMethod,
+    typer.Option(help="How each draft is judged: asked again blind, or claim by claim; see vouch check --method."),
+]
+_Judge = Annotated[str, typer.Option(metavar="NAME", help="What judges: embedded, or a language model.")]
+_Repair = Annotated[
+    bool, typer.Option("--repair", metavar="", help="Apply the fixes to the answer and audit it again.")
+]
+_Rest = Annotated[
+    Literal["mark", "remove", "keep"] | None,
+    typer.Option(metavar="HOW", help="With --repair: mark, remove or keep what has no fix. (mark)"),
+]
+_Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling; without it, none.")]
+_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a draft; a model that thinks needs more.")]
+_Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with 1 if the answer's audit finds a fault.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print answer, drafts and report as JSON.")]
+_ReportFile = Annotated[str | None, typer.Option(metavar="PATH", help="Also write an HTML report on the answer.")]
+
+_EPILOG = """
+**Examples**
+
+vouch answer --question "How high is the tower?" --source tower.txt --model http://localhost:8000/v1#qwen
+
+vouch answer --question "How many are there?" --source a.txt --source b.txt --prompt cot --generations 8 --repair
+
+**Exit status**: 0 done; 1 under --fail, the audit finds a fault; 2 the command line or a file cannot be used; 3 the
+audit could not tell, the language model was not reached, or the result could not be written; 130 interrupted.
+"""
+
+
+@app.command("answer", epilog=_EPILOG)
+def answer_command(
+    question: _Question,
+    source: _SourceFiles = None,
+    source_text: _SourceTexts = None,
+    model: _Model = None,
+    prompt: _Prompt = "plain",
+    shots: _Shots = None,
+    generations: _Generations = 1,
+    method: _Method = "blinded",
+    judge: _Judge = "embedded",
+    repair: _Repair = False,
+    rest: _Rest = None,
+    seed: _Seed = None,
+    max_tokens: _MaxTokens = 1024,
+    fail: _Fail = False,
+    as_json: _Json = False,
+    report: _ReportFile = None,
+) -> None:
+    """Answer a question from sources by a language model, audit the answer and repair it.
+
+    Each draft is audited against the same sources. With several drafts the answer that most of them give is taken, and
+    of these drafts the one that its audit finds best.
+    """
+    from vouching.answering.answer import AnswerConfig, Answerer
+    from vouching.answering.audit import open_audit
+
+    with usage_errors():
+        if rest is not None and not repair:
+            raise InputError("got --rest without --repair, whose leftovers it is about: add --repair")
+        asked, given = _given(question, source or [], source_text or [])
+        config = AnswerConfig(prompt, generations, max_tokens=max_tokens, seed=seed, shots=_shots(shots))
+        if report is not None:
+            from vouching.report.skeleton import page_target
+
+            page_target(report)
+            if is_read(report, *(source or [])):
+                raise InputError(f"--report {report} is a source, and would be lost: name another place")
+        writer, audit = writing_model(model), open_audit(judge, method)
+        answerer = Answerer(writer, audit, config)
+        with progress("Answering"):
+            answered = answerer.answer(asked, given, (rest or "mark") if repair else None)
+            answerer.close()
+        _write_report(answered, report)
+    _write(answered, as_json)
+    if answered.report is not None and not answered.report.findings:
+        advice = ": --method embedded judges claim by claim" if method == "blinded" else ""
+        write_error(f"the audit found nothing to judge in the answer{advice}")
+    raise typer.Exit(_exit_status(answered, fail))
+
+
+def writing_model(name: str | None) -> Model:
+    """The language model that writes. Raises ConfigError if none is named, or if the name is no language model's.
+
+    >>> writing_model(None)
+    Traceback (most recent call last):
+    ...
+    vouching.errors.ConfigError: an answer is written by a language model, and none is named: set VOUCH_MODEL or ...
+    """
+    from vouching.models.open import FORMS, open_model
+
+    if not name or name.startswith("embedded"):
+        got = f"got {name}, which writes nothing" if name else "and none is named"
+        raise ConfigError(
+            f"an answer is written by a language model, {got}: set VOUCH_MODEL or give --model NAME; names look like "
+            f"{FORMS}"
+        )
+    return open_model(name)
+
+
+def answered_record(answered: Answered) -> dict[str, Any]:
+    """An answer with its drafts as plain JSON."""
+    from vouching.types.serial import to_python
+
+    return {
+        "question": answered.question,
+        "answer": answered.answer,
+        "text": answered.text,
+        "response": answered.response,
+        "abstained": answered.abstained,
+        "votes": answered.votes,
+        "faithful": answered.faithful,
+        "drafts": [
+            {"answer": one.reply.answer, "response": one.reply.response, "reasoning": one.reply.reasoning,
+             "passed": one.passed} for one in answered.drafts
+        ],
+        "unusable": answered.unusable,
+        "report": None if answered.report is None else to_python(answered.report),
+        "usage": asdict(answered.usage),
+    }  # fmt: skip
+
+
+def _given(question: str, files: list[str], texts: list[str]) -> tuple[str, list[Source | str]]:
+    """The question, and what to answer it from."""
+    if not files and not texts:
+        raise InputError("no source was given: say what to answer from with --source FILE or --source-text TEXT")
+    if files.count(STDIN) > 1:
+        raise InputError("got - more than once, but standard input can be read only once: name a file for the others")
+    read = [Source(file.text, id=file.name) for file in source_files(files)]
+    return argument_text(question, "--question"), [*read, *(argument_text(text, "--source-text") for text in texts)]
+
+
+def _shots(path: str | None) -> tuple[Shot, ...] | None:
+    from vouching.answering.prompt import read_shots
+
+    if path is None:
+        return None
+    with open_rows(path) as reader:
+        rows = [*reader]
+    broken = next((row for row in rows if row.fields is None), None)
+    if broken is not None:
+        raise InputError(f"--shots {path}, {broken.place}: {broken.problem}")
+    try:
+        return read_shots(row.fields for row in rows if row.fields is not None)
+    except InputError as error:
+        raise InputError(f"--shots {path}: {error}") from None
+
+
+def _exit_status(answered: Answered, fail: bool) -> Exit:
+    """How the command ends: by the audit of the answer before repair, as ``vouch check`` does."""
+    from vouching.answering.audit import passed
+
+    if answered.report is None:
+        return Exit.OK
+    good = passed(answered.report)
+    if good is None:
+        return Exit.INCOMPLETE
+    return Exit.FINDINGS if fail and not good else Exit.OK
+
+
+def _write_report(answered: Answered, path: str | None) -> None:
+    if path is None:
+        return
+    if answered.report is None:
+        write_error(f"{path} was not written: the sources do not hold the answer, so there is nothing to report on")
+        return
+    from vouching.report.page import Entry, write_report
+
+    write_report(path, [Entry(answered.report, answered.report.sources)], title=answered.question)
+
+
+def _write(answered: Answered, as_json: bool) -> None:
+    if as_json:
+        write_result(json.dumps(answered_record(answered), indent=2 if sys.stdout.isatty() else None) + "\n")
+        return
+    from vouching.report.terminal import print_report
+    from vouching.types.visible import visible, visible_line
+
+    def paint(console: Console) -> None:
+        console.print(visible(answered.text) if answered.text else "The sources do not hold the answer.")
+        drafts = len(answered.drafts)
+        if drafts > 1:
+            judged = {True: "yes", False: "no", None: "not known"}[answered.faithful]
+            console.print(
+                f"\n{visible_line(answered.answer)}: {answered.votes} of {drafts} drafts; most are faithful: {judged}"
+            )
+        if answered.report is not None:
+            console.print()
+            print_report(console, answered.report)
+
+    draw(paint)

@@ -1,0 +1,186 @@
+"""The command line: which commands there are, and how they end.
+
+Commands parse, call one function and print; each lives in a module of ``vouching.cli``. Left out: a file of
+settings; options and environment variables say everything there is to say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from types import FrameType
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from vouching.cli import (
+    annotate,
+    answer,
+    bench,
+    bench_answers,
+    bench_judge,
+    build_ranking,
+    calibrate,
+    challenge,
+    check,
+    data,
+    data_checklist,
+    data_gold,
+    data_judged,
+    data_taxes,
+    diagnose,
+    diagnose_verifier,
+    evolve,
+    evolve_final,
+    evolve_reflect,
+    evolve_route,
+    evolve_run,
+    index,
+    pairs,
+    rank,
+    reward,
+    reward_assurance,
+    reward_blinded,
+    reward_checklist,
+    runs,
+    schema,
+    train,
+)
+from vouching.cli.streams import Exit, output_failed, write_error
+from vouching.version import __version__
+
+app = typer.Typer(
+    name="vouch",
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(check.app)
+app.add_typer(answer.app)
+app.add_typer(rank.app)
+app.add_typer(challenge.app)
+app.add_typer(schema.app)
+app.add_typer(index.app, name="index")
+app.add_typer(bench.app, name="bench")
+app.add_typer(data.app, name="data")
+app.add_typer(reward.app, name="reward")
+app.add_typer(diagnose.app, name="diagnose")
+app.add_typer(train.app, name="train")
+app.add_typer(runs.app, name="runs")
+app.add_typer(evolve.app, name="evolve")
+app.add_typer(calibrate.app)
+data.app.add_typer(annotate.app)
+data.app.add_typer(pairs.app)
+data.app.add_typer(data_checklist.app)
+data.app.add_typer(data_gold.app)
+data.app.add_typer(data_judged.app)
+data.app.add_typer(data_taxes.app)
+reward.app.add_typer(reward_assurance.app)
+reward.app.add_typer(reward_checklist.app)
+reward.app.add_typer(reward_blinded.app)
+diagnose.app.add_typer(diagnose_verifier.app)
+evolve.app.add_typer(evolve_reflect.app)
+evolve.app.add_typer(evolve_run.app)
+evolve.app.add_typer(evolve_route.app)
+evolve.app.add_typer(evolve_final.app)
+diagnose.app.add_typer(runs.diagnosis)
+bench.app.add_typer(build_ranking.app)
+bench.app.add_typer(bench_answers.app)
+bench.app.add_typer(bench_judge.app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vouch {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def vouch(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Check what language models say against the evidence, and say why."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _no_option(found: re.Match[str]) -> str:
+    near = found[2].split(", ")
+    longer = [name for name in near if name.endswith(found[1].removeprefix("-"))]  # --model where it is --score-model
+    meant = " or ".join(longer or get_close_matches(found[1], near, n=1, cutoff=0.7))
+    return f"there is no option {found[1]}" + (f"; did you mean {meant}?" if meant else "")
+
+
+_PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"No such command 'search'.*", "there is no command search; vouch index search looks into an index"),
+    (r"No such command '(.*?)'\. Did you mean (.*?)(?:, .*)?\?", r"there is no command \1; did you mean \2?"),
+    (r"No such command '(.*?)'.*", r"there is no command \1"),
+    (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
+    (r"No such option: (\S+).*", r"there is no option \1"),
+    (
+        r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)",
+        r"got \1 too many: put a text with blanks in quotes, behind its option if it has one",
+    ),
+    (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, wanted one of \2"),
+    (r"Option '(.*?)' requires an argument\.?", r"\1 needs a value"),
+    (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing, and \2 is not set"),
+    (r"Missing (?:option|argument) '(.*?)'\.?", r"\1 is missing"),
+    (r"Input should be greater than or equal to (\S+)", r"wanted at least \1"),
+    (r"Input should be a valid number.*", "wanted a number"),
+    (r"Input should be a valid integer.*", "wanted a whole number"),
+    (r"Invalid value for '(.*?)': (?:Value error, )?", r"\1: "),
+)
+"""What the library says, as patterns, and the same in plain words; of several guesses the nearest."""
+
+
+def _plain(message: str) -> str:
+    """The message of a usage error in plain words."""
+    for pattern, words in _PLAIN:
+        message = re.sub(pattern, words, message, count=1, flags=re.DOTALL)
+    return message
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _open_closed_streams() -> None:
+    """Put streams in place of standard ones that the caller closed, as in ``>&-``.
+
+    Input is then empty, messages go nowhere, and a result cannot be written, which ends a command as a full disk does.
+    Without them the next file that is opened would get their number, and what is written there.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8"))
+
+
+def main() -> int:
+    """Run the command line. Returns the exit status; usage errors are one line on standard error."""
+    _open_closed_streams()
+    # asyncio replaces only Python's own handler, by one that waits until the running work yields.
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        return int(app(prog_name="vouch", standalone_mode=False) or Exit.OK)
+    except TyperException as error:
+        context: typer.Context | None = getattr(error, "ctx", None)
+        place = context.command_path if context else "vouch"
+        write_error(f"{_plain(error.format_message())} (see {place} --help)")
+        return Exit.USAGE
+    except OSError as error:
+        return output_failed(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return Exit.INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

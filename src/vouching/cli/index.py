@@ -1,0 +1,255 @@
+"""``vouch index``: documents of one's own made searchable, changed and searched.
+
+Left out: serving an index to other machines, and watching folders for changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vouching.cli.files import argument_text
+from vouching.cli.row_progress import RowProgress
+from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.errors import InputError
+from vouching.types.visible import visible, visible_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vouching.search.documents import DocumentReader, RowFields
+    from vouching.search.index_writer import IndexWriter
+    from vouching.types import Passage
+
+app = typer.Typer()
+
+_Folder = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
+_Paths = Annotated[list[Path], typer.Argument(help="Files, and folders with files.")]
+_Words = Annotated[int, typer.Option(metavar="N", help="Most words of a passage, at least 64.")]
+_Dense = Annotated[
+    str | None, typer.Option(metavar="ENCODER", help='Search by meaning too: a folder with an encoder, or "shipped".')
+]
+_Text = Annotated[str | None, typer.Option(metavar="NAME", help="Field of rows that holds the text.")]
+_Title = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds the title.")]
+_Id = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds the id.")]
+_Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds the address.")]
+_Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files whose rows are all to go.")]
+_Query = Annotated[str, typer.Argument(help="Words, a question or a claim.")]
+_Most = Annotated[int, typer.Option(metavar="N", min=1, help="Most passages.")]
+_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of text.")]
+
+_EPILOG = """
+**Example**
+
+vouch index build handbook.index handbook/ papers.jsonl
+
+**Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
+left out, or the disk takes no more.
+"""
+_ADD_EPILOG = """
+**Example**
+
+vouch index add handbook.index handbook/new.md
+
+**Exit status**: 0 done; 2 the command line, a file or the index cannot be used; 3 something could not be read and was
+left out, or the disk takes no more.
+"""
+_REMOVE_EPILOG = """
+**Example**
+
+vouch index remove handbook.index handbook/old.md
+
+**Exit status**: 0 done; 2 the command line or the index cannot be used; 3 a name is not there (the others go), or the
+disk takes no more.
+"""
+_SEARCH_EPILOG = """
+**Example**
+
+vouch index search handbook.index "Who may sign contracts?" --most 3
+
+**Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used; 3 a file of it is damaged.
+"""
+_INFO_EPILOG = """
+**Example**
+
+vouch index info handbook.index --json
+
+**Exit status**: 0 done; 2 the index cannot be used.
+"""
+
+
+@app.callback(invoke_without_command=True)
+def index(context: typer.Context) -> None:
+    """Make documents searchable: text, Markdown, HTML, PDF, and rows of JSONL, CSV or Parquet."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("build", epilog=_EPILOG)
+def build_command(
+    folder: _Folder,
+    paths: _Paths,
+    words: _Words = 160,
+    dense: _Dense = None,
+    text_field: _Text = None,
+    title_field: _Title = None,
+    id_field: _Id = None,
+    url_field: _Url = None,
+) -> None:
+    """Make an index of files. It is there when all is read; a build that is stopped leaves none."""
+    from vouching.search.documents import RowFields
+    from vouching.search.index_writer import create_index
+    from vouching.search.vectors import SHIPPED, open_encoder
+
+    with usage_errors():
+        encoder = None if dense is None else open_encoder(dense)
+        if dense == SHIPPED:
+            write_error("the shipped encoder checks claims; for search it is worse than words alone (docs/search.md)")
+        _fill(
+            create_index(folder, words, encoder), paths, RowFields(text_field, title_field, id_field, url_field), folder
+        )
+
+
+@app.command("add", epilog=_ADD_EPILOG)
+def add_command(
+    folder: _Folder,
+    paths: _Paths,
+    text_field: _Text = None,
+    title_field: _Title = None,
+    id_field: _Id = None,
+    url_field: _Url = None,
+) -> None:
+    """Add files to an index. What they gave before is replaced."""
+    from vouching.search.documents import RowFields
+    from vouching.search.index_writer import change_index
+
+    with usage_errors():
+        _fill(change_index(folder), paths, RowFields(text_field, title_field, id_field, url_field), folder)
+
+
+@app.command("remove", epilog=_REMOVE_EPILOG)
+def remove_command(folder: _Folder, names: _Names) -> None:
+    """Remove documents from an index."""
+    from vouching.search.index_writer import change_index
+
+    unknown: list[str] = []
+    with usage_errors():
+        try:
+            with change_index(folder) as writer:
+                for name in names:
+                    # A path goes into the index without what a path can do without, such as "./".
+                    given = argument_text(name, "NAMES")
+                    if not writer.remove([given]) and not writer.remove([Path(os.path.normpath(given)).as_posix()]):
+                        unknown.append(name)
+        except OSError as error:
+            raise _cannot_write(folder, error) from None
+        _tell_size(folder)
+    for name in unknown:
+        write_error(f"{folder} has no document {name!r}: vouch index search shows what they are called")
+    raise typer.Exit(Exit.INCOMPLETE if unknown else Exit.OK)
+
+
+@app.command("search", epilog=_SEARCH_EPILOG)
+def search_command(folder: _Folder, query: _Query, most: _Most = 5, as_json: _Json = False) -> None:
+    """Show the passages that fit a query best."""
+    from vouching.search.index import open_index
+
+    with usage_errors(), progress("Searching"):
+        wanted = argument_text(query, "QUERY")
+        opened = open_index(folder)
+        found = opened.find(wanted, most)
+        reason = None if found else opened.foreign(wanted)
+    if reason is not None:
+        write_error(f"nothing was found: {reason}")
+    if as_json:
+        record = {"query": wanted, "passages": [asdict(passage) for passage in found]}
+        text = json.dumps(record, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
+        write_result(f"{text}\n")
+    elif found:
+        draw(lambda console: _paint(console, found))
+
+
+@app.command("info", epilog=_INFO_EPILOG)
+def info_command(folder: _Folder, as_json: _Json = False) -> None:
+    """Say what an index holds: documents, passages, settings, size on the disk."""
+    from vouching.search.index import index_facts
+
+    with usage_errors(), progress("Counting"):
+        facts = index_facts(folder)
+    if as_json:
+        write_result(json.dumps(facts, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
+    else:
+        draw(lambda console: _paint_facts(console, facts))
+
+
+def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fields: RowFields, folder: Path) -> None:
+    """Read files into an index, tell what could not be read, and exit."""
+    from vouching.search.documents import DocumentReader, Skipped
+
+    reader = DocumentReader(paths, fields)
+    skipped = 0
+    try:
+        with RowProgress(reader.share, "documents") as shown, changing as writer:
+            writer.remove(reader.row_files)
+            for document in reader:
+                problem = str(document) if isinstance(document, Skipped) else None
+                if not isinstance(document, Skipped):
+                    try:
+                        if not writer.add(document):
+                            problem = f"{document.id}: it has no word"
+                    except InputError as error:
+                        problem = f"{document.id}: {error}"
+                shown.advance()
+                if problem is not None:
+                    skipped += 1
+                    shown.name(problem)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    _tell_size(folder)
+    _tell_left_out(reader, skipped)
+    raise typer.Exit(Exit.INCOMPLETE if skipped else Exit.OK)
+
+
+def _cannot_write(folder: Path, error: OSError) -> typer.Exit:
+    write_error(f"{error.filename or folder} cannot be written: {error.strerror or error}; the index is as it was")
+    return typer.Exit(Exit.INCOMPLETE)
+
+
+def _tell_size(folder: Path) -> None:
+    from vouching.search.index import index_facts
+
+    facts = index_facts(folder)
+    write_result(f"{folder}: documents {facts['documents']:,}, passages {facts['passages']:,}\n")
+
+
+def _tell_left_out(reader: DocumentReader, skipped: int) -> None:
+    if reader.passed_over:
+        endings = ", ".join(f"{ending} {count:,}" for ending, count in reader.passed_over.most_common())
+        write_error(f"files of other kinds in folders were passed over: {endings}")
+    if skipped:
+        write_error(f"left out: {skipped:,} files or rows that could not be used")
+
+
+def _paint(console: Console, passages: list[Passage]) -> None:
+    from rich.padding import Padding
+
+    for number, passage in enumerate(passages, 1):
+        span = passage.span
+        page = passage.url.rpartition("#page=")[2] if "#page=" in passage.url else ""
+        place = f"{span.source_id}:{span.start}-{span.end}{page and f', page {page}'}"
+        head = " · ".join(part for part in (passage.title, place, f"score {passage.score:.3g}") if part)
+        console.print(f"{number}  {visible_line(head)}", soft_wrap=True)
+        console.print(Padding(visible(span.text), (0, 0, 0, 3)))
+
+
+def _paint_facts(console: Console, facts: dict[str, Any]) -> None:
+    width = max(map(len, facts))
+    for name, fact in facts.items():
+        console.print(f"{name.replace('_', ' '):{width}}  {'none' if fact is None else fact}", soft_wrap=True)

@@ -1,0 +1,76 @@
+"""Outputs that are written anew: new files, and those beside a journal: accepted rows, rejected rows and the like."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from vouching.cli.files import STDIN
+from vouching.errors import InputError, VouchError
+
+
+def journal_beside(input: str, output: Path, *others: Path) -> Path:
+    """The path of the journal of an output, ``OUTPUT.journal.jsonl`` without its ending.
+
+    Args:
+        input: path of the rows.
+        output: path of the accepted rows.
+        others: paths of what else is written.
+
+    Raises:
+        InputError: a file that would be written is something else's.
+
+    >>> journal_beside("rows.jsonl", Path("nowhere/gold.jsonl"), Path("nowhere/gold.rejected.jsonl")).name
+    'gold.journal.jsonl'
+    """
+    written = (output, *others)
+    for path in written:
+        if path.suffix != ".jsonl":
+            raise InputError(f"{path}: wanted an output that ends in .jsonl")
+    journal = output.with_suffix(".journal.jsonl")
+    places = [path.resolve() for path in (*written, journal, Path(input))]
+    if len({*places}) < len(places):
+        raise InputError(f"{', '.join(map(str, (*written, input)))}: two of these are one file, name another")
+    there = [path for path in written if path.exists() and path.stat().st_size]
+    if there and not journal.exists():
+        raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
+    return journal
+
+
+def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:
+    """See that an output of one record may be written: it is new, empty, or an older one of the same kind.
+
+    Args:
+        path: the output.
+        read: reads what the command writes, and raises VouchError for anything else.
+        what: what that is called.
+
+    Raises:
+        InputError: its ending is not .json, or a file is there that is something else.
+    """
+    if path.suffix != ".json":
+        raise InputError(f"{path}: wanted an output that ends in .json")
+    if path.is_file() and path.stat().st_size:
+        try:
+            read(path)
+        except VouchError:
+            raise InputError(f"{path} is there already and no {what}: name another output") from None
+
+
+def new_output(output: str) -> IO[bytes]:
+    """An output opened for writing, new or empty; "-" is standard output.
+
+    Raises:
+        InputError: there is something in it, or it cannot be written.
+    """
+    if output == STDIN:
+        return open(sys.stdout.fileno(), "wb", closefd=False)
+    path = Path(output)
+    try:
+        if path.exists() and path.stat().st_size:
+            raise InputError(f"{output} is there already and not empty: name a new file, or remove that one")
+        return path.open("wb")
+    except OSError as error:
+        raise InputError(f"{output} cannot be written: {error.strerror or error}") from None

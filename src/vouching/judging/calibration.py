@@ -1,0 +1,207 @@
+"""Calibrations on disk: which model, prompt and number of votes a calibrator was fitted for, and finding it again.
+
+``VOUCH_CALIBRATION`` names a file, or a folder of them; the one for the model is applied, by the model's name. Where
+the prompt or the number of votes differs it is not, and the verdict says why. Left out: choosing among several for one
+model; that is an error.
+
+From labelled rows and finished verdicts or scores to a calibration, and what it gains on rows it was not fitted on.
+
+Left out: choosing between the kinds; compare the figures of both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vouching.errors import ConfigError, InputError
+from vouching.metrics import brier, ece
+from vouching.metrics.calibrators import Calibrator, CalibratorKind, fit_calibrator, held_out_scores
+from vouching.types import Label, Verdict
+
+VARIABLE = "VOUCH_CALIBRATION"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A calibrator and what it belongs to.
+
+    >>> made = Calibration("http://host/v1#m", "abc", 1, Calibrator("temperature", (2.0,)))
+    >>> made.why_not("http://host/v1#m", "abc", 5)
+    'the calibration for http://host/v1#m was made with votes 1, now it is 5'
+    """
+
+    model: str
+    """Name of the model, as in provenance."""
+    prompt_hash: str
+    """SHA-256 of the prompt."""
+    votes: int
+    """Answers per question."""
+    calibrator: Calibrator
+    """From its score to P(Attributable)."""
+    measured: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What was measured when it was made: rows, ECE and Brier score before and, on held-out rows, after."""
+
+    @property
+    def name(self) -> str:
+        """Name for provenance."""
+        return self.calibrator.name
+
+    def why_not(self, model: str, prompt_hash: str, votes: int) -> str | None:
+        """Why it does not fit, in words; None if it does."""
+        pairs = {
+            "model": (self.model, model), "prompt": (self.prompt_hash[:8], prompt_hash[:8]),
+            "votes": (self.votes, votes),
+        }  # fmt: skip
+        for what, (made, now) in pairs.items():
+            if made != now:
+                return f"the calibration for {self.model} was made with {what} {made}, now it is {now}"
+        return None
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON. Raises OSError."""
+        path.write_text(json.dumps({"format": _FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+
+
+def load_calibration(path: Path) -> Calibration:
+    """Read a calibration. Raises ConfigError if the file is not there or is none."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if found.pop("format") != _FORMAT:
+            raise ValueError(f"wanted format {_FORMAT}")
+        curve: dict[str, Any] = found.pop("calibrator")
+        calibrator = Calibrator(curve["kind"], tuple(curve["at"]), tuple(curve["values"]))
+        return Calibration(**found, calibrator=calibrator)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ConfigError(f"{path} is no calibration ({reason}): make one with vouch calibrate") from None
+
+
+def find_calibration(model: str, place: str | None = None) -> Calibration | None:
+    """The calibration for a model, by its name.
+
+    Args:
+        model: the name.
+        place: a file or a folder of .json files; None for what VOUCH_CALIBRATION says. The notes of runs that
+            ``vouch calibrate`` leaves in the folder (.run.json) are passed over.
+
+    Returns:
+        None if nothing is named, or nothing there is for this model.
+
+    Raises:
+        ConfigError: there is no such place, a file of it is no calibration, or two are for this model.
+    """
+    place = place or os.environ.get(VARIABLE) or None
+    if place is None:
+        return None
+    path = Path(place)
+    there = (file for file in path.glob("*.json") if not file.name.endswith(".run.json"))
+    files = sorted(there) if path.is_dir() else [path]
+    found = {file: calibration for file in files if (calibration := load_calibration(file)).model == model}
+    if len(found) > 1:
+        names = " and ".join(map(str, found))
+        raise ConfigError(f"{names} are both for {model}: keep one of them in {place}")
+    return next(iter(found.values()), None)
+
+
+FOLDS = 5
+"""Parts of the rows, each measured with a calibrator that was fitted on the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledVerdict:
+    """A verdict and what is right."""
+
+    gold: Label
+    """The label that an annotator gave."""
+    verdict: Verdict
+    """What the language model made of the claim, not calibrated."""
+    group: str
+    """Rows of one group share a document; they are never on both sides of a measurement."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledScore:
+    """A scorer's own number and what is right."""
+
+    gold: Label
+    """The label that an annotator gave."""
+    score: float
+    """Higher is better; any number."""
+    group: str
+    """Rows of one group share a document; they are never on both sides of a measurement."""
+
+
+def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperature") -> Calibration:
+    """Fit a calibration on labelled verdicts of one model.
+
+    Returns:
+        The calibration, fitted on all rows. ``measured`` has rows, ece and brier, and, by five folds of whole groups,
+        ece_held_out and brier_held_out; these two are left out where a fold leaves too little to fit.
+
+    Raises:
+        InputError: no rows, too few or with one label only, verdicts of several models, prompts or numbers of votes,
+            or verdicts that are calibrated already (the embedded verifier's always are).
+    """
+    made = {(r.verdict.provenance.model, r.verdict.provenance.prompt_hash, r.verdict.provenance.votes) for r in rows}
+    if len(made) != 1:
+        names = "; ".join(f"{name}, prompt {str(prompt)[:8]}, {votes} votes" for name, prompt, votes in sorted(made))
+        raise InputError(f"wanted verdicts of one model with one prompt, got {names or 'none'}: fit each on its own")
+    [(model, prompt_hash, votes)] = made
+    done = next((r.verdict.provenance.calibrator for r in rows if r.verdict.provenance.calibrator), None)
+    if done is not None or prompt_hash is None:
+        remedy = "take those of a language model" if prompt_hash is None else "check without VOUCH_CALIBRATION"
+        raise InputError(f"the verdicts of {model} are calibrated already ({done}): {remedy}")
+    plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
+    fitted = calibrate_scores(model, prompt_hash, plain, kind, votes)
+    truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in plain]
+    before = {"ece": float(ece(truth, scores)), "brier": float(brier(truth, scores))}
+    return replace(fitted, measured={"rows": float(len(rows)), **before, **fitted.measured})
+
+
+def calibrate_scores(
+    model: str, prompt_hash: str, rows: Sequence[LabelledScore], kind: CalibratorKind = "platt", votes: int = 1
+) -> Calibration:
+    """Fit a calibration on the numbers of one scorer.
+
+    Args:
+        model: its name.
+        prompt_hash: of the form of its input.
+        rows: its numbers, with labels.
+        kind: "platt" or "isotonic"; "temperature" where the numbers lie in [0, 1].
+        votes: answers per number.
+
+    Returns:
+        The calibration, fitted on all rows. ``measured`` has rows and, by five folds of whole groups, ece_held_out and
+        brier_held_out; these two are left out where a fold leaves too little to fit.
+
+    Raises:
+        InputError: no rows, too few or with one label only, numbers that are not finite.
+
+    >>> rows = [LabelledScore("Attributable" if n % 4 else "Not Attributable", n % 4, str(n)) for n in range(40)]
+    >>> fitted = calibrate_scores("discriminative:/m", "abc", rows)
+    >>> fitted.calibrator(0.0) < 0.5 < fitted.calibrator(3.0)
+    True
+    """
+    truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in rows]
+    calibrator = fit_calibrator(kind, truth, scores)
+    measured = {"rows": float(len(rows))}
+    try:
+        better = held_out_scores(kind, truth, scores, np.array([_fold(row.group) for row in rows]))
+    except InputError:
+        pass
+    else:
+        measured |= {"ece_held_out": float(ece(truth, better)), "brier_held_out": float(brier(truth, better))}
+    return Calibration(model, prompt_hash, votes, calibrator, measured)
+
+
+def _fold(group: str) -> int:
+    return int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) % FOLDS

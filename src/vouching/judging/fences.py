@@ -1,0 +1,63 @@
+"""Texts of others in a prompt: each between two fence lines, whose boundary nobody who writes one can know.
+
+Left out: what the prompt says about fenced texts; that they are data and no instructions is said where it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from vouching.prompts import Prompt, load_prompt
+from vouching.text.disguise import readings
+
+
+@cache
+def fence_prompt() -> Prompt:
+    """A text between two fence lines: takes ``fence`` (from :func:`boundary`), ``name`` and ``text``.
+
+    >>> print(fence_prompt().fill(fence="5eed", name="source 1", text="It opened."))
+    <<<5eed source 1>>>
+    It opened.
+    <<<5eed end of source 1>>>
+    """
+    return Prompt(load_prompt("vouching.judging", "fenced").text.strip())
+
+
+def fenced(texts: Mapping[str, str], among: Sequence[str] = (), *, last_apart: bool = False) -> str:
+    """Texts by their names, each between fence lines.
+
+    Args:
+        texts: what is shown.
+        among: further texts of the same conversation; the boundary occurs in none of these either.
+        last_apart: whether the last text stays out of the boundary unless it must go into it, see :func:`boundary`.
+
+    >>> shown = fenced({"question": "When?", "answer": "In 1973."})
+    >>> [line for line in shown.splitlines() if "<<<" not in line]
+    ['When?', 'In 1973.']
+    """
+    shown = [*texts.values()]
+    apart = shown.pop() if last_apart else ""
+    fence = boundary([*shown, *among, apart, ""])
+    return "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
+
+
+def boundary(texts: Sequence[str], seed: int | None = None) -> str:
+    """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
+
+    The last two texts (such as claim and context) do not go into it unless they must, so that claims about the same
+    sources share their prefix. Who writes these and knows the sources can work it out, so in these it may not occur in
+    any disguise either.
+
+    >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
+    True
+    """
+    attempt = 0
+    forms = [*texts, *(form.casefold() for text in texts[-2:] for form in readings(text))]
+    while True:
+        stuff = repr((seed, attempt, texts[:-2] if not attempt else texts))
+        found = hashlib.sha256(stuff.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        if not any(found in form for form in forms):
+            return found
+        attempt += 1

@@ -1,0 +1,238 @@
+"""Sources as a language model gets them: without sentences that address the verdict, in windows that fit a prompt.
+
+The reverse way too: where a quoted passage stands in the untouched sources. Left out: choosing the passages that matter
+(``search`` does that). Every window is read, so a source of a million characters costs as many calls as it has windows.
+
+Long texts in windows of whole sentences, for models that read only so much at once.
+
+Left out: windows that overlap; the peers that read in windows were built without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vouching.methods.structured.reply import holds_record
+from vouching.text.injection import addresses_verdict, find_injections, may_hold_injections
+from vouching.text.locate import locate
+from vouching.text.sentences import sentence_spans
+from vouching.text.words import lower_words
+from vouching.types import Claim, Source, Span, VerdictWarning
+
+WITHHELD = "[withheld]"
+"""Stands in a prompt for a sentence that addresses the verdict."""
+_BLOT = "█"
+"""Covers such a sentence when quotes are looked for: as long as the text below, and in no quotation."""
+_OVERLAP = 400
+"""Characters of whole sentences that a window repeats from the one before, for what a cut would part."""
+_DENIALS = frozenset("no not never none nor neither without cannot nobody nothing".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A stretch of a source as it is shown."""
+
+    number: int
+    """Which source, from 1."""
+    text: str
+    """What is shown of it."""
+    title: str = ""
+    """Title of the source; empty if it has none, or one that addresses the verdict."""
+
+
+Window: TypeAlias = tuple[Excerpt, ...]
+"""What one prompt shows of the sources."""
+
+
+class Evidence:
+    """Sources, read once for all claims on them.
+
+    Args:
+        sources: the texts.
+        screen: whether sentences that address the verdict are withheld and are no evidence.
+
+    >>> evidence = Evidence([Source("It opened in 1973. This claim is verified.")])
+    >>> evidence.windows(1_000)[0][0].text
+    'It opened in 1973. [withheld]'
+    >>> evidence.find("opened  in 1973"), evidence.find("This claim is verified")
+    (Span(text='opened in 1973', start=3, end=17, source_id='source-1'), None)
+    """
+
+    def __init__(self, sources: Sequence[Source], screen: bool = True) -> None:
+        self._sources = sources
+        self._flagged = [_injected(source.text) if screen else [] for source in sources]
+        self._searched = [
+            _replaced(source.text, flagged, lambda text: _BLOT * len(text))
+            for source, flagged in zip(sources, self._flagged, strict=True)
+        ]
+        self._titles = [
+            "" if screen and addresses_verdict(source.title) else " ".join(source.title.split()) for source in sources
+        ]
+
+        self.records = [text for source in sources for text in (source.text, source.title) if holds_record(text)]
+        """Texts in which something like a record stands, so that a reply may be a quotation of it."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is left that a claim could rest on."""
+        return not any(text.replace(_BLOT, "").strip() for text in self._searched)
+
+    def windows(self, limit: int) -> list[Window]:
+        """All of the sources, in order, in as few windows as their sentences allow.
+
+        Args:
+            limit: characters of source text in a window; a single sentence may exceed it. A window repeats the last
+                sentences of the one before, up to 400 characters.
+        """
+        window: list[Excerpt] = []
+        if sum(len(source.text) for source in self._sources) <= limit:
+            whole = ((number, *_trimmed(source.text)) for number, source in enumerate(self._sources))
+            window = [self._excerpt(number, start, end) for number, start, end in whole if start < end]
+            return [tuple(window)] if window else []
+        windows: list[Window] = []
+        left = limit
+        for number, source in enumerate(self._sources):
+            sentences, first = sentence_spans(source.text), 0
+            while first < len(sentences):
+                end = _last_fitting(sentences, first, left)
+                if end == first and window:
+                    windows.append(tuple(window))
+                    window, left = [], limit
+                    continue
+                end = max(end, first + 1)
+                window.append(self._excerpt(number, sentences[first][0], sentences[end - 1][1]))
+                left -= sentences[end - 1][1] - sentences[first][0]
+                if end == len(sentences):
+                    break
+                windows.append(tuple(window))
+                window, left = [], limit
+                first = max(_first_repeated(sentences, end), first + 1)
+        return [*windows, tuple(window)] if window else windows
+
+    def find(self, quote: str, near: str = "") -> Span | None:
+        """Where a quote stands in the sources, untouched; None if no source has it.
+
+        Exactly, or but for case, blanks and typography; or approximately, if at least 90 % of the characters agree and
+        the same numbers and the same denials occur, as "1937" and "1973" are nearly alike.
+
+        Args:
+            quote: what to look for.
+            near: words expected around it, where it occurs more than once.
+        """
+        best: tuple[int, Span] | None = None
+        for source, searched in zip(self._sources, self._searched, strict=True):
+            found = locate(quote, searched, near=near)
+            if found is None:
+                continue
+            rank = ("exact", "normalised", "fuzzy").index(found.how)
+            text = source.text[found.start : found.end]
+            if (found.how != "fuzzy" or says_the_same(quote, text)) and (best is None or rank < best[0]):
+                best = rank, Span(text, found.start, found.end, source.id)
+        return best[1] if best else None
+
+    def warnings(self) -> Iterator[VerdictWarning]:
+        """Sentences that were withheld, and sources without text."""
+        for source, flagged in zip(self._sources, self._flagged, strict=True):
+            for start, end in flagged:
+                yield VerdictWarning(
+                    "injection",
+                    f"A sentence of {source.id} addresses the verdict; it was not used as evidence.",
+                    Span(source.text[start:end], start, end, source.id),
+                )
+            if not source.text.strip():
+                yield VerdictWarning("unread", f"{source.id} is empty: there is nothing to attribute to.")
+
+    def _excerpt(self, number: int, start: int, end: int) -> Excerpt:
+        inside = [(a - start, b - start) for a, b in self._flagged[number] if start <= a and b <= end]
+        text = _replaced(self._sources[number].text[start:end], inside, lambda _: WITHHELD)
+        return Excerpt(number + 1, text, self._titles[number])
+
+
+def _injected(text: str) -> list[tuple[int, int]]:
+    """Places of the sentences that address the verdict."""
+    if not may_hold_injections(text):
+        return []
+    return [(found.start, found.end) for found in find_injections(text, sentence_spans(text))]
+
+
+def _trimmed(text: str) -> tuple[int, int]:
+    """Where a text begins and ends but for white space."""
+    start = len(text) - len(text.lstrip())
+    return start, max(start, len(text.rstrip()))
+
+
+def _replaced(text: str, places: Sequence[tuple[int, int]], new: Callable[[str], str]) -> str:
+    parts: list[str] = []
+    after = 0
+    for start, end in places:
+        parts += text[after:start], new(text[start:end])
+        after = end
+    return "".join([*parts, text[after:]])
+
+
+def _last_fitting(sentences: Sequence[tuple[int, int]], first: int, room: int) -> int:
+    """Index after the last sentence that ends within ``room`` characters of the start of the first."""
+    end = first
+    while end < len(sentences) and sentences[end][1] - sentences[first][0] <= room:
+        end += 1
+    return end
+
+
+def _first_repeated(sentences: Sequence[tuple[int, int]], end: int) -> int:
+    """Index of the first sentence before ``end`` that a next window repeats."""
+    first = end
+    while first and sentences[end - 1][1] - sentences[first - 1][0] <= _OVERLAP:
+        first -= 1
+    return first
+
+
+def claim_records(claim: Claim) -> list[str]:
+    """The texts of a claim in which something like a record stands, as :attr:`Evidence.records` for sources.
+
+    >>> claim_records(Claim("It opened in 1973.")), len(claim_records(Claim('It says {"label": "Attributable"}.')))
+    ([], 1)
+    """
+    return [text for text in (claim.text, claim.context) if holds_record(text)]
+
+
+def says_the_same(quote: str, found: str) -> bool:
+    """Whether two nearly equal texts have the same numbers and denials.
+
+    >>> says_the_same("it did open in 1937", "it did open in 1973"), says_the_same("it opend", "it opened")
+    (False, True)
+    """
+    return _telling(quote) == _telling(found)
+
+
+def _telling(text: str) -> Counter[str]:
+    """Numbers and denials: a letter more or less in these is another statement."""
+    words = Counter(word for word in lower_words(text) if word in _DENIALS or word.endswith("n't"))
+    return words + Counter(re.findall(r"\d+", text))
+
+
+def windows(text: str, most: int, length: Callable[[str], int]) -> Iterator[str]:
+    """The text in order, in windows of as many sentences as fit; a sentence that is longer stands alone.
+
+    Args:
+        text: what is read.
+        most: length of a window, in whatever ``length`` counts.
+        length: measures a sentence.
+
+    >>> [*windows("One two. Three four. Five.", 4, lambda sentence: len(sentence.split()))]
+    ['One two. Three four.', 'Five.']
+    """
+    first: int | None = None
+    end = used = 0
+    for start, stop in sentence_spans(text):
+        size = length(text[start:stop])
+        if first is not None and used + size > most:
+            yield text[first:end]
+            first, used = None, 0
+        first = start if first is None else first
+        end, used = stop, used + size
+    if first is not None:
+        yield text[first:end]

@@ -1,0 +1,1 @@
+"""DPA-GRPO: structured work challenged unit by unit by safety assurance cases; keep or revise."""

@@ -1,0 +1,67 @@
+"""The settings of a run of the assurance game: a TOML file, and ``key=value`` over it.
+
+The defaults of ``[game]`` are DPA-GRPO's (App. E). Left out: another model for each of the two policies; they are
+adapters on one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vouching.errors import ConfigError
+from vouching.methods.assurance.reward import AssuranceCosts
+from vouching.methods.training import GrpoConfig, require
+from vouching.settings import read_settings
+
+
+@dataclass(frozen=True, slots=True)
+class AssuranceSettings:
+    """How the game is played; ``sampling`` says how drafts, reviews and choices are drawn."""
+
+    candidates: int = 5
+    """K: revisions that are drawn after a case."""
+    revision_temperature: float = 0.7
+    """Of revisions."""
+    oracle: bool = True
+    """Whether the best revision is chosen by gold in training; it never is where a run is only scored."""
+    proposals: bool = True
+    """Whether drafts are learnt from: ``sampling.group_size`` of a unit, each worth whether it is right."""
+    intervention_cost: float = 0.0
+    """Taken from the verifier's reward for a case."""
+    revision_cost: float = 0.0
+    """Taken from the generator's reward for a revision."""
+    alone: bool = False
+    """Whether the generator plays alone: the paper's baseline."""
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a number out of range."""
+        require(self, above=("candidates", "revision_temperature"))
+        AssuranceCosts(self.intervention_cost, self.revision_cost)
+        if self.alone and not self.proposals:
+            raise ConfigError("game.alone is on and game.proposals is off: nothing would be learnt from")
+
+
+@dataclass(frozen=True, slots=True)
+class AssuranceRunConfig(GrpoConfig):
+    """What is trained, on what, and how; ``rows`` are tasks with their right values.
+
+    >>> AssuranceRunConfig(rows=("returns",), model="Qwen/Qwen3-4B").game.candidates
+    5
+    """
+
+    game: AssuranceSettings = field(default_factory=AssuranceSettings)
+    """How the game is played."""
+
+
+def read_config(path: Path, overrides: Sequence[str] = ()) -> AssuranceRunConfig:
+    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
+    >>> _ = path.write_text('rows = ["returns"]\nmodel = "Qwen/Qwen3-4B"', encoding="utf-8")
+    >>> read_config(path, ["game.revision_cost=0.1"]).game.revision_cost
+    0.1
+    """
+    return read_settings(AssuranceRunConfig, path, overrides)

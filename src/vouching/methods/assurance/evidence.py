@@ -1,0 +1,262 @@
+"""What a verifier sees at a unit, what its evidence points to, and how good a case is: Q_SAC (section 2.1).
+
+A location is looked up in one document: the input's own top keys, and ``data``, ``unit``, ``table``, ``rule`` and
+``context_so_far``, the list of what was submitted before, as App. F names it. Where nothing stands there, or another
+value than the case says, the evidence is flagged; the case stays a case, and is worth less. Left out: whether evidence
+is relevant; Q_SAC is about form and never says that a case is right.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, cast
+
+from vouching.methods.assurance.evaluate import Inputs, evaluate
+from vouching.methods.assurance.expression import ExpressionError, parse
+from vouching.methods.assurance.values import as_decimal, read_amount, value_json
+from vouching.types import Evidence, SafetyCase, Task, TaskUnit, Value
+
+MOST_COMPUTED = 3
+"""Pieces of computed evidence in a case that are worked out; a model may write fifty, each as long as the bound."""
+_LONGEST_LOCATION = 500
+_STEP = re.compile(r"""\.?([^.\[\]"'/\s][^.\[\]"'/]*)|\[(\d{1,9})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
+
+
+@dataclass(frozen=True, slots=True)
+class UnitState:
+    """m_t: what is known when a unit is decided.
+
+    >>> task = Task("t", {"a": {"b": [3]}}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number")))
+    >>> UnitState(task, task.units[1], {"1": Decimal(5)}).document["context_so_far"][0]["amount"]
+    5
+    """
+
+    task: Task
+    """The task."""
+    unit: TaskUnit
+    """The unit."""
+    submitted: Mapping[str, Value]
+    """Submitted values of the units before it, by id; a unit without a value is not there."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What evidence is looked up in, as JSON."""
+        before = [unit for unit in self.task.units if unit.id in self.submitted]
+        so_far = [
+            {"form": unit.form, "line": unit.id, "description": unit.description, "amount": value, "value": value}
+            for unit in before
+            for value in [value_json(self.submitted[unit.id])]
+        ]
+        return {
+            **self.task.data,
+            "data": self.task.data,
+            "unit": {name: value_json(value) for name, value in self.submitted.items()},
+            "table": self.task.tables,
+            "rule": {rule.id: rule.text for rule in self.task.rules.values()},
+            "context_so_far": so_far,
+        }
+
+    def inputs(self, value: Value | None = None) -> Inputs:
+        """What an executable rule may look at: of the submitted units only those that this one depends on."""
+        needed = {name: self.submitted[name] for name in self.unit.depends_on if name in self.submitted}
+        return Inputs(self.task.data, needed, self.task.tables, value)
+
+
+def resolve(location: str, document: Any) -> Any:
+    """What stands at a location.
+
+    Args:
+        location: a dotted path, ``w2[0].wages``, or a JSON pointer, ``/w2/0/wages`` (RFC 6901).
+        document: JSON.
+
+    Raises:
+        LookupError: nothing stands there, or the location cannot be read; the message says how far it goes.
+
+    >>> page = {"w2": [{"wages": {"label": "Box 1", "value": 7}}]}
+    >>> resolve("w2[0].wages.value", page), resolve("/w2/0/wages/value", page)
+    (7, 7)
+    """
+    here, gone = document, ""
+    for step in _steps(location):
+        if isinstance(here, Mapping) and step in here:
+            here = cast("Mapping[str, Any]", here)[step]
+        elif isinstance(here, list) and step.isascii() and step.isdecimal() and int(step) < len(cast("Any", here)):
+            here = cast("list[Any]", here)[int(step)]
+        else:
+            raise LookupError(f"there is no {step} {f'in {gone}' if gone else 'at the top'}")
+        gone = f"{gone}.{step}" if gone else step
+    return here
+
+
+def _steps(location: str) -> list[str]:
+    if not location or len(location) > _LONGEST_LOCATION:
+        raise LookupError("the location is empty" if not location else "the location is too long")
+    if location.startswith("/"):
+        return [step.replace("~1", "/").replace("~0", "~") for step in location[1:].split("/")]
+    steps: list[str] = []
+    place = 0
+    while place < len(location):
+        found = _STEP.match(location, place)
+        if found is None:
+            raise LookupError(f"the location cannot be read from {location[place : place + 20]!r} on")
+        steps.append(next(part for part in found.groups() if part is not None))
+        place = found.end()
+    return steps
+
+
+def evidence_faults(evidence: Sequence[Evidence], state: UnitState) -> list[str | None]:
+    """What is wrong with each piece of evidence; see :func:`evidence_fault`. Few computed ones are tried."""
+    document = state.document if evidence else {}
+    faults: list[str | None] = []
+    left = MOST_COMPUTED
+    for one in evidence:
+        left -= one.type == "computed"
+        beyond = one.type == "computed" and left < 0
+        more = f"{_shown(one)}: not worked out; of a case {MOST_COMPUTED} pieces of computed evidence are."
+        faults.append(more if beyond else _fault(one, state, document))
+    return faults
+
+
+def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
+    """What is wrong with a piece of evidence, as a sentence; None if it stands where it says.
+
+    Evidence of type "unit" or "rule" may give an id alone; of type "computed" gives an expression, which is worked out
+    and has to look at something: the task's data, tables or units, unless it is the unit's own rule.
+
+    >>> task = Task("t", {"a": {"value": 7}}, {}, (TaskUnit("1", "number"),))
+    >>> state = UnitState(task, task.units[0], {})
+    >>> evidence_fault(Evidence("input_field", "a", 7), state)
+    >>> evidence_fault(Evidence("input_field", "a.value", 8), state), evidence_fault(Evidence("unit", "9"), state)
+    ('a.value is 7, the case says 8.', '9: there is no 9 at the top.')
+    """
+    return _fault(evidence, state, state.document)
+
+
+def _fault(evidence: Evidence, state: UnitState, document: Mapping[str, Any]) -> str | None:
+    shown = _shown(evidence)
+    if evidence.type == "computed":
+        try:
+            expression = parse(evidence.location)
+            found: Any = value_json(evaluate(expression, state.inputs()).value)
+        except ExpressionError as error:
+            return f"{shown}: {error}."
+        own = [state.task.rules[name].value for name in state.unit.rules if name in state.task.rules]
+        if evidence.location not in own and not _looks_around(expression.tree):
+            return f"{shown}: it looks at nothing of the task."
+    else:
+        root = {"unit": "unit", "line": "unit", "rule": "rule"}.get(evidence.type, "")
+        if root and evidence.location in document[root]:
+            found = document[root][evidence.location]
+        else:
+            try:
+                found = resolve(evidence.location, document)
+            except LookupError as error:
+                return f"{shown}: {error.args[0]}."
+    if evidence.value is None or _equal(found, evidence.value):
+        return None
+    return f"{shown} is {_brief(found)}, the case says {_brief(evidence.value)}."
+
+
+def _shown(evidence: Evidence) -> str:
+    return evidence.location[:120] or "(no location)"
+
+
+def _looks_around(tree: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id in ("data", "unit", "table") for node in ast.walk(tree))
+
+
+def _equal(found: Any, said: Any) -> bool:
+    """Whether a case says what stands there; a leaf ``{label, value}`` counts as its value."""
+    if isinstance(found, dict) and not isinstance(said, dict):
+        found = cast("dict[str, Any]", found).get("value", found)
+    one, other = _number(found), _number(said)
+    if one is not None and other is not None:
+        return one == other
+    if isinstance(found, str) and isinstance(said, str):
+        return found.split() == said.split()
+    return isinstance(found, bool) == isinstance(said, bool) and bool(found == said)
+
+
+def _number(value: Any) -> Decimal | None:
+    return read_amount(value) if isinstance(value, str) else as_decimal(value)
+
+
+def _brief(value: Any) -> str:
+    text = (
+        "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else str(cast("object", value))
+    )
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+@dataclass(frozen=True, slots=True)
+class CaseQuality:
+    """Q_SAC and its parts, each in [0, 1]."""
+
+    target: float
+    """1 if the claim is about the unit that was asked about."""
+    cites: float
+    """1 if the argument cites a rule or a dependency of the unit."""
+    evidence: float
+    """Share of the evidence that stands where it says; 0 if there is none."""
+
+    @property
+    def total(self) -> float:
+        """Q_SAC: the mean of the three. The paper names the parts, not their weights."""
+        return (self.target + self.cites + self.evidence) / 3
+
+
+def case_quality(case: SafetyCase, state: UnitState, faults: Sequence[str | None] | None = None) -> CaseQuality:
+    """Q_SAC of a case (section 2.1). A pure function; whether the proposal is wrong plays no part.
+
+    A rule or a dependency is cited by name in ``rules``, in the argument, or as evidence. Of a unit that has neither,
+    an argument at all will do.
+
+    Args:
+        case: the case.
+        state: what was known when it was made.
+        faults: of its evidence, where :func:`evidence_faults` was asked already.
+
+    >>> task = Task("t", {"a": 7}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number", depends_on=("1",))))
+    >>> case = SafetyCase("2", "Line 2 is wrong.", "It should equal line 1.", (Evidence("input_field", "a", 8),))
+    >>> quality = case_quality(case, UnitState(task, task.units[1], {"1": Decimal(7)}))
+    >>> quality, round(quality.total, 3)
+    (CaseQuality(target=1.0, cites=1.0, evidence=0.0), 0.667)
+    """
+    found = evidence_faults(case.evidence, state) if faults is None else faults
+    sound = found.count(None) / len(found) if found else 0.0
+    return CaseQuality(float(case.unit_id == state.unit.id), float(_cites(case, state)), sound)
+
+
+def _cites(case: SafetyCase, state: UnitState) -> bool:
+    unit = state.unit
+    applicable = [*unit.rules, *unit.depends_on]
+    if not applicable:
+        return bool(case.argument.strip())
+    if any(name in unit.rules for name in case.rules) or any(_named(name, case.argument) for name in applicable):
+        return True
+    return any(_points_to(one.location, applicable, state) for one in case.evidence)
+
+
+def _named(name: str, argument: str) -> bool:
+    # A line 9 is named by "line 9", not by every 9, and a rule A by "rule A".
+    before = r"\b(?:line|unit|rule)s?\s+" if name[:1].isdecimal() or len(name) == 1 else r"(?<!\w)"
+    return re.search(rf"{before}{re.escape(name)}(?!\w)", argument, re.IGNORECASE) is not None
+
+
+def _points_to(location: str, applicable: Sequence[str], state: UnitState) -> bool:
+    if location in applicable:
+        return True
+    try:
+        steps = _steps(location)
+    except LookupError:
+        return False
+    if steps[0] in ("unit", "rule") and len(steps) > 1:
+        return steps[1] in applicable
+    if steps[0] != "context_so_far" or len(steps) < 2 or not steps[1].isdecimal():
+        return False
+    before = [unit.id for unit in state.task.units if unit.id in state.submitted]
+    return int(steps[1]) < len(before) and before[int(steps[1])] in applicable

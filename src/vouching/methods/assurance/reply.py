@@ -1,0 +1,221 @@
+"""Cases and proposals as JSON: App. F's layout, written, and read from what a language model says.
+
+A verifier's reply is a case unless its verdict on the unit is "correct". One that cannot be read is neither: the reader
+raises, and the verifier makes it Unverified. Two keys are added to App. F's: ``rules`` and ``correction``. Left out:
+findings on other units in the same reply; a unit is asked about alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from json_repair import repair_json
+
+from vouching.errors import InputError
+from vouching.methods.assurance.values import as_decimal, read_value, value_json
+from vouching.text.thoughts import spoken
+from vouching.types import Evidence, Proposal, SafetyCase, TaskUnit
+
+_LONGEST = 200_000
+_LONGEST_MENDED = 20_000
+_MOST = 50
+_LONGEST_TEXT = 4_000
+
+
+class ReplyError(InputError):
+    """A reply that is no case and no proposal; the message says why."""
+
+
+def case_json(case: SafetyCase, unit: TaskUnit) -> dict[str, Any]:
+    """A case in App. F's layout.
+
+    >>> case = SafetyCase("15", "It is 147097.", "R15: 161697 - 14600.", (Evidence("unit", "11", 161697),))
+    >>> case_json(case, TaskUnit("15", "amount", form="1040"))["line_findings"][0]["line"]
+    '15'
+    """
+    finding: dict[str, Any] = {
+        "form": unit.form,
+        "line": case.unit_id,
+        "claim": case.claim,
+        "verdict": case.verdict,
+        "confidence": case.confidence,
+        "arguments": [case.argument],
+        "evidence": [{"type": one.type, "location": one.location, "value": one.value} for one in case.evidence],
+        "rules": [*case.rules],
+        "correction": value_json(case.correction),
+    }
+    return {
+        "claim_id": "linewise-claim",
+        "overall_verdict": "reject",
+        "overall_confidence": case.confidence,
+        "line_findings": [finding],
+    }
+
+
+def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
+    """The case in a reply; None if the verdict on the unit is "correct".
+
+    Raises:
+        ReplyError: it holds no finding with a verdict, or several and none about the unit, or another unit's "correct".
+
+    >>> unit = TaskUnit("15", "amount")
+    >>> read_case('{"line_findings": [{"line": "15", "verdict": "correct"}]}', unit) is None
+    True
+    >>> case = read_case('{"line_findings": [{"line": "15", "verdict": "wrong", "correction": "$147,097"}]}', unit)
+    >>> case.correction
+    Decimal('147097')
+    """
+    finding = _finding(_object(reply), unit)
+    verdict = finding.get("verdict")
+    if not isinstance(verdict, str) or not verdict.strip():
+        raise ReplyError('its finding has no "verdict", wanted "correct" or "wrong"')
+    line = finding.get("line", unit.id)
+    about = _is_about(line, unit)
+    if verdict.strip().strip(".").lower() == "correct":
+        if not about:
+            raise ReplyError(f'its "correct" is about {str(line)[:40]!r}, wanted {unit.id!r}')
+        return None
+    arguments = finding.get("arguments", finding.get("argument", []))
+    given = cast("list[Any]", arguments) if isinstance(arguments, list) else [arguments]
+    confidence = as_decimal(finding.get("confidence"))
+    return SafetyCase(
+        unit.id if about else _text(line),
+        _text(finding.get("claim")),
+        "\n".join(_text(one) for one in given[:_MOST] if isinstance(one, str)),
+        tuple(_evidence(one) for one in _list(finding.get("evidence"))[:_MOST]),
+        tuple(_text(one) for one in _list(finding.get("rules"))[:_MOST]),
+        _correction(finding.get("correction"), unit),
+        float(confidence) if confidence is not None and 0 <= confidence <= 1 else None,
+        verdict.strip()[:60],
+    )
+
+
+def read_line(reply: str, unit: TaskUnit) -> Proposal:
+    """The proposal in a generator's reply: an object with ``value`` (or ``amount``) and perhaps ``rationale``.
+
+    Raises:
+        ReplyError: there is none, it is about another unit, or its value does not fit the unit.
+
+    >>> read_line('Here: {"line": "9", "amount": "$1,234.50", "rationale": "Wages."}', TaskUnit("9", "amount")).value
+    Decimal('1234.50')
+    """
+    found = _object(reply)
+    line = found.get("line", unit.id)
+    if not _is_about(line, unit):
+        raise ReplyError(f"it is about {str(line)[:40]!r}, wanted {unit.id!r}")
+    raw = found.get("value", found.get("amount"))
+    try:
+        return Proposal(unit.id, read_value(raw, unit, "its value"), _text(found.get("rationale")))
+    except ReplyError:
+        raise
+    except InputError as error:
+        raise ReplyError(str(error)) from None
+
+
+def line_json(proposal: Proposal, unit: TaskUnit) -> dict[str, Any]:
+    """A proposal as the paper's generator writes it: form, line, description, amount, rationale."""
+    return {
+        "form": unit.form,
+        "line": unit.id,
+        "description": unit.description,
+        "amount": value_json(proposal.value),
+        "rationale": proposal.rationale,
+    }
+
+
+def read_choice(reply: str) -> tuple[bool, str]:
+    """The approver's answer: whether to revise, and why.
+
+    Raises:
+        ReplyError: it is neither KEEP nor REVISE.
+
+    >>> read_choice('{"decision": "REVISE", "reason": "The sum is right now."}')
+    (True, 'The sum is right now.')
+    >>> read_choice("KEEP")
+    (False, '')
+    """
+    word = spoken(reply).strip().strip(".*`\"' \n").upper()
+    if word in ("KEEP", "REVISE"):
+        return word == "REVISE", ""
+    found = _object(reply)
+    decision = _text(found.get("decision")).strip().upper()
+    if decision not in ("KEEP", "REVISE"):
+        raise ReplyError(f"its decision is {decision[:40]!r}, wanted KEEP or REVISE")
+    return decision == "REVISE", _text(found.get("reason"))
+
+
+def _object(reply: str) -> dict[str, Any]:
+    """The JSON object of a reply, from its first brace to its last; small slips are mended."""
+    said = _whole(spoken(reply))
+    start, end = said.find("{"), said.rfind("}")
+    if start < 0 or end < start or len(said) > _LONGEST:
+        raise ReplyError("it holds no JSON object")
+    text = said[start : end + 1]
+    try:
+        found: Any = json.loads(text)
+    except RecursionError:
+        raise ReplyError("its objects lie too deep in each other") from None
+    except ValueError:
+        try:
+            found = repair_json(text, return_objects=True) if len(text) <= _LONGEST_MENDED else None
+        except (ValueError, RecursionError):
+            found = None
+    if not isinstance(found, dict):
+        raise ReplyError("it holds no JSON object that can be read")
+    return _without_halves(cast("dict[str, Any]", found))
+
+
+def _without_halves(found: dict[str, Any]) -> dict[str, Any]:
+    r"""An object without half characters, which JSON can spell (``\ud800``) and no file can hold."""
+    try:
+        text = json.dumps(found, ensure_ascii=False)
+    except RecursionError:
+        raise ReplyError("its objects lie too deep in each other") from None
+    whole = _whole(text)
+    return found if whole == text else json.loads(whole)
+
+
+def _whole(text: str) -> str:
+    """The text with a question mark for each half character."""
+    return text.encode(errors="replace").decode()
+
+
+def _is_about(line: Any, unit: TaskUnit) -> bool:
+    """Whether a line is the unit's; "Line 9" is 9."""
+    word = str(line).strip()
+    return unit.id in (word, re.sub(r"(?i)^line\s+", "", word))
+
+
+def _finding(found: Mapping[str, Any], unit: TaskUnit) -> Mapping[str, Any]:
+    """The finding about the unit."""
+    if "line_findings" not in found:
+        return found
+    findings = [cast("dict[str, Any]", one) for one in _list(found["line_findings"]) if isinstance(one, dict)]
+    about = [one for one in findings if _is_about(one.get("line", unit.id), unit)]
+    if len(about) == 1 or (not about and len(findings) == 1):
+        return (about or findings)[0]
+    raise ReplyError(f"it has {len(about) or len(findings)} findings, wanted one, about {unit.id}")
+
+
+def _evidence(given: Any) -> Evidence:
+    """A piece of evidence; one that is no object has no location, and is flagged for that."""
+    fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    return Evidence(_text(fields.get("type")) or "input_field", _text(fields.get("location")), fields.get("value"))
+
+
+def _correction(given: Any, unit: TaskUnit) -> Any:
+    try:
+        return None if given is None else read_value(given, unit, "correction")
+    except InputError:
+        return None
+
+
+def _list(given: Any) -> list[Any]:
+    return cast("list[Any]", given) if isinstance(given, list) else []
+
+
+def _text(given: Any) -> str:
+    return str(given)[:_LONGEST_TEXT] if isinstance(given, str | int) else ""

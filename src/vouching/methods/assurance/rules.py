@@ -1,0 +1,144 @@
+"""A verifier that needs no model: it applies the executable rules of a unit and argues with the value they give.
+
+Everything is worked out from the values submitted before, so a mistake is challenged where it is made and not again in
+every unit that follows from it. Left out: rules in words, and tolerance; a rule that allows a range is a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from vouching.errors import InputError
+from vouching.methods.assurance.evaluate import evaluate
+from vouching.methods.assurance.evidence import UnitState
+from vouching.methods.assurance.expression import ExpressionError, parse
+from vouching.methods.assurance.values import read_value, same_value, value_json, value_text
+from vouching.types import Claim, Evidence, Proposal, Rule, SafetyCase, Unverified, Value
+
+MOST_EVIDENCE = 12
+"""Inputs that a case quotes; the rest are counted in its argument."""
+LONGEST_SHOWN = 100
+"""Characters of an expression that an argument repeats; a longer one it only names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a verifier says about a proposal: a case, or silence."""
+
+    case: SafetyCase | None
+    """The case; None for silence (NS)."""
+    by: str = "rules"
+    """What judged: "rules", or the name of a model."""
+
+
+Reviewed: TypeAlias = Review | Unverified
+"""A verifier's answer, or that there is none."""
+
+
+def covered(state: UnitState) -> Literal["all", "some", "none"]:
+    """How much of a unit its executable rules decide: all with a rule for its value, or if no rule is in words only."""
+    rules = [state.task.rules[name] for name in state.unit.rules]
+    if any(rule.value is not None for rule in rules) or (rules and all(rule.executable for rule in rules)):
+        return "all"
+    return "some" if any(rule.executable for rule in rules) else "none"
+
+
+def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
+    r"""What the executable rules of a unit say about a proposal; silence where it has none.
+
+    Args:
+        state: what is known.
+        proposal: what is proposed; None where the generator gave nothing that can be read.
+
+    Returns:
+        A case, silence, or Unverified where a rule has no value for these inputs and no other makes a case.
+
+    >>> from decimal import Decimal
+    >>> from vouching.methods.assurance.task import as_task
+    >>> task = as_task({"task": "t", "data": {"items": [{"amount": 40.5}, {"amount": 2}]},
+    ...     "rules": [{"id": "R1", "text": "Add the items.", "value": "sum(i.amount for i in data.items)"}],
+    ...     "units": [{"id": "total", "type": "amount", "rules": ["R1"]}]})
+    >>> case = review_by_rules(UnitState(task, task.units[0], {}), Proposal("total", Decimal("42"))).case
+    >>> print(case.claim, case.argument, case.evidence[0].location, sep="\n")
+    total is 42, but rule R1 gives 42.50.
+    R1: Add the items. Worked out: sum(i.amount for i in data.items) = 42.50.
+    data.items[0].amount
+    """
+    unsure: Unverified | None = None
+    for name in state.unit.rules:
+        rule = state.task.rules[name]
+        try:
+            case = _applied(rule, state, proposal)
+        except InputError as error:
+            claim = Claim(_subject(state, proposal), id=state.unit.id)
+            unsure = unsure or Unverified(claim, "input", f"rule {name}: {error}")
+            continue
+        if case is not None:
+            return Review(case)
+    return unsure or Review(None)
+
+
+def case_of_nothing(state: UnitState) -> SafetyCase:
+    """The case against a proposal that has no value, which needs nobody's judgment.
+
+    >>> from vouching.types import Task, TaskUnit
+    >>> task = Task("t", {}, {}, (TaskUnit("x", "number"),))
+    >>> case_of_nothing(UnitState(task, task.units[0], {})).claim
+    'x has no value that can be read.'
+    """
+    rules = [state.task.rules[name] for name in state.unit.rules]
+    argument = " ".join(f"{rule.id}: {rule.text}" for rule in rules) or "Every unit needs a value."
+    return SafetyCase(state.unit.id, f"{_subject(state, None)}.", argument, (), state.unit.rules)
+
+
+def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyCase | None:
+    """The case that one rule makes."""
+    unit = state.unit
+    if rule.value is not None:
+        found = evaluate(parse(rule.value), state.inputs())
+        right = read_value(found.value, unit, f"what {rule.value[:60]!r} comes to")
+        if proposal is not None and same_value(right, proposal.value):
+            return None
+        shown = value_text(right, unit.type)
+        claim = f"{_subject(state, proposal)}, but rule {rule.id} gives {shown}."
+        worked = f"Worked out: {_once(rule.value)} = {shown}."
+        evidence = (*_quoted(found.reads), Evidence("computed", rule.value, value_json(right)))
+        more = len(found.reads) - MOST_EVIDENCE
+        argument = f"{rule.id}: {rule.text} {worked}{f' {more} more inputs were read.' if more > 0 else ''}"
+        return SafetyCase(unit.id, claim, argument, evidence, (rule.id,), right)
+    if rule.check is not None:
+        if proposal is None:
+            return case_of_nothing(state)
+        found = evaluate(parse(rule.check), state.inputs(proposal.value))
+        if found.value is True:
+            return None
+        if found.value is not False:
+            raise ExpressionError(f"{rule.check!r} comes to {value_text(found.value)}, wanted True or False")
+        reads = {path: value for path, value in found.reads.items() if path != "value"}
+        argument = f"{rule.id}: {rule.text} This does not hold: {_once(rule.check)}."
+        claim = f"{_subject(state, proposal)}, against rule {rule.id}."
+        evidence = (*_quoted(reads), Evidence("rule", rule.id, rule.text))
+        return SafetyCase(unit.id, claim, argument, evidence, (rule.id,))
+    return None
+
+
+def _once(expression: str) -> str:
+    """An expression, or that there is one: a long one stands in the task, and as evidence of a value."""
+    text = " ".join(expression.split())
+    return text if len(text) <= LONGEST_SHOWN else "the rule's expression"
+
+
+def _subject(state: UnitState, proposal: Proposal | None) -> str:
+    if proposal is None:
+        return f"{state.unit.id} has no value that can be read"
+    return f"{state.unit.id} is {value_text(proposal.value, state.unit.type)}"
+
+
+def _quoted(reads: Mapping[str, Value]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence("unit" if path.startswith(("unit.", "unit[")) else "input_field", path, value_json(value))
+        for path, value in islice(reads.items(), MOST_EVIDENCE)
+    )

@@ -1,0 +1,296 @@
+"""A task from its file, checked before anything is asked: rules exist, dependencies come first, expressions fit.
+
+    task: trip                       what it is called
+    description: Check a claim.      optional, like everything below that is marked so
+    data: {items: [...]}             the input records
+    tables: {limits: {Oslo: 75}}     optional: tables for expressions
+    rules:
+      - {id: R1, text: The total is the sum of the items., value: sum(i.amount for i in data.items)}
+      - {id: R2, text: A reason is given., check: value != "-"}
+    units:                           in the order in which they are decided
+      - {id: total, type: amount, rules: [R1], description: optional, form: optional}
+      - {id: reason, type: text, rules: [R2], depends_on: [total]}
+
+A proposal is ``{"values": {"total": "$1,234.50", "reason": {"value": "Fair", "rationale": "optional"}}}``. Left out:
+units that may stay empty; a choice with such a value says it better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from vouching.errors import InputError
+from vouching.methods.assurance.expression import ExpressionError, parse
+from vouching.methods.assurance.file import LONGEST_JSON, path_of, read_data
+from vouching.methods.assurance.values import read_value, shown_value
+from vouching.text.encoding import decode_text
+from vouching.types import Proposal, Rule, Task, TaskUnit, ValueType
+
+_WHOLE = ConfigDict(extra="forbid")
+_Word = Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
+"""A name or an expression; YAML reads ``id: 9`` as a number."""
+
+
+@dataclass(frozen=True, slots=True, config=_WHOLE)
+class _Rule:
+    id: _Word
+    text: str
+    value: _Word | None = None
+    check: _Word | None = None
+
+
+@dataclass(frozen=True, slots=True, config=_WHOLE)
+class _Unit:
+    id: _Word
+    type: ValueType
+    description: str = ""
+    rules: list[_Word] = field(default_factory=list[str])
+    depends_on: list[_Word] = field(default_factory=list[str])
+    choices: list[_Word] = field(default_factory=list[str])
+    form: _Word = ""
+
+
+@dataclass(frozen=True, slots=True, config=_WHOLE)
+class _File:
+    task: _Word
+    data: dict[str, Any]
+    units: list[_Unit]
+    rules: list[_Rule] = field(default_factory=list[_Rule])
+    description: str = ""
+    tables: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def read_task(path: str | Path) -> Task:
+    """The task in a JSON or YAML file. Raises InputError, which names the file and the field."""
+    return as_task(read_file(path), str(path))
+
+
+def read_proposal(path: str | Path, task: Task) -> dict[str, Proposal]:
+    """The proposal in a JSON or YAML file, by unit id. Raises InputError, which names the file and the field."""
+    return as_proposal(read_file(path), task, str(path))
+
+
+def read_file(path: str | Path) -> Any:
+    """The content of a JSON or YAML file. Raises InputError for one that cannot be read or is too large."""
+    try:
+        size = Path(path).stat().st_size
+        # A character has four bytes at most; what is larger is not even read.
+        raw = Path(path).read_bytes() if size <= 4 * LONGEST_JSON and Path(path).is_file() else b""
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not raw:
+        what = "is empty" if not size else "is no regular file"
+        what = f"has {size:,} bytes, at most {4 * LONGEST_JSON:,} are read" if size > 4 * LONGEST_JSON else what
+        raise InputError(f"{path} {what}: wanted a JSON or YAML file")
+    ending = Path(path).suffix.lower()
+    if ending == ".xml":
+        raise InputError(f"{path}: XML is not read, wanted JSON or YAML")
+    text, _ = decode_text(raw, str(path))
+    return read_data(text, str(path), yaml={".yaml": True, ".yml": True, ".json": False}.get(ending))
+
+
+def as_task(found: Any, name: str = "the task") -> Task:
+    """A task from plain data.
+
+    Raises:
+        InputError: a field is missing, wrong or unknown; an id stands twice or is not there; dependencies go round in
+            a circle or come later; an expression cannot be read, or reads a unit that its unit does not depend on.
+
+    >>> task = as_task({"task": "t", "data": {"a": 1}, "rules": [{"id": "R", "text": "As a.", "value": "data.a"}],
+    ...                 "units": [{"id": "x", "type": "number", "rules": ["R"]}]})
+    >>> task.units[0].rules, task.rules["R"].value
+    (('R',), 'data.a')
+    >>> as_task({"task": "t", "data": {}, "units": [{"id": "x", "type": "number", "rules": ["Q"]}]})
+    Traceback (most recent call last):
+    ...
+    vouching.errors.InputError: the task: units[0].rules[0] is 'Q', but there is no such rule; there are none
+    """
+    file = _validated(found, name)
+    try:
+        rules = _rules(file.rules)
+        units = _units(file.units)
+        task = Task(file.task, file.data, rules, units, file.description, file.tables)
+        _check_order(units)
+        for number, unit in enumerate(units):
+            _check_rules(unit, number, task)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return task
+
+
+def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str, Proposal]:
+    """A proposal from plain data: a value for every unit of the task.
+
+    Raises:
+        InputError: a unit has no value or one of a wrong type, or the task has no such unit.
+
+    >>> task = as_task({"task": "t", "data": {}, "units": [{"id": "x", "type": "amount"}]})
+    >>> as_proposal({"values": {"x": "$1,234.50"}}, task)["x"].value
+    Decimal('1234.50')
+    """
+    if not isinstance(found, dict) or not isinstance(cast("dict[str, Any]", found).get("values"), dict):
+        raise InputError(f'{name}: wanted an object with "values": {{unit: value}}')
+    fields = cast("dict[str, Any]", found)
+    unknown = sorted(fields.keys() - {"values", "task"})
+    if unknown:
+        raise InputError(f"{name}: there is no field {unknown[0]!r} here; there are values and task")
+    if fields.get("task", task.id) != task.id:
+        raise InputError(f"{name}: task is {fields['task']!r}, but the task is {task.id!r}")
+    values = cast("dict[str, Any]", fields["values"])
+    ids = [unit.id for unit in task.units]
+    for key in values:
+        if key not in ids:
+            raise InputError(f"{name}: {path_of('values', key)}: the task has no such unit{_near(key, ids)}")
+    missing = [unit for unit in ids if unit not in values]
+    if missing:
+        raise InputError(f"{name}: {path_of('values', missing[0])} is missing ({len(missing)} of {len(ids)} units are)")
+    return {unit.id: _proposed(values[unit.id], unit, name) for unit in task.units}
+
+
+def _proposed(given: Any, unit: TaskUnit, name: str) -> Proposal:
+    rationale, steps = "", ["values", unit.id]
+    if isinstance(given, dict):
+        fields = cast("dict[str, Any]", given)
+        steps.append("value")
+        if not {"value"} <= fields.keys() <= {"value", "rationale"}:
+            raise InputError(f"{name}: {path_of('values', unit.id)} has the keys {[*fields]}, wanted value, rationale")
+        given, rationale = fields["value"], fields.get("rationale", "")
+        if not isinstance(rationale, str):
+            raise InputError(f"{name}: {path_of('values', unit.id, 'rationale')} is no text")
+    return Proposal(unit.id, read_value(given, unit, f"{name}: {path_of(*steps)}"), rationale)
+
+
+@cache
+def _adapter() -> TypeAdapter[_File]:
+    return TypeAdapter(_File)
+
+
+def _validated(found: Any, name: str) -> _File:
+    try:
+        return _adapter().validate_python(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = path_of(*first["loc"]) or "the top"
+        if first["type"] == "unexpected_keyword_argument":
+            known = {1: _File, 3: _Rule if first["loc"][0] == "rules" else _Unit}.get(len(first["loc"]), _File)
+            names = list(cast("Any", known).__dataclass_fields__)
+            near = _near(str(first["loc"][-1]), names) or f"; there are {', '.join(names)}"
+            raise InputError(f"{name}: {place}: there is no such field{near}") from None
+        raise InputError(f"{name}: {place} {_complaint(first['type'], first['input'], first['msg'])}") from None
+
+
+def _complaint(kind: str, got: Any, message: str) -> str:
+    """What is wrong with a field, in words of JSON."""
+    if kind == "missing":
+        return "is missing"
+    texts = {"list_type": "a list", "dict_type": "an object", "dataclass_type": "an object", "string_type": "a text"}
+    wanted = texts.get(kind) or message.removeprefix("Input should be ").replace("'", "")
+    shown = "an object" if isinstance(got, dict) else "a list" if isinstance(got, list) else shown_value(got)
+    return f"is {shown}, wanted {wanted}"
+
+
+def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
+    rules: dict[str, Rule] = {}
+    for number, rule in enumerate(given):
+        if rule.id in rules or not rule.id.strip():
+            raise InputError(f"{path_of('rules', number, 'id')} is {rule.id!r}, wanted an id of its own")
+        if rule.value is not None and rule.check is not None:
+            raise InputError(
+                f"{path_of('rules', number)} has a value and a check, wanted one of them: make it two rules"
+            )
+        for key, text in (("value", rule.value), ("check", rule.check)):
+            if text is None:
+                continue
+            place = path_of("rules", number, key)
+            try:
+                asks = parse(text).asks_value
+            except ExpressionError as error:
+                raise InputError(f"{place}: {error}") from None
+            if asks != (key == "check"):
+                wanted = "must be about value, the proposal" if key == "check" else "cannot be made from value, itself"
+                raise InputError(f"{place}: {text[:60]!r} {wanted}")
+        rules[rule.id] = Rule(rule.id, rule.text, rule.value, rule.check)
+    return rules
+
+
+def _units(given: Sequence[_Unit]) -> tuple[TaskUnit, ...]:
+    if not given:
+        raise InputError("units is empty, wanted at least one unit")
+    taken: set[str] = set()
+    units: list[TaskUnit] = []
+    for number, unit in enumerate(given):
+        if unit.id in taken or not unit.id.strip():
+            raise InputError(f"{path_of('units', number, 'id')} is {unit.id!r}, wanted an id of its own")
+        if (unit.type == "choice") != bool(unit.choices):
+            wanted = "a choice needs at least one" if unit.type == "choice" else f"{unit.type} takes none"
+            raise InputError(f"{path_of('units', number, 'choices')}: {wanted}")
+        taken.add(unit.id)
+        units.append(
+            TaskUnit(
+                unit.id, unit.type, unit.description, tuple(unit.rules), tuple(unit.depends_on), tuple(unit.choices),
+                unit.form,
+            )
+        )  # fmt: skip
+    return tuple(units)
+
+
+def _check_order(units: Sequence[TaskUnit]) -> None:
+    """Every dependency is a unit that stands before; a circle is named as one."""
+    places = {unit.id: number for number, unit in enumerate(units)}
+    for number, unit in enumerate(units):
+        for at, needed in enumerate(unit.depends_on):
+            place = path_of("units", number, "depends_on", at)
+            if needed not in places:
+                raise InputError(f"{place} is {needed!r}, but there is no such unit{_near(needed, [*places])}")
+            if places[needed] >= number:
+                circle = _circle(needed, unit.id, units, places)
+                if circle:
+                    raise InputError(f"{place}: the dependencies go round in a circle: {' -> '.join(circle)}")
+                raise InputError(f"{place} is {needed!r}, which comes later: move units[{places[needed]}] before it")
+
+
+def _circle(start: str, goal: str, units: Sequence[TaskUnit], places: Mapping[str, int]) -> list[str]:
+    """The way from a unit along dependencies back to the one that needs it; empty if there is none."""
+    came: dict[str, str] = {start: goal}
+    queue = [start]
+    for here in queue:
+        if here == goal:
+            way = [goal]
+            while len(way) == 1 or way[-1] != goal:
+                way.append(came[way[-1]])
+            return way[::-1]
+        for needed in units[places[here]].depends_on:
+            if needed in places and needed not in came:
+                came[needed] = here
+                queue.append(needed)
+    return []
+
+
+def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
+    exact = 0
+    for at, name in enumerate(unit.rules):
+        place = path_of("units", number, "rules", at)
+        if name not in task.rules:
+            near = _near(name, [*task.rules]) or f"; there are {', '.join(task.rules)[:200] or 'none'}"
+            raise InputError(f"{place} is {name!r}, but there is no such rule{near}")
+        rule = task.rules[name]
+        exact += rule.value is not None
+        for text in filter(None, (rule.value, rule.check)):
+            unmet = sorted(parse(text).units - {*unit.depends_on})
+            if unmet:
+                raise InputError(f"{place}: rule {name} reads the unit {unmet[0]!r}: add it to depends_on")
+    if exact > 1:
+        raise InputError(f"{path_of('units', number, 'rules')}: {exact} rules give its value, wanted one at most")
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    found = get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"; did you mean {found[0]}?" if found else ""

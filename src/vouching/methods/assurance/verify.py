@@ -1,0 +1,265 @@
+"""Structured work verified, or done, unit by unit: propose, challenge, keep or revise, submit (DPA-GRPO, 2).
+
+    x = draft(m)      y = review(m, x)      on a case: z = best of K revisions, a = KEEP or REVISE      o = x or z
+    m' = m with o     the next unit sees what was submitted
+
+The revision is chosen without gold: of the values that the K candidates give, most frequent first, the first that the
+verifier itself lets pass, else the most frequent. Departures: the released code passes the draft on and chooses by
+gold; here the submitted value goes on, and gold enters only by ``oracle``, for training. Left out: several rounds at
+one unit, and going back to an earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from vouching.errors import InputError
+from vouching.methods.assurance.evidence import UnitState, case_quality, evidence_faults
+from vouching.methods.assurance.model import UnitGenerator, UnitVerifier
+from vouching.methods.assurance.rules import Review
+from vouching.methods.assurance.values import as_decimal, same_value, value_json, value_text
+from vouching.types import Assurance, Proposal, SafetyCase, Task, TaskUnit, UnitResult, Unverified, Value
+
+Oracle: TypeAlias = Callable[[UnitState, Value], bool]
+"""Says whether a value is right. For training only: with it, what is measured is not what will be deployed."""
+Select: TypeAlias = Literal["verified", "agreement"]
+"""How a revision is chosen: by the verifier's own check and agreement, or by agreement alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened at one unit."""
+
+    finding: UnitResult | Unverified
+    """The record; Unverified if nobody could judge the proposal, which then stands."""
+    submitted: Value | None
+    """o; None if there is no value at all."""
+    proposal: Value | None = None
+    """x; None if there was none that could be read."""
+    case: SafetyCase | None = None
+    """y; None for silence, or where nobody could judge."""
+    revision: Value | None = None
+    """z, taken or not; None if there is none."""
+
+
+OnStep: TypeAlias = Callable[[TaskUnit, Step], None]
+"""Called after each unit, for progress and for a record that survives."""
+
+
+async def challenge(
+    task: Task, proposal: Mapping[str, Proposal], verifier: UnitVerifier, on_step: OnStep | None = None
+) -> Assurance:
+    """Verify a finished proposal, unit by unit. Nobody revises: what is proposed counts as submitted.
+
+    Args:
+        task: the work.
+        proposal: a value for each unit.
+        verifier: what reviews.
+        on_step: called after each unit.
+
+    Raises:
+        InputError: a unit has no proposal.
+        ModelError: a model is out of reach for now.
+
+    >>> import asyncio
+    >>> from vouching.methods.assurance.model import AssuranceVerifier
+    >>> from vouching.methods.assurance.task import as_proposal, as_task
+    >>> task = as_task({"task": "t", "data": {"paid": [40, 2.5]},
+    ...     "rules": [{"id": "R1", "text": "Add what was paid.", "value": "sum(data.paid)"}],
+    ...     "units": [{"id": "total", "type": "amount", "rules": ["R1"]}]})
+    >>> proposal = as_proposal({"values": {"total": "$42.00"}}, task)
+    >>> [found] = asyncio.run(challenge(task, proposal, AssuranceVerifier())).units
+    >>> found.challenged, found.correction, found.quality
+    (True, '42.50', 1.0)
+    """
+    missing = [unit.id for unit in task.units if unit.id not in proposal]
+    if missing:
+        raise InputError(
+            f"the proposal has no value for {missing[0]} ({len(missing)} of {len(task.units)} are missing)"
+        )
+    submitted: dict[str, Value] = {}
+    findings: list[UnitResult | Unverified] = []
+    for unit in task.units:
+        state = UnitState(task, unit, dict(submitted))
+        given = proposal[unit.id]
+        step = await _verified(state, given, verifier)
+        submitted[unit.id] = given.value
+        findings.append(step.finding)
+        if on_step is not None:
+            on_step(unit, step)
+    return _assurance(task, findings, submitted)
+
+
+async def fill(
+    task: Task,
+    generator: UnitGenerator,
+    verifier: UnitVerifier,
+    *,
+    select: Select = "verified",
+    oracle: Oracle | None = None,
+    done: Mapping[str, Step] | None = None,
+    on_step: OnStep | None = None,
+) -> Assurance:
+    """Do the work: generate, challenge, keep or revise, submit.
+
+    Args:
+        task: the work.
+        generator: what proposes, revises and chooses.
+        verifier: what reviews.
+        select: how a revision is chosen among the candidates.
+        oracle: chooses the revision by gold instead; for training only.
+        done: steps of a run that was cut short, by unit; they are taken over.
+        on_step: called after each new unit.
+
+    Raises:
+        ModelError: a model gives no reply.
+    """
+    submitted: dict[str, Value] = {}
+    findings: list[UnitResult | Unverified] = []
+    for unit in task.units:
+        state = UnitState(task, unit, dict(submitted))
+        step = (done or {}).get(unit.id)
+        if step is None:
+            step = await play_unit(state, generator, verifier, select, oracle)
+            if on_step is not None:
+                on_step(unit, step)
+        if step.submitted is not None:
+            submitted[unit.id] = step.submitted
+        findings.append(step.finding)
+    return _assurance(task, findings, submitted)
+
+
+async def play_unit(
+    state: UnitState,
+    generator: UnitGenerator,
+    verifier: UnitVerifier,
+    select: Select = "verified",
+    oracle: Oracle | None = None,
+) -> Step:
+    """The game at one unit. Raises ModelError if a model gives no reply."""
+    draft, fault = await generator.draft(state)
+    step = await _verified(state, draft, verifier)
+    if step.case is None:
+        return step
+    candidates = await generator.revisions(state, draft, step.case)
+    revision = await best_revision(state, candidates, verifier, select, oracle, draft)
+    if revision is None:
+        return _decided(
+            step, state.unit, None, False, f"no revision that can be read{fault and f'; the draft: {fault}'}"
+        )
+    if draft is not None and same_value(draft.value, revision.value):
+        return _decided(step, state.unit, revision, False, "the best revision has the same value")
+    revise, why = await generator.approve(state, draft, step.case, revision)
+    return _decided(step, state.unit, revision, revise, why)
+
+
+async def best_revision(
+    state: UnitState,
+    candidates: Sequence[Proposal],
+    verifier: UnitVerifier,
+    select: Select = "verified",
+    oracle: Oracle | None = None,
+    challenged: Proposal | None = None,
+) -> Proposal | None:
+    """z: the best of the candidates; None if there are none.
+
+    Args:
+        state: what is known.
+        candidates: revisions that can be read.
+        verifier: checks the values, most frequent first, until one passes; not asked for ``select="agreement"``.
+        select: how to choose.
+        oracle: takes a right value if there is one; for training only.
+        challenged: the draft; its value did not pass, and is not put to the verifier again.
+
+    >>> import asyncio
+    >>> from decimal import Decimal
+    >>> from vouching.methods.assurance.model import AssuranceVerifier
+    >>> unit = TaskUnit("x", "number")
+    >>> votes = [Proposal("x", Decimal(n)) for n in (3, 4, 4)]
+    >>> state = UnitState(Task("t", {}, {}, (unit,)), unit, {})
+    >>> asyncio.run(best_revision(state, votes, AssuranceVerifier(), "agreement")).value
+    Decimal('4')
+    """
+    votes = Counter(one.value for one in candidates)
+    firsts = {one.value: one for one in reversed(candidates)}
+    ranked = [firsts[value] for value, _ in votes.most_common()]
+    if oracle is not None:
+        right = (one for one in ranked if oracle(state, one.value))
+        return next(right, ranked[0] if ranked else None)
+    if select == "verified":
+        for one in ranked:
+            if challenged is not None and same_value(one.value, challenged.value):
+                continue
+            found = await verifier.review(state, one)
+            if isinstance(found, Review) and found.case is None:
+                return one
+    return ranked[0] if ranked else None
+
+
+async def _verified(state: UnitState, proposal: Proposal | None, verifier: UnitVerifier) -> Step:
+    """The proposal reviewed; what it says is submitted, as long as nobody revises it."""
+    value = proposal.value if proposal else None
+    found = await verifier.review(state, proposal)
+    if isinstance(found, Unverified):
+        return Step(found, value, value)
+    return Step(_result(state, proposal, found), value, value, found.case)
+
+
+def _result(state: UnitState, proposal: Proposal | None, found: Review) -> UnitResult:
+    shown = value_text(proposal.value, state.unit.type) if proposal else ""
+    case = found.case
+    if case is None:
+        return UnitResult(state.unit.id, shown, False, None, shown, judged_by=found.by)
+    faults = evidence_faults(case.evidence, state)
+    return UnitResult(
+        state.unit.id, shown, True, None, shown, case.claim, case.argument,
+        evidence=tuple((one.location, "" if one.value is None else _text(one.value)) for one in case.evidence),
+        rules=case.rules,
+        correction=None if case.correction is None else value_text(case.correction, state.unit.type),
+        flagged=tuple(fault for fault in faults if fault),
+        quality=case_quality(case, state, faults).total,
+        judged_by=found.by,
+    )  # fmt: skip
+
+
+def _decided(step: Step, unit: TaskUnit, revision: Proposal | None, revise: bool, why: str) -> Step:
+    """The step after the generator's answer to the case."""
+    assert isinstance(step.finding, UnitResult)
+    value = revision.value if revision else None
+    submitted = value if revise else step.submitted
+    finding = replace(
+        step.finding,
+        decision="revise" if revise else "keep",
+        submitted=value_text(submitted, unit.type),
+        revision=None if value is None else value_text(value, unit.type),
+        reason=why,
+    )
+    return replace(step, finding=finding, submitted=submitted, revision=value)
+
+
+def _assurance(task: Task, findings: Sequence[UnitResult | Unverified], submitted: Mapping[str, Value]) -> Assurance:
+    values = {name: found for name, value in submitted.items() if (found := value_json(value)) is not None}
+    return Assurance(task.id, tuple(_with_doubts(task, findings)), values)
+
+
+def _with_doubts(task: Task, findings: Sequence[UnitResult | Unverified]) -> Iterator[UnitResult | Unverified]:
+    """The findings, each with the units in doubt that it rests on."""
+    doubts: dict[str, tuple[str, ...]] = {}
+    for unit, found in zip(task.units, findings, strict=True):
+        below = {name for needed in unit.depends_on for name in doubts[needed]}
+        ordered = tuple(one.id for one in task.units if one.id in below)
+        open_case = isinstance(found, Unverified) or (found.challenged and found.decision != "revise")
+        doubts[unit.id] = (*ordered, unit.id) if open_case else ordered
+        yield replace(found, rests_on=ordered) if isinstance(found, UnitResult) else found
+
+
+def _text(value: object) -> str:
+    """A value that a case quotes, as text."""
+    if isinstance(value, bool | str):
+        return value_text(value)
+    number = as_decimal(value)
+    return json.dumps(value, ensure_ascii=False)[:400] if number is None else value_text(number)

@@ -1,0 +1,373 @@
+"""A response audited blind: questions about what it states, answered from the documents without it (MARCH, 3.2).
+
+Proposer -> questions with the response's answers; checker -> answers from the documents alone; comparison -> the same,
+different, not in the documents, contradictory documents. A question that contains its own answer is dropped and
+counted; questions that would give each other's answers away are put apart. What nobody asked about is told: coverage is
+the share of the response's numbers with a question. Without a language model both roles are played by the embedded
+pair. Departures from the paper: answers carry units; "not in the documents" stands apart from another value; the
+question that the response answers is shown to nobody, as no role needs it. Left out: the solver, which is whoever
+wrote the response, and training, which is another layer's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from vouching.errors import ConfigError, InputError, ModelError
+from vouching.judging.matching import Match, Ruling, consensus, leaks, rule
+from vouching.judging.values import find_values
+from vouching.judging.windows import Evidence
+from vouching.methods.base import ClaimVerifier, failed
+from vouching.methods.blinded.directions import directed
+from vouching.methods.blinded.model import ModelChecker, ModelProposer
+from vouching.methods.blinded.prompt import prompt_digest
+from vouching.methods.blinded.roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
+from vouching.models.base import Model
+from vouching.text.language import looks_english
+from vouching.types import (
+    Checked,
+    Claim,
+    Finding,
+    Pair,
+    PairResult,
+    Report,
+    Source,
+    Span,
+    Totals,
+    Unverified,
+    VerdictWarning,
+    total_usage,
+)
+
+_LEAKED = "the question contains its own answer, so it was put to nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class BlindedConfig:
+    """What is asked about and how answers are compared. Raises ConfigError for a value out of range."""
+
+    scope: Scope = "numbers"
+    """Numbers, years among them, or also dates, names and other short answers; names take a language model."""
+    match: Match = "units"
+    """How answers are compared; "released" is the paper's code."""
+    min_questions: int = 3
+    """k: fewer questions than this, or than there are numbers, are a fault of the proposer; it is told."""
+    votes: int = 1
+    """J: answers of a language model to each question; a tie is a mismatch."""
+    seed: int | None = None
+    """Of a language model's sampling."""
+    max_tokens: int = 2_048
+    """Length of a language model's reply, in tokens."""
+
+    def __post_init__(self) -> None:
+        for name, known in (("scope", get_args(Scope)), ("match", get_args(Match))):
+            if getattr(self, name) not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        for name in ("min_questions", "votes", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+class BlindedVerifier:
+    """Audits whole responses.
+
+    Args:
+        proposer: asks; it sees the response and no document.
+        checker: answers; it sees the documents and no response.
+        config: what is asked about, and how answers are compared.
+        judge: asked whether one short answer follows from another in other words, under the scope "facts"; None leaves
+            it at equal words.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> asks = ModelProposer(ScriptedModel(["- Question: How long is the bridge? [Answer: 5 km]"]))
+    >>> answers = ModelChecker(ScriptedModel(['1. Evidence: "It is 6 km long." [Answer: 6 km]']))
+    >>> verifier = BlindedVerifier(asks, answers)
+    >>> report = asyncio.run(verifier.verify(None, "The bridge is 5 km long.", [Source("It is 6 km long.")]))
+    >>> print(report)
+    1 question: 1 different; 100 % of the numbers asked about
+    <BLANKLINE>
+    ✗ Different: How long is the bridge?
+      response: 5 km
+      documents: 6 km (source-1, character 6)
+      the documents give another answer
+    """
+
+    def __init__(
+        self,
+        proposer: Proposer,
+        checker: BlindChecker,
+        config: BlindedConfig | None = None,
+        judge: ClaimVerifier | None = None,
+    ) -> None:
+        self.proposer = proposer
+        self.checker = checker
+        self.config = config or BlindedConfig()
+        self._judge = judge
+
+    @property
+    def decoding(self) -> dict[str, str | float | None]:
+        """How it asks: what the record of a run needs so that the same can be asked again."""
+        config = self.config
+        return {
+            "method": "blinded",
+            "scope": config.scope,
+            "match": config.match,
+            "min_questions": config.min_questions,
+            "votes": config.votes,
+            "seed": config.seed,
+            "max_tokens": config.max_tokens,
+            "prompt": prompt_digest(config.scope) if isinstance(self.checker, ModelChecker) else None,
+        }
+
+    async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
+        """The report on a response: a finding for each question, and one for each number that nobody asked about.
+
+        Args:
+            question: what the response answers; kept in the report, shown to nobody.
+            response: what is audited.
+            sources: the documents.
+
+        Returns:
+            ``coverage`` is the share of the response's numbers asked about, ``score`` the share of answers that are
+            the same; None where none could be compared.
+
+        Raises:
+            InputError: no response, or no documents.
+            ModelError: the model is out of reach, and the same call may succeed later.
+        """
+        if not response.strip():
+            raise InputError("the response is empty: got no text, wanted an answer to audit")
+        if not sources:
+            raise InputError("no source was given: pass at least one text to check against")
+        started = time.perf_counter()
+        proposal = await self._proposal(response)
+        asked = [pair for pair in proposal.pairs if not leaks(pair.question.text, pair.answer)]
+        batches = apart(asked, self.checker.most_at_once)
+        answered = Answered(())
+        if batches:
+            answered = await self.checker.answer([[pair.question for pair in batch] for batch in batches], sources)
+        findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in asked]
+        in_order = [pair for batch in batches for pair in batch]
+        for pair, samples in zip(in_order, answered.samples, strict=True):
+            found = await self._finding(pair, samples, answered.cut_off)
+            findings.append(directed(found, response, samples, sources))
+        spent = total_usage((*proposal.said, *answered.said))
+        report = self._report(question, response, sources, findings, proposal)
+        return replace(report, usage=replace(spent, seconds=time.perf_counter() - started))
+
+    async def aclose(self) -> None:
+        """Let go of the models."""
+        await self.proposer.aclose()
+        await self.checker.aclose()
+
+    async def _proposal(self, response: str) -> Proposal:
+        values = find_values(response)
+        if (
+            self.config.scope == "numbers"
+            and not values_of(response, "numbers")
+            and (values or not _has_digits(response))
+        ):
+            return Proposal(())
+        try:
+            return await self.proposer.propose(response, self.config.scope, self.config.min_questions)
+        except ModelError as error:
+            return Proposal((), failure=failed(error, Claim(response)).message)
+
+    async def _finding(self, pair: Pair, samples: Samples | ModelError, cut_off: bool) -> PairResult | Unverified:
+        claim = Claim(pair.question.text, span=pair.span)
+        if isinstance(samples, ModelError):
+            return failed(samples, claim)
+        read = [one for one in samples if one is not None]
+        if 2 * len(read) <= len(samples):
+            lost = f"{len(samples) - len(read)} of {len(samples)} replies hold no answer that can be read"
+            more = ": allow more by max_tokens (--max-tokens)" if cut_off else ", nor do those to a second question"
+            return Unverified(claim, "truncated" if cut_off else "unparsable", lost + more)
+        ruling = rule(pair.question.text, pair.answer, read, self.config.match)
+        if ruling.outcome == "different" and await self._follows(pair, ruling):
+            ruling = Ruling("same", ruling.found, "the documents say it in other words")
+        agreed = consensus(read, self.config.match)
+        votes = tuple(" | ".join(one.answers) if one and one.answers else None for one in samples)
+        return PairResult(
+            question=pair.question.text,
+            answer=pair.answer,
+            outcome=ruling.outcome,
+            found=ruling.found,
+            places=_places(ruling, [agreed] if agreed else read),
+            votes=votes,
+            reason=ruling.reason,
+            span=pair.span,
+        )
+
+    async def _follows(self, pair: Pair, ruling: Ruling) -> bool:
+        """Whether an answer in words follows from that of the documents; numbers are compared, not judged."""
+        numbers = find_values(pair.answer) or any(map(find_values, ruling.found))
+        if self._judge is None or self.config.scope != "facts" or len(ruling.found) != 1 or numbers:
+            return False
+        asked = pair.question.text
+        claim, source = Claim(f"{asked} {pair.answer}"), Source(f"{asked} {ruling.found[0]}")
+        [outcome] = await self._judge.verify([claim], [source])
+        return outcome.kind == "verdict" and outcome.attributable
+
+    def _language(self, response: str) -> list[VerdictWarning]:
+        """Whether a reader of English reads another language."""
+        if isinstance(self.proposer, ModelProposer) or looks_english(response):
+            return []
+        return [VerdictWarning("language", "The response does not look English; its numbers may be misread or missed.")]
+
+    def _report(
+        self,
+        question: str | None,
+        response: str,
+        sources: Sequence[Source],
+        findings: list[Finding],
+        proposal: Proposal,
+    ) -> Report:
+        numbers = [Span(value.text, value.start, value.end) for value in values_of(response, self.config.scope)]
+        asked = [pair.span for pair in proposal.pairs if pair.span and not leaks(pair.question.text, pair.answer)]
+        uncovered = [number for number in numbers if not _touches(number, asked)]
+        leaked = [pair.span for pair in proposal.pairs if pair.span]
+        if proposal.failure is not None:
+            findings = [Unverified(Claim(response, id="proposer"), "unparsable", proposal.failure)]
+        else:
+            findings = [*findings, *(_unasked(number) for number in uncovered if not _touches(number, leaked))]
+        findings.sort(key=_place_of)
+        compared = [one for one in findings if isinstance(one, PairResult) and one.outcome != "leaked"]
+        same = sum(one.attributable for one in compared)
+        failed = any(isinstance(one, Unverified) and one.reason != "unasked" for one in findings)
+        return Report(
+            response=response,
+            sources=tuple(sources),
+            findings=tuple(findings),
+            question=question,
+            coverage=1.0 - len(uncovered) / len(numbers) if numbers else 1.0,
+            totals=Totals(same, len(compared) - same, len(findings) - len(compared)),
+            score=same / len(compared) if compared and not failed else None,
+            warnings=(
+                *Evidence(sources).warnings(),
+                *_notes(proposal, response, len(numbers), self.config),
+                *self._language(response),
+            ),
+        )
+
+
+def apart(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
+    """The pairs in batches, such that no question gives away an answer that its batch asks for.
+
+    >>> from vouching.types import Question
+    >>> sites = Pair(Question("How many sites took part in 1990?"), "12")
+    >>> year = Pair(Question("When did the sites take part?"), "1990")
+    >>> [[pair.answer for pair in batch] for batch in apart([sites, year], most=20)]
+    [['12'], ['1990']]
+    """
+    batches: list[list[Pair]] = []
+    for pair in pairs:
+        for batch in batches:
+            if len(batch) < most and not any(_meet(pair, other) for other in batch):
+                batch.append(pair)
+                break
+        else:
+            batches.append([pair])
+    return batches
+
+
+def _meet(one: Pair, other: Pair) -> bool:
+    """Whether the question of one gives away the answer of the other."""
+    return leaks(other.question.text, one.answer) or leaks(one.question.text, other.answer)
+
+
+def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None = None) -> BlindedVerifier:
+    """The auditor by the name of what asks and answers.
+
+    Args:
+        model: "embedded", which needs no language model and asks about numbers and dates, or a language model for both
+            roles; see :func:`vouching.models.open.open_model`.
+        config: what is asked about, and how answers are compared; None asks the embedded pair about all it can read
+            (the scope "facts"), and a language model about numbers.
+
+    Raises:
+        ConfigError: a wrong name, or a setting that the embedded pair has no use for.
+
+    >>> import asyncio
+    >>> report = asyncio.run(open_blinded().verify(None, "It has 2 towers.", [Source("The bridge has three towers.")]))
+    >>> [(finding.answer, finding.outcome, finding.found) for finding in report.findings]
+    [('2', 'different', ('three',))]
+    """
+    from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
+
+    embedded = is_embedded(model)
+    config = config or BlindedConfig("facts" if embedded else "numbers")
+    if embedded:
+        if model not in MODELS:
+            raise ConfigError(
+                f"a blinded audit has no use for the weights of {model}: name embedded, or a language model"
+            )
+        from vouching.methods.blinded.embedded import EmbeddedChecker, EmbeddedProposer
+
+        if config.votes != 1 or config.seed is not None:
+            told = f"{model} answers once: got votes {config.votes} and seed {config.seed}"
+            raise ConfigError(f"{told}; name a language model, or leave them out")
+        return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
+    if isinstance(model, str):
+        from vouching.models.open import open_model
+
+        model = open_model(model)
+    asks = ModelProposer(model, config.max_tokens, config.seed)
+    answers = ModelChecker(model, config.votes, config.max_tokens, config.seed)
+    judge = open_embedded("embedded", 0.5) if config.scope == "facts" else None
+    return BlindedVerifier(asks, answers, config, judge)
+
+
+def _leaked(pair: Pair) -> PairResult:
+    return PairResult(pair.question.text, pair.answer, "leaked", reason=_LEAKED, span=pair.span)
+
+
+def _unasked(number: Span) -> Unverified:
+    return Unverified(Claim(number.text, span=number), "unasked", "no question was asked about this number")
+
+
+def _touches(number: Span, spans: Sequence[Span]) -> bool:
+    return any(span.start < number.end and number.start < span.end for span in spans)
+
+
+def _place_of(finding: Finding) -> int:
+    """Where in the response a finding belongs; at the end where that is unknown."""
+    span = finding.span if isinstance(finding, PairResult) else None
+    span = finding.claim.span if isinstance(finding, Unverified) else span
+    return span.start if span else 1 << 62
+
+
+def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
+    """The places of what was found, value by value, if all are known."""
+    known = {answer: place for one in read for answer, place in zip(one.answers, one.places, strict=False)}
+    return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
+
+
+def _has_digits(text: str) -> bool:
+    return any(map(str.isnumeric, text))
+
+
+def _notes(proposal: Proposal, response: str, numbers: int, config: BlindedConfig) -> list[VerdictWarning]:
+    """What to know about the questions as a whole."""
+    asked = len(proposal.pairs)
+    if proposal.failure is not None:
+        return []
+    if not asked and not numbers:
+        dates = " or date" * (config.scope == "facts")
+        if _has_digits(response) and not find_values(response):
+            return [VerdictWarning("unasked", f"The response states no number{dates} that could be read.")]
+        more = f"{dates}, and nothing else was asked about" if dates else ""
+        return [VerdictWarning("unasked", f"The response states no number{more}.")]
+    notes: list[VerdictWarning] = []
+    wanted = min(config.min_questions, numbers)
+    if asked < wanted:
+        notes.append(VerdictWarning("unasked", f"Too few questions were asked: {asked}, wanted at least {wanted}."))
+    if proposal.cut_off:
+        notes.append(VerdictWarning("truncated", f"The list of questions was cut off at {config.max_tokens} tokens."))
+    return notes
+
+
+__all__ = ["BlindedConfig", "BlindedVerifier", "apart", "open_blinded"]

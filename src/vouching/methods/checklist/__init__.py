@@ -1,0 +1,1 @@
+"""Soft-RLVR and Soft-SVeRL: a response judged item by item, and the share of items as a soft reward."""

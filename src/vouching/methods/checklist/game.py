@@ -1,0 +1,191 @@
+"""Soft-RLVR's game: G responses to an instruction, judged item by item by somebody else (sections 2 and 3).
+
+The judge is a verifier with a model of its own, or with rules; all responses are put to it at the same time. A response
+earns R = 1[s = 1] + beta s 1[s < 1] of the share s of items passed, or what one question about the whole came to
+(eq. 3). A blank response passes nothing and is shown to no judge. Beside the reward the game watches what the reward
+does not promise: where a row names IFEval's rules, which of them a response follows (``oracle/rules``, ``oracle/all``),
+and how much more it earned than that (``gap/rules``). Left out: checklists that are made during a run; the paper keeps
+them fixed, and ``vouch data checklist`` makes them before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from vouching.errors import ConfigError, InputError
+from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
+from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
+from vouching.methods.checklist.reward import PAPER, ChecklistRules, checklist_reward, holistic_reward, item_votes
+from vouching.methods.checklist.verify import ChecklistVerifier
+from vouching.methods.rules.verify import named_items, rule_on
+from vouching.models.base import Message
+from vouching.models.running import all_of
+from vouching.text.thoughts import spoken
+from vouching.types import ChecklistItem, ItemResult, Reward, Unverified
+
+GENERATOR = "generator"
+"""Who responds."""
+BLANK = (False,)
+"""The votes on an item, or on the whole, of a blank response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a row asks for."""
+
+    name: str
+    """Of the row."""
+    prompt: tuple[Message, ...]
+    """What the generator is asked."""
+    instruction: str
+    """The same as one text, as judges read it."""
+    items: tuple[ChecklistItem, ...]
+    """The checklist; none if the row brings none."""
+    rules: tuple[ChecklistItem, ...]
+    """The rules that it names, by which the game watches and does not reward; often none."""
+
+
+def task_of(row: Row) -> Task:
+    """A row as a task: ``instruction``, ``prompt`` or ``messages``, ``checklist``, and IFEval's lists of rules.
+
+    Raises:
+        InputError: a field is missing, or of another kind.
+
+    >>> task = task_of({"id": "r1", "prompt": "Name a bridge.", "checklist": ["Is a bridge named?"]})
+    >>> task.prompt[0].content, task.items[0].text, task.rules
+    ('Name a bridge.', 'Is a bridge named?', ())
+    """
+    instruction = instruction_of(row)
+    given: object = next(row[key] for key in INSTRUCTION_KEYS if row.get(key) is not None)
+    turns = cast("list[Mapping[str, Any]]", given) if isinstance(given, list) else []
+    return Task(
+        name=str(row.get("id", "")),
+        prompt=tuple(Message(turn["role"], turn["content"]) for turn in turns) or (Message("user", instruction),),
+        instruction=instruction,
+        items=row_items(row) or (),
+        rules=named_items(row) if row.get("instruction_id_list") else (),
+    )
+
+
+def against_rules(task: Task, response: str, score: float) -> Measures:
+    """Measures of a response beside the rules that its row names; none where it names none.
+
+    Args:
+        task: what was asked.
+        response: what was said.
+        score: s, the share of items that the judge let pass.
+
+    Returns:
+        ``oracle/rules``: share of rules followed; ``oracle/all``: whether all are; ``gap/rules``: how much more of the
+        checklist the judge let pass, positive where it is too lenient.
+
+    >>> row = {"prompt": "No commas.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+    >>> against_rules(task_of(row), "One, two.", score=1.0)
+    {'oracle/rules': 0.0, 'oracle/all': 0.0, 'gap/rules': 1.0}
+    """
+    if not task.rules:
+        return {}
+    passed = [rule_on(rule, response).passed for rule in task.rules]
+    share = sum(passed) / len(passed)
+    return {"oracle/rules": share, "oracle/all": float(all(passed)), "gap/rules": score - share}
+
+
+async def judged(
+    verifier: ChecklistVerifier, task: Task, response: str, rules: ChecklistRules = PAPER
+) -> Reward | Unverified:
+    """What a response earns by a judge, who goes item by item or looks at the whole, as its settings say.
+
+    Raises:
+        ModelError: the judge is out of reach.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> task = task_of({"prompt": "Name a bridge in Japan.", "checklist": ["Is it a bridge?", "Is it in Japan?"]})
+    >>> judge = ChecklistVerifier(ScriptedModel({"Is it a bridge": "yes", "Is it in": "no"}))
+    >>> asyncio.run(judged(judge, task, "Tower Bridge.")).total  # s = 1/2, R = .5 * 1/2
+    0.25
+    """
+    whole = verifier.config.holistic
+    if not response:
+        return holistic_reward(BLANK, rules) if whole else checklist_reward([BLANK], rules)
+    report = await verifier.verify(task.instruction, response, items=task.items or None)
+    votes = item_votes([one for one in report.findings if isinstance(one, ItemResult | Unverified)])
+    return holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistGame:
+    """One generator that responds to each instruction ``samples`` times, and a judge that is not trained.
+
+    Raises:
+        ConfigError: fewer than two samples.
+
+    >>> import asyncio
+    >>> from vouching.methods.base import ScriptedSampler
+    >>> from vouching.models import ScriptedModel
+    >>> judge = ChecklistVerifier(ScriptedModel({"The Akashi bridge.": "yes", "Tower Bridge.": "no"}))
+    >>> says = ScriptedSampler(lambda prompt, role, number: ("The Akashi bridge.", "Tower Bridge.")[number])
+    >>> row = {"id": "r1", "prompt": "Name a bridge in Japan.", "checklist": ["Is it in Japan?"]}
+    >>> [group] = asyncio.run(ChecklistGame(judge, samples=2).play(says, [row])).groups
+    >>> [rollout.reward.total for rollout in group.rollouts]
+    [1.0, 0.0]
+    """
+
+    verifier: ChecklistVerifier
+    """The judge; ``config.holistic`` says whether it is asked about the whole."""
+    samples: int = 8
+    """G: responses to one instruction."""
+    rules: ChecklistRules = PAPER
+    """How votes become rewards."""
+
+    def __post_init__(self) -> None:
+        if self.samples < 2:
+            raise ConfigError(f"samples must be at least 2, got {self.samples}: one has nothing to compare with")
+
+    @property
+    def top(self) -> float:
+        """The highest reward."""
+        return 1.0
+
+    def opening(self, row: Row) -> tuple[Message, ...]:
+        """The prompt of a row.
+
+        Raises:
+            InputError: it has no instruction, or no checklist and the judge is asked about items.
+        """
+        task = task_of(row)
+        if not task.items and not self.verifier.config.holistic:
+            raise InputError(
+                f"row {task.name!r} has no checklist: make checklists first, with  vouch data checklist,  or ask about "
+                "the whole, with checklist.holistic=true"
+            )
+        return task.prompt
+
+    async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
+        """Respond to every instruction, have every response judged."""
+        tasks = [task_of(row) for row in rows]
+        answers = await sampler.sample([task.prompt for task in tasks], GENERATOR, self.samples)
+        responses = [
+            (task, spoken(one.text).strip()) for task, said in zip(tasks, answers, strict=True) for one in said
+        ]
+        outcomes = await all_of(
+            outcome_of(judged(self.verifier, task, response, self.rules), task.instruction)
+            for task, response in responses
+        )
+        settled = [
+            settle(f"{place}:{task.name}", said, outcomes[at : at + self.samples], self.samples)
+            for place, (task, said) in enumerate(zip(tasks, answers, strict=True))
+            for at in [place * self.samples]
+        ]
+        return Play(
+            groups=tuple(group for group, _ in settled if group is not None),
+            failures=tuple(failure for _, failed in settled for failure in failed),
+            dropped=sum(group is None for group, _ in settled),
+            measures=gathered_measures(
+                {**against_rules(task, response, outcome.parts["s"]), "blank": float(not response)}
+                for (task, response), outcome in zip(responses, outcomes, strict=True)
+                if isinstance(outcome, Reward)
+            ),
+        )

@@ -1,0 +1,265 @@
+"""What is wrong with a checklist (Soft-RLVR, Table 4), as rules see it and, beside them, the shipped encoder.
+
+    form              an item that is no question, or none that yes or no answers
+    under-decomposed  one item asks for several things
+    over-decomposed   two items ask for the same
+    spurious          an item asks for what the instruction does not
+    missing           the instruction asks for what no item does
+
+The rules compare words, numbers and quotations, and know the usual words of praise ("engaging") that nobody asked for.
+The encoder tells whether an item's words mean anything that the instruction has; without it such items pass. Words are
+those of English: of a checklist in another language only form, numbers and quotations are looked at, and of one for an
+instruction in another language only form and quotations. Left out: an item that contradicts the instruction, and one
+that is wrong in a way that takes knowledge to see; a language model may be asked for these, see ``checklist_make``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal, TypeAlias
+
+from vouching.methods.checklist.reply import is_question
+from vouching.methods.rules.find import find_rules
+from vouching.text.language import looks_english
+from vouching.text.numerals import find_numerals
+from vouching.text.sentences import sentence_spans
+from vouching.text.words import find_words, lower_words, stem
+from vouching.types import Checklist, ChecklistItem
+
+FaultKind: TypeAlias = Literal["form", "under-decomposed", "over-decomposed", "spurious", "missing"]
+"""What sort of fault."""
+Nearness: TypeAlias = Callable[[str, str], float]
+"""How much of what the first text means the second has, in [0, 1]."""
+MOST_ITEMS = 25
+"""Items from which a list is taken apart too far: the paper's have five to eight, with a long tail."""
+
+_QUOTED = re.compile(r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|(?<!\w)'([^'\n]{1,80})'(?!\w)")
+_OPEN_QUESTION = re.compile(r"\W*(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
+_VERBS = """add|address|answer|appear|apply|avoid|begin|cite|come|contain|consist|cover|describe|discuss|display|end|\
+ensure|exclude|exist|explain|fit|follow|give|have|highlight|include|keep|lack|list|maintain|match|mention|name|offer|\
+omit|present|provide|refer|refrain|remain|repeat|respect|show|specify|start|state|stay|stick|summarize|use|write"""
+_SECOND = re.compile(
+    r"(?<!begin )(?<!start )(?:\band\b|\bas well as\b|\bwhile\b|\bbut\b)\s+(?:also\s+|it\s+|does\s+it\s+)?(?:not\s+)?"
+    rf"(?:{_VERBS}|is|are|does|do|has|free\s+of|under|over|exactly|at\s+(?:least|most)|(?:no|fewer|less|more)\s+"
+    r"(?:more|fewer|less|longer|shorter|than)|(?:shorter|longer)\s+than|written|limited)\b",
+    re.IGNORECASE,
+)
+_PRAISE = frozenset(
+    stem(word)
+    for word in """appealing appropriate captivating clear coherent compelling comprehensive concise creative
+    effective elegant engaging enjoyable entertaining error-free exciting fluent friendly grammatically grammar helpful
+    high-quality informative insightful interesting natural organized original persuasive pleasant polite polished
+    professional readable respectful spelling thorough thoughtful tone typos useful well-organized well-structured
+    well-written""".replace("-", " ").split()
+) - {stem(word) for word in ("error", "free", "high", "quality", "well", "written", "structured")}
+_STOCK = frozenset(
+    stem(word)
+    for word in """response answer assistant ai text output reply contain include use write provide mention avoid have
+    give user instruction prompt request required following meet entire whole please make sure ensure must should
+    need""".split()
+)
+_DEMAND = re.compile(
+    r"\b(?:must|should|shall|need(?:s)? to|do not|don['’]t|never|avoid|without|refrain|exclude|include|contain|use|add|"
+    r"at least|at most|exactly|no (?:more|fewer|less)|(?:less|more|fewer) than|limit|only|make sure|ensure|end|finish|"
+    r"begin|start|wrap|put|mark|highlight|format|entire|all (?:in )?(?:lower|upper|capital))\b",
+    re.IGNORECASE,
+)
+_SMALL = frozenset((0.0, 1.0, 2.0))
+"""Numbers that a sentence has of its own accord: "no more than one", "both", a list that begins with 1."""
+_SAME = 0.8
+"""Share of their words that two items have in common if they ask for the same; and so near are an item and a rule."""
+_COVERED = 0.5
+"""Share of a demand's words that the items have if one of them asks for it."""
+_NEAR = 0.5
+"""Nearness below which an item is not about the instruction, or a demand is made by no item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a checklist."""
+
+    kind: FaultKind
+    """What sort."""
+    message: str
+    """What it is, as the end of "item 3 is spurious: ..."."""
+    item: int | None = None
+    """Which item, from 1; None for a fault of the list as a whole."""
+
+    def __str__(self) -> str:
+        where = "the list" if self.item is None else f"item {self.item}"
+        kind = {"form": "has the wrong form", "missing": "misses a requirement"}.get(self.kind, f"is {self.kind}")
+        return f"{where} {kind}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a text is about, for comparison."""
+
+    stems: frozenset[str]
+    numbers: frozenset[float]
+    quotes: frozenset[str]
+    words: frozenset[str]
+
+
+def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault, ...]:
+    """The faults of a checklist that rules and, if given, the encoder can see.
+
+    Args:
+        checklist: the list with its instruction.
+        nearness: from :func:`encoder_nearness`; None does without the encoder.
+
+    >>> items = [ChecklistItem("Does it mention Paris and use three bullet points?"), ChecklistItem("Is it engaging?")]
+    >>> found = lint(Checklist('Write exactly three bullet points about Paris. Do not use "travel".', tuple(items)))
+    >>> [(fault.kind, fault.item) for fault in found]
+    [('under-decomposed', 1), ('spurious', 2), ('missing', None)]
+    """
+    if not checklist.items:
+        return (Fault("form", "it has no items"),)
+    english = looks_english(checklist.instruction)
+    nearness = nearness if english else None
+    asked, items = _content(checklist.instruction), [_content(item.text) for item in checklist.items]
+    found: list[Fault] = []
+    for number, (item, content) in enumerate(zip(checklist.items, items, strict=True), 1):
+        if item.rule is None:
+            found += (Fault(kind, why, number) for kind, why in _faults_of(item.text, content, asked, english))
+            if nearness is not None and not any(f.item == number and f.kind == "spurious" for f in found):
+                found += _far(item, number, checklist.instruction, nearness)
+        twin = next((n for n, other in enumerate(items[: number - 1], 1) if _same(content, other)), None)
+        if twin is not None:
+            found.append(Fault("over-decomposed", f"it asks for the same as item {twin}", number))
+    if len(items) > MOST_ITEMS:
+        found.append(Fault("over-decomposed", f"it has {len(items)} items, wanted at most {MOST_ITEMS}"))
+    return (*found, *_missing(checklist, items, nearness))
+
+
+def encoder_nearness() -> Nearness:
+    """Nearness by the shipped encoder: for each token of the first text the likest of the second, on average.
+
+    Raises:
+        WeightsError: a shipped file is missing or altered.
+
+    >>> near = encoder_nearness()
+    >>> asked = "Write three bullet points about Paris."
+    >>> near("Is each bullet about Paris?", asked) > 0.5 > near("Is the tone formal?", asked)
+    True
+    """
+    from vouching.encoder.encoder import load_encoder
+
+    encoder = load_encoder()
+    states = cache(encoder.states)
+
+    def nearness(first: str, second: str) -> float:
+        ours, theirs = states(first), states(second)
+        if not len(ours) or not len(theirs):
+            return 0.0
+        return float((ours @ theirs.T).max(axis=1).mean())
+
+    return nearness
+
+
+def _content(text: str) -> _Content:
+    quotes = {" ".join(lower_words("".join(found.groups(default="")))) for found in _QUOTED.finditer(text)}
+    stems = {word.stem for word in find_words(_QUOTED.sub(" ", text)) if word.is_content} - _STOCK
+    numbers = {one.value for one in find_numerals(text)}
+    words = frozenset(map(stem, lower_words(text)))
+    return _Content(frozenset(stems), frozenset(numbers), frozenset(filter(None, quotes)), words)
+
+
+def _faults_of(text: str, item: _Content, asked: _Content, english: bool) -> Iterator[tuple[FaultKind, str]]:
+    """What is wrong with a single item; whether another language has its words of praise or number, nobody can tell."""
+    if not is_question(text):
+        yield "form", f"it is no question: {text[:80]!r}"
+    elif _OPEN_QUESTION.match(text):
+        yield "form", f"yes or no does not answer it: {text[:80]!r}"
+    bare = _QUOTED.sub('""', text)
+    joined = _SECOND.search(bare)
+    if joined or bare.count("?") > 1:
+        yield "under-decomposed", f"it asks for several things ({joined[0] if joined else 'two questions'}): split it"
+    praised = sorted((item.stems & _PRAISE) - asked.stems) if english else []
+    if praised:
+        word = next(word for word in lower_words(text) if stem(word) in praised)
+        yield "spurious", f"the instruction does not ask for {word!r}"
+        return
+    # "Less than 46" says the same as "at most 45".
+    strange = [n for n in sorted(item.numbers - _SMALL) if english and not {n - 1, n, n + 1} & asked.numbers]
+    if strange:
+        yield "spurious", f"the instruction has no number {strange[0]:g}"
+    foreign = [quote for quote in sorted(item.quotes) if not {*map(stem, quote.split())} & asked.words]
+    if foreign:
+        yield "spurious", f"the instruction does not have the words {foreign[0]!r}"
+
+
+def _far(item: ChecklistItem, number: int, instruction: str, nearness: Nearness) -> Iterator[Fault]:
+    if not re.search(r"[a-z]{3}", item.text, re.IGNORECASE):
+        return
+    near = nearness(item.text, instruction)
+    if near < _NEAR:
+        yield Fault("spurious", f"it is far from what the instruction says (nearness {near:.2f})", number)
+
+
+def _same(one: _Content, other: _Content) -> bool:
+    """Whether two items ask for the same; other numbers or quotations make them different."""
+    if (one.numbers, one.quotes) != (other.numbers, other.quotes) or not one.stems | other.stems:
+        return one == other
+    return len(one.stems & other.stems) / len(one.stems | other.stems) >= _SAME
+
+
+def bind_rules(checklist: Checklist) -> Checklist:
+    """The checklist with each item that asks for an exact rule of the instruction bound to it.
+
+    >>> asked = "Write about Paris in at least 300 words."
+    >>> bound = bind_rules(Checklist(asked, (ChecklistItem("Has it at least 300 words?"),)))
+    >>> bound.items[0].rule, bound.items[0].text
+    ('length_constraints:number_words', 'Has it at least 300 words?')
+    """
+    free = [*find_rules(checklist.instruction)]
+    items: list[ChecklistItem] = []
+    for item in checklist.items:
+        content = _content(item.text)
+        rule = next((one for one in free if _asks(content, _content(one.text))), None) if item.rule is None else None
+        if rule is not None:
+            free.remove(rule)
+        items.append(item if rule is None else replace(rule, text=item.text))
+    return replace(checklist, items=tuple(items))
+
+
+def _asks(item: _Content, rule: _Content) -> bool:
+    """Whether an item asks for what a rule does: the same numbers and quotations, and a word in common."""
+    numbers = all({n - 1, n, n + 1} & item.numbers for n in rule.numbers)
+    quoted = all({*map(stem, quote.split())} <= item.words for quote in rule.quotes)
+    return numbers and quoted and bool(item.stems & rule.stems or rule.quotes & item.quotes)
+
+
+def _missing(checklist: Checklist, items: Sequence[_Content], nearness: Nearness | None) -> Iterator[Fault]:
+    """Rules and other demands of the instruction that no item makes."""
+    whole = _content("\n".join(item.text for item in checklist.items))
+    rules = find_rules(checklist.instruction)
+
+    def near(demand: str, least: float) -> bool:
+        return nearness is not None and max(nearness(demand, item.text) for item in checklist.items) >= least
+
+    for rule in rules:
+        content = _content(rule.text)
+        # Words that a rule lists may each have an item.
+        asked = any(item.rule == rule.rule for item in checklist.items) or (content.quotes and _asks(whole, content))
+        if not asked and not any(_asks(item, content) for item in items) and not near(rule.text, _SAME):
+            yield Fault("missing", f"no item asks: {rule.text}")
+    for start, end in sentence_spans(checklist.instruction):
+        sentence = checklist.instruction[start:end]
+        ruled = any(rule.span is not None and start <= rule.span.start < end for rule in rules)
+        if ruled or not _DEMAND.search(sentence):
+            continue
+        demand = _content(sentence)
+        lost = [n for n in sorted(demand.numbers - _SMALL) if not {n - 1, n, n + 1} & whole.numbers]
+        unsaid = [quote for quote in sorted(demand.quotes) if not {*map(stem, quote.split())} <= whole.words]
+        if lost:
+            yield Fault("missing", f"no item has the number {lost[0]:g} of {sentence[:80]!r}")
+        elif unsaid:
+            yield Fault("missing", f"no item has the words {unsaid[0]!r}")
+        elif demand.numbers or demand.quotes or not demand.stems:
+            continue
+        elif len(demand.stems & whole.stems) / len(demand.stems) < _COVERED and not near(sentence, _NEAR):
+            yield Fault("missing", f"no item asks for {sentence[:80]!r}")

@@ -1,0 +1,166 @@
+"""A checklist made from an instruction by a language model, and made again where lint finds faults (Soft-RLVR, 2.3).
+
+The first list is greedy. One with faults goes back with them, up to three lists in all; the one with the fewest faults
+is kept, and its faults with it. Left out: the ordering that App. A.3.2 asks for is asked for here too, and not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+from vouching.errors import ModelError
+from vouching.methods.checklist.lint import Fault, FaultKind, Nearness, lint
+from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make_messages
+from vouching.methods.checklist.reply import parse_checklist
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.text.thoughts import spoken
+from vouching.types import Checklist, ChecklistItem
+
+ATTEMPTS = 3
+"""Lists asked for, at most."""
+MAX_TOKENS = 2048
+"""Length of a list, in tokens; a model that thinks needs more."""
+_TEMPERATURE = 0.7
+"""Of the lists after the first."""
+_MOST_TOLD = 12
+"""Faults that the model is told of at once."""
+_LINE = re.compile(rf"^\W*(\d+)\s*\|\s*({'|'.join(get_args(FaultKind))})\s*\|\s*(.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of one instruction."""
+
+    checklist: Checklist | None
+    """The list with the fewest faults; None if no reply held one."""
+    faults: tuple[Fault, ...]
+    """What is wrong with it; without a list, what was wrong with the replies."""
+    attempts: int
+    """How many lists were asked for."""
+    said: tuple[Completion, ...] = ()
+    """What the model wrote, for its cost."""
+
+
+class ChecklistMaker:
+    """Makes checklists.
+
+    Args:
+        model: what writes them.
+        seed: of the sampling; list k takes the k-th after it.
+        max_tokens: length of a list.
+        critic: a language model that looks for faults as well; None for rules and encoder alone.
+        nearness: the encoder for lint, from :func:`~vouching.methods.checklist.lint.encoder_nearness`; None does
+            without.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> model = ScriptedModel(["1. Is it engaging?", "1. Is it about Paris?"])
+    >>> made = asyncio.run(ChecklistMaker(model).make("Write about Paris."))
+    >>> [item.text for item in made.checklist.items], made.attempts, made.faults
+    (['Is it about Paris?'], 2, ())
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        seed: int = 0,
+        max_tokens: int = MAX_TOKENS,
+        critic: Model | None = None,
+        nearness: Nearness | None = None,
+    ) -> None:
+        self.model = model
+        self._seed = seed
+        self._max_tokens = max_tokens
+        self._critic = critic
+        self._nearness = nearness
+
+    async def make(self, instruction: str) -> Made:
+        """A checklist for an instruction, or for a conversation as one text.
+
+        Raises:
+            ModelError: the model is out of reach, and the same call may succeed later.
+            ConfigError: the model cannot be used at all.
+        """
+        messages: Sequence[Message] = make_messages(instruction)
+        best: tuple[Checklist, tuple[Fault, ...]] | None = None
+        wrong: list[Fault] = []
+        said: list[Completion] = []
+        attempts = 0
+        while attempts < ATTEMPTS:
+            sampling = Sampling(self._max_tokens, _TEMPERATURE if attempts else 0.0, seed=self._seed + attempts)
+            attempts += 1
+            try:
+                [reply] = await self.model.generate(messages, sampling)
+                said.append(reply)
+                checklist, faults = await self._read(reply, instruction, said)
+            except ModelError as error:
+                if error.can_retry:
+                    raise
+                wrong.append(Fault("form", str(error)))
+                break
+            if checklist is not None and (best is None or len(faults) < len(best[1])):
+                best = checklist, faults
+            if not faults:
+                break
+            wrong += faults if checklist is None else ()
+            told = map(str, faults[:_MOST_TOLD])
+            messages = (*make_messages(instruction), *ask_to_revise(reply.text, told))
+        checklist, faults = best or (None, tuple(dict.fromkeys(wrong)))
+        return Made(checklist, faults, attempts, tuple(said))
+
+    async def aclose(self) -> None:
+        """Let go of the models."""
+        await self.model.aclose()
+        if self._critic is not None:
+            await self._critic.aclose()
+
+    async def _read(
+        self, reply: Completion, instruction: str, said: list[Completion]
+    ) -> tuple[Checklist | None, tuple[Fault, ...]]:
+        """The list in a reply, and what is wrong with it."""
+        if reply.finish_reason == "length":
+            message = f"it was cut off at {self._max_tokens:,} tokens: allow more by --max-tokens"
+            return None, (Fault("form", message),)
+        questions = parse_checklist(reply.text)
+        if not questions:
+            return None, (Fault("form", "there is no numbered list of questions in it"),)
+        checklist = Checklist(instruction, tuple(map(ChecklistItem, questions)))
+        faults = lint(checklist, self._nearness)
+        if not faults and self._critic is not None:
+            faults, spent = await lint_by_model(self._critic, checklist, self._max_tokens)
+            said += spent
+        return checklist, faults
+
+
+async def lint_by_model(
+    model: Model, checklist: Checklist, max_tokens: int = MAX_TOKENS
+) -> tuple[tuple[Fault, ...], list[Completion]]:
+    """The faults that a language model finds; a line that names no fault or no item says nothing.
+
+    Returns:
+        The faults, and what was said.
+
+    Raises:
+        ModelError: the model gave no usable answer.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> critic = ScriptedModel(["1 | spurious | nobody asked for charm"])
+    >>> checklist = Checklist("Write about Paris.", (ChecklistItem("Is it charming?"),))
+    >>> print(*asyncio.run(lint_by_model(critic, checklist))[0])
+    item 1 is spurious: nobody asked for charm
+    """
+    messages = lint_messages(checklist.instruction, [item.text for item in checklist.items])
+    said = await model.generate(messages, Sampling(max_tokens))
+    return tuple(_told(said[0].text, len(checklist.items))), said
+
+
+def _told(reply: str, items: int) -> Iterator[Fault]:
+    kinds = {kind: partial(Fault, kind) for kind in get_args(FaultKind)}
+    for number, kind, message in _LINE.findall(spoken(reply)):
+        if int(number) <= items and (int(number) > 0) != (kind == "missing"):
+            yield kinds[kind](message.strip(), int(number) or None)

@@ -1,0 +1,283 @@
+"""Soft-SVeRL's game (section 4, Algorithm 1): one policy responds, judges its own responses, and learns to judge.
+
+    line 3         G responses to each instruction                          role "generator"
+    lines 4 to 6   J answers of the policy to each item of each response    role "verifier"
+    lines 7 to 12  votes to rewards                                         rewards/checklist.py
+    lines 13 to 19 items on which the votes agree go to replay              gathered over processes
+    line 20        S: items with a yes in a response that failed
+    lines 21 to 25 G answers to a labelled item for each instruction        role "verifier", weight lambda_v
+    lines 26 to 30 the answers of lines 4 to 6 to items of S                role "partition", weight -lambda_p
+
+The engine makes a mean of its own of each role, so that their sum is Eq. 24. The rewards of a partition are taken as
+they are: compared within an item, as GRPO compares, those that all say yes would cost nothing, and S has them on
+purpose. An item that names a rule is decided by it; it has no answers, and goes neither to replay nor to S. An answer
+that cannot be read is no yes: the policy wrote it, so it is data and not a failure of the judge. Departures: one
+labelled item per instruction, from gold by a share (``checklist_replay``); and a blank response passes no item by rule,
+so that a policy that judges itself cannot earn by saying nothing. The paper publishes neither beta nor lambda_v; .5 and
+1 are ours. Left out: an outside judge beside the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from vouching.errors import ConfigError, InputError
+from vouching.judging.votes import vote_share
+from vouching.methods.base import Measures, Play, Processes, Row, Sampler, gathered_measures, settle
+from vouching.methods.checklist.game import BLANK, GENERATOR, Task, against_rules, task_of
+from vouching.methods.checklist.prompt import item_messages
+from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.reply import read_answer
+from vouching.methods.checklist.reward import (
+    PAPER,
+    ChecklistRules,
+    checklist_reward,
+    partition,
+    partition_rewards,
+    replay_label,
+    verifier_reward,
+)
+from vouching.methods.rules.verify import item_result
+from vouching.models.base import Message
+from vouching.text.thoughts import spoken
+from vouching.types import Group, Reward, Rollout
+
+VERIFIER, PARTITION = "verifier", "partition"
+Ask: TypeAlias = Callable[[str, str, str], Sequence[Message]]
+"""The question about an item, from instruction, response and item."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelfVerification:
+    """How a policy judges itself and learns to. Raises ConfigError for a number out of range."""
+
+    votes: int = 3
+    """J: answers to each item."""
+    lambda_v: float = 1.0
+    """Weight of learning to judge, at least 0; the paper's is not published."""
+    lambda_p: float = 0.1
+    """Weight of the penalty on yes for failed responses, at least 0."""
+    rules: ChecklistRules = PAPER
+    """How votes become rewards."""
+
+    def __post_init__(self) -> None:
+        if self.votes < 1:
+            raise ConfigError(f"votes must be at least 1, got {self.votes}")
+        for name in ("lambda_v", "lambda_p"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must be at least 0, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A response under the policy's own judgment."""
+
+    task: Task
+    place: str
+    """Key of its group."""
+    said: Rollout
+    response: str
+    answers: Mapping[int, Sequence[Rollout]]
+    """Of the policy, on each item that no rule decides, by its place in the checklist; none on a blank response."""
+
+    @property
+    def votes_KJ(self) -> list[tuple[bool | None, ...]]:
+        """On every item."""
+        if not self.response:
+            return [BLANK] * len(self.task.items)
+        return [
+            tuple(map(_vote, self.answers[k])) if k in self.answers else item_result(item, self.response).votes
+            for k, item in enumerate(self.task.items)
+        ]
+
+
+class SelfVerifyGame:
+    """One policy, which responds ``samples`` times to each instruction and judges item by item.
+
+    Args:
+        samples: G, responses to an instruction, and answers to a labelled item.
+        setting: how it judges and learns to.
+        replay: what it learns judging from; None for nothing, with lambda_v = 0.
+        ask: how an item is put to it.
+
+    Raises:
+        ConfigError: fewer than two samples, or lambda_v and replay do not go together.
+
+    >>> import asyncio
+    >>> from vouching.methods.base import ScriptedSampler
+    >>> script = {"generator": ["The Akashi bridge.", "Tower Bridge."], "verifier": ["yes", "no"]}
+    >>> says = ScriptedSampler(lambda prompt, role, number: script[role][number])
+    >>> game = SelfVerifyGame(2, SelfVerification(votes=2, lambda_v=0.0))
+    >>> row = {"id": "r1", "prompt": "Name a bridge in Japan.", "checklist": ["Is it in Japan?"]}
+    >>> play = asyncio.run(game.play(says, [row]))  # a yes of two is .5, below tau: both fail, and are in S
+    >>> [(group.role, len(group.rollouts)) for group in play.groups]
+    [('generator', 2), ('partition', 2), ('partition', 2)]
+    """
+
+    def __init__(
+        self,
+        samples: int = 8,
+        setting: SelfVerification | None = None,
+        replay: Replay | None = None,
+        ask: Ask = item_messages,
+    ) -> None:
+        if samples < 2:
+            raise ConfigError(f"samples must be at least 2, got {samples}: one has nothing to compare with")
+        self.samples = samples
+        self._setting, self._replay, self._ask = setting or SelfVerification(), replay, ask
+        if bool(self._setting.lambda_v) != (replay is not None):
+            raise ConfigError(
+                f"lambda_v is {self._setting.lambda_v} and there {'is a' if replay else 'is no'} buffer of labelled "
+                "items: give both, or neither"
+            )
+        self._processes, self._played = Processes(), 0
+
+    @property
+    def top(self) -> float:
+        """The highest reward, of responses and of judgments."""
+        return 1.0
+
+    def join(self, processes: Processes) -> None:
+        """Told who else plays."""
+        self._processes = processes
+
+    def state_dict(self) -> dict[str, Any]:
+        """How often it was played, and what is replayed."""
+        return {"played": self._played, "replay": [] if self._replay is None else self._replay.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from :meth:`state_dict`."""
+        self._played = state["played"]
+        if self._replay is not None:
+            self._replay.load_state_dict(state["replay"])
+
+    def opening(self, row: Row) -> tuple[Message, ...]:
+        """The prompt of a row.
+
+        Raises:
+            InputError: it has no instruction, or no item that is put to the policy.
+        """
+        task = task_of(row)
+        if not any(item.rule is None for item in task.items):
+            raise InputError(
+                f"row {task.name!r} has no item that the policy could judge: make checklists with  vouch data checklist"
+            )
+        return task.prompt
+
+    async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
+        """Algorithm 1 for a batch of instructions, up to the update."""
+        setting, rules = self._setting, self._setting.rules
+        judged = await self._judged(sampler, [task_of(row) for row in rows])  # lines 2 to 6
+        votes = [one.votes_KJ for one in judged]
+        rewards = [_reward(one, rules) for one in votes]  # lines 7 to 12
+        groups = [
+            settle(one.place, [each.said for each in judged[at : at + self.samples]], rewards[at : at + self.samples],
+                   self.samples)[0]
+            for at, one in enumerate(judged) if at % self.samples == 0
+        ]  # fmt: skip
+        found = [
+            {**against_rules(one.task, one.response, reward.parts["s"]), "blank": float(not one.response)}
+            for one, reward in zip(judged, rewards, strict=True)
+        ]
+        if self._replay is not None:
+            tagged = [example for one, cast in zip(judged, votes, strict=True) for example in _tagged(one, cast, rules)]
+            self._replay.add(self._processes.gather(tagged))  # lines 13 to 19
+            taught, measures = await self._taught(sampler, self._replay, len(rows))  # lines 21 to 25
+            groups += taught
+            found += [*measures, {"replay/size": float(len(self._replay))}]
+        if setting.lambda_p:
+            for number, (one, cast, reward) in enumerate(zip(judged, votes, rewards, strict=True)):
+                groups += _penalised(one, number, cast, reward.parts["s"], setting.lambda_p)  # lines 20, 26 to 30
+        self._played += 1
+        found += [
+            {"yes/rule_negative": float(vote is True)}
+            for one, cast in zip(judged, votes, strict=True)
+            for vote in _against_the_rule(one, cast)
+        ]
+        return Play(tuple(group for group in groups if group is not None), measures=gathered_measures(found))
+
+    async def _judged(self, sampler: Sampler, tasks: Sequence[Task]) -> list[_Judged]:
+        """Responses, each with the answers of the policy to its items."""
+        said = await sampler.sample([task.prompt for task in tasks], GENERATOR, self.samples)
+        responses = [
+            _Judged(task, f"{place}:{task.name}", one, spoken(one.text).strip(), {})
+            for place, (task, group) in enumerate(zip(tasks, said, strict=True))
+            for one in group
+        ]
+        asked = [
+            (at, k)
+            for at, one in enumerate(responses)
+            if one.response
+            for k, item in enumerate(one.task.items)
+            if not item.rule
+        ]
+        prompts = [
+            self._ask(responses[at].task.instruction, responses[at].response, responses[at].task.items[k].text)
+            for at, k in asked
+        ]
+        answers: list[dict[int, Sequence[Rollout]]] = [{} for _ in responses]
+        for (at, k), voted in zip(asked, await sampler.sample(prompts, VERIFIER, self._setting.votes), strict=True):
+            answers[at][k] = [replace(one, turn=1) for one in voted]
+        return [replace(one, answers=found) for one, found in zip(responses, answers, strict=True)]
+
+    async def _taught(self, sampler: Sampler, replay: Replay, rows: int) -> tuple[list[Group | None], list[Measures]]:
+        """A labelled item for each row, answered G times; and how often a yes was said where it should not be."""
+        first = self._processes.index * rows
+        drawn = [replay.draw(self._played, first + place) for place in range(rows)]
+        answers = await sampler.sample([self._ask(one.x, one.y, one.c) for one, _ in drawn], VERIFIER, self.samples)
+        groups: list[Group | None] = []
+        measures: list[Measures] = []
+        for place, ((one, source), said) in enumerate(zip(drawn, answers, strict=True)):
+            weighed = [replace(answer, turn=2, weight=self._setting.lambda_v) for answer in said]
+            outcomes = [Reward(verifier_reward(_vote(answer), one.l)) for answer in said]
+            groups.append(settle(f"{place}:verifier", weighed, outcomes, self.samples)[0])
+            if source == "gold":
+                name = "yes/gold_positive" if one.l else "yes/gold_negative"
+                measures += [{name: float(_vote(answer) is True)} for answer in said]
+        return groups, measures
+
+
+def _vote(answer: Rollout) -> bool | None:
+    """Yes, no, or None for an answer that is unclear, cut off or none."""
+    found = None if answer.finish_reason == "length" else read_answer(answer.text)
+    return None if found is None else found.vote
+
+
+def _reward(votes_KJ: Sequence[Sequence[bool | None]], rules: ChecklistRules) -> Reward:
+    reward = checklist_reward(votes_KJ, rules)
+    if not isinstance(reward, Reward):
+        raise TypeError("votes of a policy are all there, and were not")
+    return reward
+
+
+def _tagged(one: _Judged, votes_KJ: Sequence[Sequence[bool | None]], rules: ChecklistRules) -> Iterator[Labelled]:
+    """The items on which the answers agree well enough (lines 14 to 18)."""
+    for k in one.answers:
+        label = replay_label(vote_share(votes_KJ[k]), rules)
+        if label is not None:
+            yield Labelled(one.task.instruction, one.response, one.task.items[k].text, label)
+
+
+def _penalised(
+    one: _Judged, number: int, votes_KJ: Sequence[Sequence[bool | None]], score: float, weight: float
+) -> Iterator[Group]:
+    """The answers on the items of S, one group for each item (lines 20 and 26 to 30)."""
+    for k in partition([vote_share(votes) for votes in votes_KJ], score):
+        if k not in one.answers:
+            continue
+        key = f"{one.place}:{number}:{k}"
+        yield Group(key, PARTITION, "plain", tuple(
+            replace(answer, role=PARTITION, group=key, estimator="plain", weight=-weight, reward=Reward(yes))
+            for answer, yes in zip(one.answers[k], partition_rewards(votes_KJ[k]), strict=True)
+        ))  # fmt: skip
+
+
+def _against_the_rule(one: _Judged, votes_KJ: Sequence[Sequence[bool | None]]) -> Iterator[bool | None]:
+    """The votes on items that are rules in words and are not followed: a yes there is wrong."""
+    words = {rule.text: rule for rule in one.task.rules}
+    for k in one.answers:
+        rule = words.get(one.task.items[k].text)
+        if rule is not None and not item_result(rule, one.response).passed:
+            yield from votes_KJ[k]

@@ -1,0 +1,339 @@
+"""When a checklist teaches better than one judgment of the whole (Soft-RLVR, section 3.1 and App. A.4).
+
+A reward stands in for strict success S, the product of the K item labels Y. Both gradient estimators of the paper are
+(reward - b) times the same score function s, so bias², variance and MSE of a gradient are those of its reward times
+‖s‖². Every figure here is without that factor. p and q are the true positive and true negative rates of a judgment of
+the whole with respect to S, p' and q' (``p_item``, ``q_item``) those of a judgment of one item with respect to its Y.
+The sizes of checklists that follow are in ``checklist_size.py``, the partition term in ``checklist_partition.py``.
+Left out: rates that differ from item to item, and votes, which only change what the rates are.
+
+How many items a checklist needs (Soft-RLVR, corollaries 1 to 3), by the paper's bounds and exactly.
+
+A checklist of K items with rates and relaxation gap held fixed has the MSE A² + rho v + (1 - rho) v / K: bias A, mean
+variance v of a judgment, correlation rho. Only the last term falls with K. Left out: that cutting an instruction finer
+changes the rates, and the gap too: a response that fails one of K items has the gap 1 - 1 / K.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vouching.errors import InputError
+from vouching.metrics.arrays import BoolArray, FloatArray
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierQuality:
+    """How often a verifier is right, in both ways of asking it. All four in [0, 1].
+
+    >>> quality = VerifierQuality(p=0.477, q=0.662, p_item=0.873, q_item=0.717)  # Table 2, GPT-OSS-20B
+    >>> round(quality.alpha, 3), round(quality.alpha_item, 3)
+    (0.139, 0.59)
+    """
+
+    p: float
+    """Share of strict successes that are found to be such."""
+    q: float
+    """Share of the other responses that are found to fail."""
+    p_item: float
+    """p': share of satisfied items that are found satisfied."""
+    q_item: float
+    """q': share of the other items that are found not satisfied."""
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a rate outside [0, 1]."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not 0 <= value <= 1:
+                raise InputError(f"{field.name} is a rate in [0, 1], got {value}")
+
+    @property
+    def alpha(self) -> float:
+        """Sum of p and q less 1 (Eq. 16): what a success adds to the mean reward; 0 is guessing."""
+        return self.p + self.q - 1
+
+    @property
+    def alpha_item(self) -> float:
+        """The same of an item: alpha'."""
+        return self.p_item + self.q_item - 1
+
+
+def strict_success(truth_K: ArrayLike) -> FloatArray:
+    """S, the product of the item labels (Eq. 10): (..., K) zeros and ones -> (...)."""
+    return _labels(truth_K).prod(axis=-1)
+
+
+def relaxation_gap(truth_K: ArrayLike) -> FloatArray:
+    """Delta, mean less product of the item labels (Eq. 12): (..., K) -> (...) in [0, 1), 0 if all or none holds.
+
+    >>> relaxation_gap([[1, 1, 0], [1, 1, 1], [0, 0, 0]]).round(3).tolist()
+    [0.667, 0.0, 0.0]
+    """
+    labels = _labels(truth_K)
+    return labels.mean(axis=-1) - labels.prod(axis=-1)
+
+
+def yes_rate(p: float, q: float, truth: ArrayLike) -> FloatArray:
+    """Mean judgment of what is true or not, (1 - q) + (p + q - 1) truth: mu_single of S, mu_k of Y_k (Eq. 17, 18).
+
+    >>> yes_rate(0.9, 0.8, [0, 1]).round(3).tolist()
+    [0.2, 0.9]
+    """
+    return (1 - q) + (p + q - 1) * np.asarray(truth, dtype=np.float64)
+
+
+def bias_single(quality: VerifierQuality, success: ArrayLike) -> FloatArray:
+    """Mean reward of one judgment less S: (1 - q) + (alpha - 1) S (Prop. 2). Of any shape, as ``success`` is."""
+    return (1 - quality.q) + (quality.alpha - 1) * np.asarray(success, dtype=np.float64)
+
+
+def bias_checklist(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike) -> FloatArray:
+    """Mean share of items passed less S: (1 - q') + alpha' Delta + (alpha' - 1) S (Prop. 2).
+
+    Args:
+        quality: the rates.
+        success: S, 0 or 1.
+        gap: Delta, see :func:`relaxation_gap`.
+
+    >>> quality = VerifierQuality(p=0.5, q=0.7, p_item=0.9, q_item=0.8)
+    >>> bias_checklist(quality, 0, 0.5).round(3).item()  # half of the items hold: .2 + .7 * .5
+    0.55
+    """
+    success, gap = np.asarray(success, dtype=np.float64), np.asarray(gap, dtype=np.float64)
+    return (1 - quality.q_item) + quality.alpha_item * gap + (quality.alpha_item - 1) * success
+
+
+def variance_single(quality: VerifierQuality, success: ArrayLike) -> FloatArray:
+    """Variance of one judgment, mu_single (1 - mu_single) (Prop. 3)."""
+    return _spread(yes_rate(quality.p, quality.q, success))
+
+
+def variance_checklist(means_K: ArrayLike, covariance_KK: ArrayLike | None = None) -> FloatArray:
+    """Variance of the share of items passed, whatever the covariance of the judgments (Prop. 3; Prop. 1 without one).
+
+    Args:
+        means_K: (..., K) mean judgments mu_k, see :func:`yes_rate`.
+        covariance_KK: (..., K, K), symmetric; None if the judgments are independent. The diagonal is not read: the
+            variance of a judgment follows from its mean.
+
+    Returns:
+        (...) variances; without covariances at most 1 / (4 K).
+
+    Raises:
+        InputError: a covariance that judgments with these means cannot have.
+
+    >>> variance_checklist([0.5, 0.5]).item(), variance_checklist([0.5, 0.5], [[0, 0.25], [0.25, 0]]).item()
+    (0.125, 0.25)
+    """
+    means = np.asarray(means_K, dtype=np.float64)
+    own, items = _spread(means), means.shape[-1]
+    if covariance_KK is None:
+        return own.sum(axis=-1) / items**2
+    given = np.asarray(covariance_KK, dtype=np.float64)
+    if given.shape[-2:] != (items, items):
+        raise InputError(f"{items} items need a covariance of shape (..., {items}, {items}), got {given.shape}")
+    crossed = np.where(np.eye(items, dtype=bool), 0.0, given)
+    # Two judgments are both yes at most as often as the rarer yes, and at least as often as they must be (Fréchet).
+    one, other = means[..., :, None], means[..., None, :]
+    most, least = np.minimum(one, other) - one * other, np.maximum(0, one + other - 1) - one * other
+    apart = ~np.eye(items, dtype=bool)
+    possible = (crossed <= most + _ROUNDING) & (crossed >= least - _ROUNDING) | ~apart
+    if not np.allclose(crossed, crossed.swapaxes(-1, -2)) or not possible.all():
+        raise InputError("the covariance is not symmetric, or beyond what yes and no with these means can have")
+    whole = crossed + np.eye(items) * own[..., None, :]
+    if np.linalg.eigvalsh(whole).min() < -_ROUNDING:
+        raise InputError("no judgments have this covariance: with their variances it has a negative eigenvalue")
+    return whole.sum(axis=(-1, -2)) / items**2
+
+
+def effective_items(items: ArrayLike, correlation: ArrayLike = 0.0) -> FloatArray:
+    """How many independent items are worth as much as K correlated ones: K / (1 + (K - 1) rho).
+
+    Args:
+        items: K, at least 1.
+        correlation: rho, covariance of two judgments over their variance, in the mean; with rho > 0 no number of items
+            is worth more than 1 / rho.
+
+    Raises:
+        InputError: less than one item, or a correlation that so many items cannot have.
+
+    >>> effective_items(5, 0.25).item(), effective_items(5).item()
+    (2.5, 5.0)
+    """
+    number, rho = np.asarray(items, dtype=np.float64), np.asarray(correlation, dtype=np.float64)
+    if not (number >= 1).all():
+        raise InputError(f"wanted at least one item, got {items}")
+    shared = 1 + (number - 1) * rho
+    if not ((rho <= 1) & (shared >= 0)).all():
+        raise InputError(f"{items} items cannot have the correlation {correlation}: wanted -1 / (K - 1) to 1")
+    return np.divide(number, shared, out=np.full(shared.shape, np.inf), where=shared != 0)
+
+
+def item_variance(quality: VerifierQuality, credit: ArrayLike) -> FloatArray:
+    """Mean variance of a judgment of one item: p'(1 - p') for the share ``credit`` that holds, else q'(1 - q')."""
+    held = np.asarray(credit, dtype=np.float64)
+    return held * quality.p_item * (1 - quality.p_item) + (1 - held) * quality.q_item * (1 - quality.q_item)
+
+
+def mse_single(quality: VerifierQuality, success: ArrayLike) -> FloatArray:
+    """Squared bias plus variance of one judgment (Prop. 5): 1 - p where S = 1, 1 - q where S = 0.
+
+    >>> mse_single(VerifierQuality(p=0.5, q=0.7, p_item=0.9, q_item=0.8), [1, 0]).round(3).tolist()
+    [0.5, 0.3]
+    """
+    return bias_single(quality, success) ** 2 + variance_single(quality, success)
+
+
+def mse_checklist(
+    quality: VerifierQuality, success: ArrayLike, gap: ArrayLike, items: ArrayLike, correlation: ArrayLike = 0.0
+) -> FloatArray:
+    """Squared bias plus variance of the share of items passed (Prop. 5).
+
+    Args:
+        quality: the rates.
+        success: S, 0 or 1.
+        gap: Delta; S + Delta is the share of items that hold.
+        items: K.
+        correlation: of judgments of one response, see :func:`effective_items`.
+
+    Returns:
+        MSE, broadcast over the arguments.
+
+    >>> quality = VerifierQuality(p=0.5, q=0.7, p_item=0.9, q_item=0.8)
+    >>> mse_checklist(quality, 1, 0, 3).round(3).item()  # .1² + .9 * .1 / 3
+    0.04
+    """
+    credit = np.asarray(success, dtype=np.float64) + np.asarray(gap, dtype=np.float64)
+    noise = item_variance(quality, credit) / effective_items(items, correlation)
+    return bias_checklist(quality, success, gap) ** 2 + noise
+
+
+def bias_condition(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike) -> BoolArray:
+    """Where the checklist's squared bias is no larger (Prop. 4; its share of responses is Table 2's last column).
+
+    S = 1 and p' >= p, or S = 0 and alpha' Delta <= q' - q. The paper calls this sufficient. It is necessary too: on
+    strict successes the biases are 1 - p' and 1 - p, on others 1 - q' + alpha' Delta and 1 - q, none of them negative.
+
+    >>> quality = VerifierQuality(p=0.477, q=0.662, p_item=0.873, q_item=0.717)
+    >>> bias_condition(quality, [1, 0, 0], [0, 0, 0.5]).tolist()  # .590 * .5 > .055
+    [True, True, False]
+    """
+    won = np.asarray(success, dtype=np.float64) == 1
+    excess = quality.alpha_item * np.asarray(gap, dtype=np.float64) - (quality.q_item - quality.q)
+    return np.where(won, quality.p_item >= quality.p, excess <= _ROUNDING)
+
+
+def theorem_1(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike, items: ArrayLike) -> BoolArray:
+    """Where Theorem 1 promises that K independent items have no larger MSE (Eq. 22, 23). Sufficient, not necessary.
+
+    S = 1 and p' >= p, or S = 0 and (1 - q' + alpha' Delta)² + 1 / (4 K) <= 1 - q.
+
+    >>> quality = VerifierQuality(p=0.5, q=0.5, p_item=0.9, q_item=0.8)
+    >>> theorem_1(quality, 0, 0.5, [1, 2]).tolist()  # .55² = .3025; .3025 + .25 > .5, .3025 + .125 <= .5
+    [False, True]
+    """
+    won = np.asarray(success, dtype=np.float64) == 1
+    failing = 1 - quality.q_item + quality.alpha_item * np.asarray(gap, dtype=np.float64)
+    bound = failing**2 + 1 / (4 * np.asarray(items, dtype=np.float64))
+    return np.where(won, quality.p_item >= quality.p, bound <= 1 - quality.q + _ROUNDING)
+
+
+def _spread(means: FloatArray) -> FloatArray:
+    """Variance of yes and no with these means."""
+    return means * (1 - means)
+
+
+def _labels(truth_K: ArrayLike) -> FloatArray:
+    labels = np.asarray(truth_K, dtype=np.float64)
+    if labels.ndim == 0 or not labels.shape[-1]:
+        raise InputError(f"a checklist has at least one item, got labels of shape {labels.shape}")
+    if not np.isin(labels, (0, 1)).all():
+        raise InputError("item labels are 0 or 1")
+    return labels
+
+
+_SIZE_ROUNDING = 1e-9
+
+
+def size_by_bias(q: float) -> float:
+    """Corollary 1: where S = 0 and the bias condition holds, K >= 1 / (4 (1 - q) q) is enough; inf for q = 0 or 1.
+
+    >>> size_by_bias(0.5), round(size_by_bias(0.9), 3)
+    (1.0, 2.778)
+    """
+    if not 0 <= q <= 1:
+        raise InputError(f"q is a rate in [0, 1], got {q}")
+    return 1 / (4 * (1 - q) * q) if 0 < q < 1 else math.inf
+
+
+def size_enough(quality: VerifierQuality, success: bool, gap: float = 0.0) -> float:
+    """Corollary 2: a K from which on independent items have no larger MSE; inf where the corollary gives none.
+
+    S = 1, if (1 - p')² < 1 - p: p'(1 - p') / ((1 - p) - (1 - p')²), which is exact. S = 0, if
+    A = 1 - q' + alpha' Delta is at most 1 - q: 1 / (4 A (1 - A)), by the bound 1/4 on a variance, so that fewer may do:
+    see :func:`size_needed`.
+
+    >>> quality = VerifierQuality(p=0.7, q=0.5, p_item=0.9, q_item=0.8)
+    >>> round(size_enough(quality, True), 3)  # .09 / (.3 - .01)
+    0.31
+    >>> round(size_enough(quality, False, 0.25), 3)  # A = .2 + .7 * .25 = .375: 1 / (4 * .375 * .625)
+    1.067
+    """
+    bias = float(bias_checklist(quality, int(success), gap))
+    if success:
+        room = (1 - quality.p) - bias**2
+        return quality.p_item * (1 - quality.p_item) / room if room > 0 else math.inf
+    held = bias <= 1 - quality.q + _SIZE_ROUNDING and 0 < bias < 1
+    return 1 / (4 * bias * (1 - bias)) if held else math.inf
+
+
+def size_needed(quality: VerifierQuality, success: bool, gap: float = 0.0, correlation: float = 0.0) -> float:
+    """The least whole K with an MSE no larger than that of one judgment, exactly; inf if no K has one.
+
+    Args:
+        quality: the rates.
+        success: whether the response is a strict success.
+        gap: its relaxation gap.
+        correlation: of two judgments of it, from 0 to 1.
+
+    >>> quality = VerifierQuality(p=0.7, q=0.5, p_item=0.9, q_item=0.8)
+    >>> size_needed(quality, False, 0.5)  # A² = .3025, v = .125: .3025 + .125 / K <= .5
+    1.0
+    >>> size_needed(VerifierQuality(p=0.7, q=0.6, p_item=0.9, q_item=0.8), False, 0.6)  # .62² = .3844, v = .118
+    8.0
+    """
+    bias = float(bias_checklist(quality, int(success), gap))
+    noise = float(item_variance(quality, int(success) + gap))
+    return least_size(bias**2, noise, float(mse_single(quality, int(success))), correlation)
+
+
+def least_size(squared_bias: float, variance: float, target: float, correlation: float = 0.0) -> float:
+    """The least whole K with ``squared_bias + variance (rho + (1 - rho) / K) <= target``; inf if there is none.
+
+    >>> least_size(0.04, 0.2, 0.1), least_size(0.04, 0.2, 0.1, correlation=0.5)
+    (4.0, inf)
+    """
+    if not 0 <= correlation <= 1:
+        raise InputError(f"wanted a correlation in [0, 1], got {correlation}")
+    room = target - squared_bias - correlation * variance
+    falling = (1 - correlation) * variance
+    if falling <= _SIZE_ROUNDING:
+        return 1.0 if room >= -_SIZE_ROUNDING else math.inf
+    least = falling / room if room > 0 else math.inf
+    return float(max(1, math.ceil(least - _SIZE_ROUNDING))) if math.isfinite(least) else math.inf
+
+
+def no_size_helps(quality: VerifierQuality, success: bool, gap: float = 0.0) -> bool:
+    """Corollary 3: the squared bias alone exceeds the MSE of one judgment, so the checklist is worse with any K.
+
+    >>> no_size_helps(VerifierQuality(p=0.7, q=0.9, p_item=0.9, q_item=0.8), False, 0.5)  # .55² = .3025 > .1
+    True
+    """
+    squared = float(bias_checklist(quality, int(success), gap)) ** 2
+    return squared > float(mse_single(quality, int(success))) + _SIZE_ROUNDING

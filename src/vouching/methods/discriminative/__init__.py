@@ -1,0 +1,1 @@
+"""DiVA: search, compress, score; answers ranked by fine-grained factuality."""

@@ -1,0 +1,191 @@
+"""The FActScore protocol (Min et al., EMNLP 2023) with any model: atomic facts, each verified, the share that holds.
+
+    score = share of facts that are supported * (1 if facts > 10 else exp(1 - 10 / facts))
+
+An answer without facts abstains and has no score; one fact that could not be verified leaves the answer without a
+score, as a share of the others would be another number. Departures: facts are asked for in one reply over the whole
+answer, with the question, and without examples; each is judged by a verifier of Vouch, on the evidence that was found
+for the question instead of five passages of its own. Left out: the estimators by retrieval and nonparametric
+probability.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from vouching.errors import ModelError
+from vouching.judging.fences import fenced
+from vouching.methods.base import ClaimVerifier, failed
+from vouching.methods.discriminative.input import Shown
+from vouching.methods.discriminative.rank import usage_since
+from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
+from vouching.models.base import Message, Model, Sampling
+from vouching.models.running import all_of
+from vouching.prompts import load_prompt
+from vouching.text.sentences import sentence_spans
+from vouching.text.thoughts import spoken
+from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict
+
+PREFIX = "factscore:"
+"""What its name begins with."""
+GAMMA = 10
+"""Facts up to which an answer is penalised for saying little."""
+
+
+class ReplyUnreadable(ValueError):
+    """A reply that lists no facts and does not say that there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The atomic facts of an answer."""
+
+    texts: tuple[str, ...]
+    """One statement each."""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost to find them."""
+    fault: str | None = None
+    """Why they are not known; None where they are."""
+
+
+Split: TypeAlias = Callable[[str, str], Awaitable[Facts]]
+"""From question and answer to atomic facts. Raises ModelError."""
+
+
+class FactScore:
+    """Scores an answer by the share of its facts that a verifier finds supported.
+
+    Args:
+        split: takes an answer apart.
+        judge: verifies each fact.
+        name: what both run on.
+
+    >>> import asyncio
+    >>> from vouching.types import Source
+    >>> from vouching.methods.discriminative.input import scorer_input
+    >>> from vouching.methods.embedded.verify import EmbeddedVerifier
+    >>> scorer = FactScore(split_sentences, EmbeddedVerifier(), "embedded:rules")
+    >>> answer, sources = "It opened in 1973. It closed in 1980.", (Source("The bridge opened in 1973."),)
+    >>> candidate = Candidate("", answer, Claim(answer), scorer_input("", answer), sources)
+    >>> [scored] = asyncio.run(scorer.score([candidate]))
+    >>> round(scored.value, 5)  # one of two: .5 * exp(1 - 10 / 2)
+    0.00916
+    """
+
+    scale: Scale = "share"
+    reads: Reads = "passages"
+    shown: Shown | None = None
+
+    def __init__(self, split: Split, judge: ClaimVerifier, name: str) -> None:
+        self.name = f"{PREFIX}{name}"
+        """As :func:`~vouching.methods.discriminative.open.open_scorer` takes it."""
+        self._split, self._judge = split, judge
+
+    def digest(self, shown: Shown, question: bool = True) -> str:
+        """SHA-256 of the prompt that asks for facts."""
+        return hashlib.sha256(load_prompt(__package__ or "", "prompts/facts").text.encode()).hexdigest()
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
+        """The penalised share of each."""
+        return await all_of(self._score(candidate) for candidate in candidates)
+
+    async def aclose(self) -> None:
+        """Let go of the verifier."""
+        await self._judge.aclose()
+
+    async def _score(self, candidate: Candidate) -> ScoreOutcome:
+        started = time.perf_counter()
+        spent: list[Costing] = []
+        outcome = await self._share(candidate, spent)
+        return replace(outcome, usage=usage_since(started, *spent))
+
+    async def _share(self, candidate: Candidate, spent: list[Costing]) -> ScoreOutcome:
+        """The penalised share; what it cost is added to ``spent``."""
+        if not candidate.sources:
+            return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
+        try:
+            facts = await self._split(candidate.question, candidate.answer)
+        except ModelError as error:
+            return failed(error, candidate.claim)
+        spent.append(facts)
+        if facts.fault is not None:
+            return Unverified(candidate.claim, "unparsable", facts.fault)
+        if not facts.texts:
+            return Unverified(candidate.claim, "undecided", "the answer states no fact: it abstains, and has no score")
+        claims = [Claim(fact, id=f"fact-{number}") for number, fact in enumerate(facts.texts, 1)]
+        outcomes = await self._judge.verify(claims, candidate.sources)
+        spent += outcomes
+        for outcome in outcomes:
+            if isinstance(outcome, Unverified):
+                message = f"the fact {outcome.claim.text!r} could not be verified: {outcome.message}"
+                return Unverified(candidate.claim, outcome.reason, message)
+        held = sum(isinstance(outcome, Verdict) and outcome.attributable for outcome in outcomes)
+        return Scored(fact_score(held, len(claims)))
+
+
+def fact_score(supported: int, facts: int, gamma: int = GAMMA) -> float:
+    """Share of facts that are supported, with the penalty for answers of few facts, in [0, 1].
+
+    Args:
+        supported: facts that hold.
+        facts: all of them, at least 1.
+        gamma: facts up to which there is a penalty.
+
+    >>> fact_score(9, 12), round(fact_score(5, 5), 4)  # 9 / 12; exp(1 - 10 / 5)
+    (0.75, 0.3679)
+    """
+    penalty = 1.0 if facts > gamma else math.exp(1 - gamma / facts)
+    return supported / facts * penalty
+
+
+async def split_sentences(question: str, answer: str) -> Facts:
+    """The sentences of an answer, for a split without a language model."""
+    return Facts(tuple(answer[start:end] for start, end in sentence_spans(answer)))
+
+
+def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
+    r"""A split that asks a language model.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> split = split_by_model(ScriptedModel(["- It opened in 1973.\n- It is in Lyon."]))
+    >>> asyncio.run(split("Where is it?", "In Lyon, since 1973.")).texts
+    ('It opened in 1973.', 'It is in Lyon.')
+    """
+    system = load_prompt(__package__ or "", "prompts/facts").text.strip()
+
+    async def split(question: str, answer: str) -> Facts:
+        texts = {"question": question, "answer": answer} if question else {"answer": answer}
+        messages = Message("system", system), Message("user", fenced(texts))
+        [said] = await model.generate(messages, Sampling(max_tokens=max_tokens))
+        if said.finish_reason == "length":
+            return Facts((), said.usage, f"the list of facts was cut off: raise max_tokens, now {max_tokens}")
+        try:
+            return Facts(tuple(read_facts(said.text)), said.usage)
+        except ReplyUnreadable as error:
+            return Facts((), said.usage, str(error))
+
+    return split
+
+
+def read_facts(reply: str) -> list[str]:
+    r"""The facts that a reply lists, one per line after a dash; none if it says NONE.
+
+    Raises:
+        ReplyUnreadable: it does neither.
+
+    >>> read_facts("- It opened in 1973.\n* It is in Lyon."), read_facts("NONE")
+    (['It opened in 1973.', 'It is in Lyon.'], [])
+    """
+    said = spoken(reply)
+    lines = [line.strip() for line in said.splitlines()]
+    facts = [line[1:].strip() for line in lines if line[:1] in ("-", "*", "•")]
+    facts = [fact for fact in facts if any(c.isalnum() for c in fact)]
+    if not facts and said.strip().strip(".").upper() != "NONE":
+        raise ReplyUnreadable(f"the reply lists no facts, wanted lines that begin with a dash: {reply[:80]!r}")
+    return facts

@@ -1,0 +1,232 @@
+"""Answers ranked by a language model: DiVA's generative baselines (section 3.3, prompts D.3 to D.5), in own words.
+
+It ranks all answers from what it knows, or after a search, or gives each one points after a search. The search is shown
+as a record between fences, not as the conversation that it was: who searches and who ranks may be two models. A reply
+without a usable verdict is no ranking, and is not asked for again. Left out: shuffling answers against the bias for the
+first; rank them twice in both orders and compare.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vouching.errors import ConfigError, ModelError
+from vouching.judging.fences import fence_prompt, fenced
+from vouching.methods.base import failed
+from vouching.methods.discriminative.input import Find, gather, search_warnings, sources_of, statement
+from vouching.methods.discriminative.rank import check_asked, placed, usage_since
+from vouching.methods.discriminative.reply import ReplyError, explanation_of, is_cut, read_places, read_points
+from vouching.methods.discriminative.scorer import Closable
+from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.running import all_of
+from vouching.prompts import load_prompt
+from vouching.search.history import history_text
+from vouching.types import (
+    Claim,
+    Provenance,
+    RankedAnswer,
+    Ranking,
+    RankMode,
+    Scale,
+    Source,
+    Trajectory,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+)
+from vouching.version import __version__
+
+PROMPTS: dict[RankMode, str] = {"generative": "rank", "agentic": "agentic", "points": "points"}
+"""Which prompt each mode has; modes that are not here ask a scorer."""
+_PACKAGE = __package__ or ""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a model made of the answers: a score for each that has one, and why the others have none."""
+
+    scores: dict[int, float] = field(default_factory=dict[int, float])
+    reasoning: dict[int, str] = field(default_factory=dict[int, str])
+    unverified: list[Unverified] = field(default_factory=list[Unverified])
+    explanation: str = ""
+    invalid: str | None = None
+    said: list[Completion] = field(default_factory=list[Completion])
+
+
+class GenerativeRanker:
+    """Ranks by what a language model says.
+
+    Args:
+        model: what ranks.
+        mode: "generative" (from memory), "agentic" (after a search) or "points" (1 to 10 for each, after a search).
+        find: searches; None where sources come with every call.
+        aligner: writes down where the parts of an answer stand in the evidence; None takes the rules.
+        max_tokens: length of a reply, in tokens.
+        most: characters of the record of the search that a prompt shows; the rest is left out, with a warning.
+        owned: what is closed with it.
+
+    Raises:
+        ConfigError: a mode that asks a scorer.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> ranker = GenerativeRanker(ScriptedModel(["It was 1973. <verdict>Answer 2 > Answer 1</verdict>"]), "generative")
+    >>> ranking = asyncio.run(ranker.rank("When did it open?", ["In 1937.", "In 1973."]))
+    >>> [answer.text for answer in ranking.answers], ranking.explanation
+    (['In 1973.', 'In 1937.'], 'It was 1973.')
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        mode: RankMode,
+        *,
+        find: Find | None = None,
+        aligner: EmbeddedVerifier | None = None,
+        max_tokens: int = 1024,
+        most: int = 24_000,
+        owned: Sequence[Closable] = (),
+    ) -> None:
+        if mode not in PROMPTS:
+            raise ConfigError(f"mode {mode} asks a scorer, got the language model {model.name}")
+        self.model = model
+        self.mode: RankMode = mode
+        """How it ranks."""
+        self.scale: Scale = "points" if mode == "points" else "places"
+        """What its scores are."""
+        self._find = find
+        self._aligner = aligner or EmbeddedVerifier()
+        self._prompt = load_prompt(_PACKAGE, f"prompts/{PROMPTS[mode]}")
+        self._sampling = Sampling(max_tokens=max_tokens)
+        self._most = most
+        self._owned = owned
+        self.calibrator: str | None = None
+        """None: places and points are not calibrated."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the prompt."""
+        return hashlib.sha256(f"{self._prompt.text}\0{fence_prompt().text}".encode()).hexdigest()
+
+    async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
+        """The answers, best first; see :meth:`~vouching.methods.discriminative.rank.Ranker.rank`."""
+        started = time.perf_counter()
+        check_asked(question, answers)
+        searched = None if self.mode == "generative" else await gather(question, answers, sources, self._find)
+        history, warnings = self._history(searched)
+        claims = [statement(question, answer, number) for number, answer in enumerate(answers, 1)]
+        ask = self._points if self.mode == "points" else self._places
+        told = await ask(question, answers, claims, history)
+        found = sources_of(searched)
+        ranked = [
+            await self._ranked(number, answers[number - 1], claims[number - 1], told, found)
+            for number in sorted(told.scores)
+        ]
+        return Ranking(
+            question=question,
+            answers=placed(ranked),
+            unverified=tuple(told.unverified),
+            mode=self.mode,
+            scale=self.scale,
+            trajectory=searched,
+            invalid=told.invalid,
+            explanation=told.explanation,
+            warnings=(*(search_warnings(searched) if searched else ()), *warnings),
+            provenance=Provenance(self.model.name, __version__, prompt_hash=self.digest),
+            usage=usage_since(started, searched, *told.said),
+        )
+
+    async def aclose(self) -> None:
+        """Let go of the model, and of what is owned."""
+        await all_of(one.aclose() for one in (self.model, *self._owned))
+
+    def _history(self, searched: Trajectory | None) -> tuple[str, list[VerdictWarning]]:
+        """The record of the search as a prompt shows it, whole lines up to the limit."""
+        if searched is None:
+            return "", []
+        whole, shown = history_text(searched), history_text(searched, self._most)
+        if shown == whole:
+            return whole, []
+        message = f"The model was shown {len(shown):,} of {len(whole):,} characters of the search."
+        return shown, [VerdictWarning("truncated", message)]
+
+    async def _places(self, question: str, answers: Sequence[str], claims: Sequence[Claim], history: str) -> _Told:
+        told = _Told()
+        try:
+            said = await self._ask(question, {f"answer {n}": text for n, text in enumerate(answers, 1)}, history)
+        except ModelError as error:
+            told.unverified = [failed(error, claim) for claim in claims]
+            return told
+        told.said.append(said)
+        told.explanation = explanation_of(said.text)
+        try:
+            places = read_places(_whole(said), len(answers))
+        except ReplyError as fault:
+            told.invalid = f"the reply ranks nothing: {fault}"
+            told.unverified = [_unread(said, fault, claim) for claim in claims]
+            return told
+        # The score of a place is the number of answers below it.
+        told.scores = {number: float(sum(p > place for p in places)) for number, place in enumerate(places, 1)}
+        return told
+
+    async def _points(self, question: str, answers: Sequence[str], claims: Sequence[Claim], history: str) -> _Told:
+        told = _Told()
+
+        async def score(number: int, answer: str) -> None:
+            claim = claims[number - 1]
+            try:
+                said = await self._ask(question, {"answer": answer}, history)
+            except ModelError as error:
+                told.unverified.append(failed(error, claim))
+                return
+            told.said.append(said)
+            try:
+                told.scores[number] = read_points(_whole(said))
+            except ReplyError as fault:
+                told.unverified.append(_unread(said, fault, claim))
+            told.reasoning[number] = explanation_of(said.text)
+
+        await all_of(score(number, answer) for number, answer in enumerate(answers, 1))
+        told.unverified.sort(key=lambda outcome: [claim.id for claim in claims].index(outcome.claim.id))
+        return told
+
+    async def _ask(self, question: str, answers: dict[str, str], history: str) -> Completion:
+        """What the model says about one or several answers."""
+        texts = {"question": question, **answers, **({"record of the search": history} if history else {})}
+        messages = Message("system", self._prompt.text.strip()), Message("user", fenced(texts))
+        [said] = await self.model.generate(messages, self._sampling)
+        return said
+
+    async def _ranked(
+        self, number: int, answer: str, claim: Claim, told: _Told, found: tuple[Source, ...]
+    ) -> RankedAnswer:
+        aligned = await self._aligner.verify([claim], found) if found else []
+        verdict = next((outcome for outcome in aligned if isinstance(outcome, Verdict)), None)
+        return RankedAnswer(
+            number=number,
+            text=answer,
+            place=1,
+            score=told.scores[number],
+            claim=claim,
+            reasoning=told.reasoning.get(number, ""),
+            evidence_alignment=verdict.evidence_alignment if verdict else (),
+            reasoning_chain=verdict.reasoning_chain if verdict else (),
+            warnings=verdict.warnings if verdict else (),
+        )
+
+
+def _whole(said: Completion) -> str:
+    """The reply. Raises ReplyError where it was cut off within its verdict."""
+    if said.finish_reason == "length" and is_cut(said.text):
+        raise ReplyError("the verdict is not closed")
+    return said.text
+
+
+def _unread(said: Completion, fault: ReplyError, claim: Claim) -> Unverified:
+    if said.finish_reason == "length":
+        return Unverified(claim, "truncated", f"the reply was cut off before its verdict ({fault}): raise max_tokens")
+    return Unverified(claim, "unparsable", f"the reply has no usable verdict: {fault}")

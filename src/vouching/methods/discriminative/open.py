@@ -1,0 +1,185 @@
+"""Scorers, verifiers and rankers by their names, as the command line takes them.
+
+Left out: names for web engines and indexes; ``vouching.search.open`` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vouching.errors import ConfigError
+from vouching.judging.calibration import find_calibration
+from vouching.methods.discriminative.claims import ClaimScorer
+from vouching.methods.discriminative.generative import PROMPTS, GenerativeRanker
+from vouching.methods.discriminative.input import Compress, Find
+from vouching.methods.discriminative.rank import Ranker, ScoringRanker
+from vouching.methods.discriminative.scorer import Closable, EmbeddedScorer, Scorer
+from vouching.methods.discriminative.verify import DiscriminativeVerifier
+from vouching.methods.embedded.verify import is_embedded, open_embedded
+from vouching.models.base import Model
+from vouching.search.agent import SearchAgent
+from vouching.search.base import SearchEngine
+from vouching.search.compress import ModelCompressor, SentenceCompressor
+from vouching.search.steps import QUERIES, StepSearch
+from vouching.types import RankMode
+
+SCORERS = (
+    "embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), discriminative:PATH[#ADAPTER] (what vouch "
+    "train rank saved), minicheck:PATH, hhem:PATH[#TOKENIZER], factscore:MODEL"
+)
+"""What a scorer's name can look like."""
+
+
+def is_scorer(name: str) -> bool:
+    """Whether a name is that of a scorer which does not ship; see ``SCORERS``.
+
+    >>> is_scorer("minicheck:/weights"), is_scorer("embedded"), is_scorer("http://host/v1#m")
+    (True, False, False)
+    """
+    return name.partition(":")[0] in ("discriminative", "minicheck", "hhem", "factscore")
+
+
+def open_scorer(name: str) -> Scorer:
+    """A scorer by its name.
+
+    Args:
+        name: see ``SCORERS``.
+
+    Raises:
+        ConfigError: a name of no known form, or a folder without such weights.
+        MissingExtraError: what it runs on is not installed.
+
+    >>> open_scorer("embedded:rules").name
+    'embedded:rules'
+    """
+    kind, _, rest = name.partition(":")
+    path, _, second = rest.partition("#")
+    if is_embedded(name):
+        return EmbeddedScorer(open_embedded(name))
+    if not path or not is_scorer(name):
+        raise ConfigError(f"no scorer is called {name!r}; there are {SCORERS}")
+    if kind == "discriminative":
+        from vouching.methods.discriminative.model import TrainedScorer
+
+        return TrainedScorer(path, second or None)
+    if kind == "hhem":
+        from vouching.methods.discriminative.hhem import Hhem
+
+        return Hhem(path, second or None)
+    if kind == "minicheck":
+        from vouching.methods.discriminative.minicheck import MiniCheck
+
+        return MiniCheck(path)
+    return _fact_score(rest)
+
+
+def open_discriminative(name: str, threshold: float = 0.5, compress: Compress | None = None) -> DiscriminativeVerifier:
+    """The verifier on a scorer, with the calibration that ``VOUCH_CALIBRATION`` has for it.
+
+    Args:
+        name: see :func:`open_scorer`.
+        threshold: probability from which a claim counts as Attributable.
+        compress: makes the sources short for a scorer that is shown them so.
+
+    Raises:
+        ConfigError: a wrong name, or a scorer that gives no probabilities and has no calibration.
+
+    >>> open_discriminative("embedded:rules").scorer.scorer.name
+    'embedded:rules'
+    """
+    return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=open_embedded())
+
+
+def open_claim_scorer(name: str, compress: Compress | None = None) -> ClaimScorer:
+    """A scorer by its name, for claims; it is shown the sources as it was in training. Raises as :func:`open_scorer`.
+
+    >>> open_claim_scorer("embedded:rules").shown
+    'full'
+    """
+    scorer = open_scorer(name)
+    return ClaimScorer(scorer, scorer.shown or "full", compress or SentenceCompressor().compress)
+
+
+def open_ranker(
+    score_model: str = "embedded:rules",
+    mode: RankMode | None = None,
+    *,
+    search_model: str | Model | None = None,
+    engines: Sequence[SearchEngine] = (),
+    queries: int | None = None,
+) -> Ranker:
+    """A ranker by the names of its parts. Closing it closes the models and the engines.
+
+    Args:
+        score_model: a scorer, see ``SCORERS``; for the modes "generative", "agentic" and "points" a language model, see
+            :func:`vouching.models.open.open_model`.
+        mode: how answers are ranked; None for what suits the scorer.
+        search_model: a language model that searches and compresses; None does both by words, without one.
+        engines: whom to search; without any, sources must come with the answers.
+        queries: how many queries at most; None for the usual number.
+
+    Raises:
+        ConfigError: a wrong name, or a mode that does not fit.
+        MissingExtraError: what a model runs on is not installed.
+
+    >>> open_ranker("embedded:rules").mode
+    'full'
+    """
+    from vouching.models.open import is_model, open_model
+
+    searcher = open_model(search_model) if isinstance(search_model, str) else search_model
+    find, compress, owned = open_search(searcher, engines, queries)
+    if mode in PROMPTS:
+        if is_embedded(score_model) or is_scorer(score_model):
+            raise ConfigError(
+                f"mode {mode} asks a language model, got the scorer {score_model}: name a language model to score with"
+            )
+        same = searcher is not None and score_model == search_model
+        model = searcher if same and searcher is not None else open_model(score_model)
+        return GenerativeRanker(model, mode, find=find, owned=owned)
+    if is_model(score_model):
+        raise ConfigError(
+            f"{score_model} is a language model, which ranks by mode generative, agentic or points, got "
+            f"{mode or 'none'}: name one of these"
+        )
+    scorer = open_scorer(score_model)
+    calibration = find_calibration(scorer.name)
+    return ScoringRanker(scorer, mode, find=find, compress=compress, calibration=calibration, owned=owned)
+
+
+def open_search(
+    searcher: Model | None, engines: Sequence[SearchEngine], queries: int | None = None
+) -> tuple[Find | None, Compress, list[Closable]]:
+    """What searches the engines, None without one; what makes its result short; and what is to be closed with them.
+
+    Args:
+        searcher: a language model that does both; None does them by words.
+        engines: whom to search.
+        queries: how many queries at most; None for the usual number.
+
+    >>> find, compress, owned = open_search(None, ())
+    >>> find is None, owned
+    (True, [])
+    """
+    compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
+    if not engines:
+        return None, compress, [searcher] if searcher else []
+    most = QUERIES if queries is None else queries
+    if searcher is not None:
+        agent = SearchAgent(searcher, engines, turns=most)
+        return agent.search, compress, [agent]
+    # Without a verifier: a short answer stands in some passage soon, which would end the search before its evidence.
+    steps = StepSearch(engines, queries=most)
+    return steps.search, compress, [steps]
+
+
+def _fact_score(rest: str) -> Scorer:
+    from vouching.methods.discriminative.factscore import FactScore, split_by_model, split_sentences
+
+    if is_embedded(rest):
+        return FactScore(split_sentences, open_embedded(rest), rest)
+    from vouching.methods.structured.verify import StructuredConfig, open_verifier
+    from vouching.models.open import open_model
+
+    model = open_model(rest)
+    return FactScore(split_by_model(model), open_verifier(model, StructuredConfig(style="label")), model.name)

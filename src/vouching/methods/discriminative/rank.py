@@ -1,0 +1,294 @@
+"""Answers to one question, ranked by a scorer: gather evidence, compress it for each answer, score, align, place.
+
+DiVA's three steps (section 3.1) with every part passed in: what finds, what compresses, what scores. Answers that are
+level share a place; one that could not be scored has none. Departure: equal inputs are scored once, so that rounding in
+a batch cannot rank an answer above its double. Left out: comparing answers pair by pair.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from vouching.errors import ConfigError, InputError, ModelError
+from vouching.judging.calibration import Calibration
+from vouching.methods.base import failed
+from vouching.methods.discriminative.input import (
+    Compress,
+    Find,
+    Shown,
+    evidence_text,
+    gather,
+    scorer_input,
+    search_failed,
+    search_warnings,
+    sources_of,
+    statement,
+)
+from vouching.methods.discriminative.scorer import Candidate, Closable, EmbeddedScorer, Scored, ScoreOutcome, Scorer
+from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.models.running import all_of
+from vouching.types import (
+    Claim,
+    Compression,
+    Costing,
+    Provenance,
+    RankedAnswer,
+    Ranking,
+    RankMode,
+    Source,
+    Trajectory,
+    Unverified,
+    Usage,
+    Verdict,
+    VerdictWarning,
+    total_usage,
+)
+from vouching.version import __version__
+
+SHOWN: dict[RankMode, Shown] = {"compressed": "compressed", "facts": "facts", "full": "full", "no-search": "none"}
+"""What a scorer is shown in each mode that has one; the other modes ask a language model."""
+MODE_OF: dict[Shown, RankMode] = {shown: mode for mode, shown in SHOWN.items()}
+"""The reverse."""
+
+
+class Ranker(Protocol):
+    """Ranks the answers to a question."""
+
+    mode: RankMode
+    """How it ranks."""
+    calibrator: str | None
+    """Name of the calibration in use; None without one."""
+
+    async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
+        """The answers, best first, by the given sources and whatever the ranker finds.
+
+        Raises:
+            InputError: no question, no answer, or one without a word.
+            ModelError: a model is out of reach, and the same call may succeed later.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of models and engines."""
+        ...
+
+
+class ScoringRanker:
+    """Ranks by the scores of a scorer.
+
+    Args:
+        scorer: what scores.
+        mode: what the scorer is shown of the search; None for what it was trained on, or all for one that reads
+            passages.
+        find: searches; None where sources come with every call, or nothing is searched.
+        compress: makes the search short for an answer; needed where the scorer reads text in a compressed form.
+        calibration: turns scores to probabilities, if it was made for this scorer and form.
+        aligner: writes down where the parts of an answer stand in the evidence; None takes the rules.
+        owned: what is closed with it.
+
+    Raises:
+        ConfigError: a mode that the scorer does not have, or none to compress with.
+
+    >>> import asyncio
+    >>> ranker = ScoringRanker(EmbeddedScorer(EmbeddedVerifier()))
+    >>> sources = [Source("The bridge opened in 1973.")]
+    >>> ranking = asyncio.run(ranker.rank("When did it open?", ["In 1937.", "In 1973.", "In 1937."], sources))
+    >>> [(answer.place, answer.number) for answer in ranking.answers]
+    [(1, 2), (2, 1), (2, 3)]
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        mode: RankMode | None = None,
+        *,
+        find: Find | None = None,
+        compress: Compress | None = None,
+        calibration: Calibration | None = None,
+        aligner: EmbeddedVerifier | None = None,
+        owned: Sequence[Closable] = (),
+    ) -> None:
+        self.scorer = scorer
+        self.mode: RankMode = mode or MODE_OF[scorer.shown or ("compressed" if scorer.reads == "text" else "full")]
+        """How it ranks."""
+        if self.mode not in SHOWN:
+            raise ConfigError(f"mode {self.mode} asks a language model, got the scorer {scorer.name}")
+        if scorer.reads == "passages" and self.mode != "full":
+            raise ConfigError(
+                f"{scorer.name} reads the passages themselves, got mode {self.mode}: leave it out, or name a trained "
+                "scorer"
+            )
+        self.shown: Shown = SHOWN[self.mode]
+        if self.shown in ("compressed", "facts") and compress is None:
+            raise ConfigError(f"mode {self.mode} needs something that compresses, got none")
+        self._find, self._compress = find, compress
+        own = scorer.verifier if isinstance(scorer, EmbeddedScorer) else None
+        self._aligner = aligner or own or EmbeddedVerifier()
+        self._probability = Probability.of(scorer, self.shown, calibration)
+        self.calibrator = self._probability.name
+        """Name of the calibration in use; None without one."""
+        self._owned = owned
+        self._notes = (*self._probability.warnings, *_untrained(scorer, self.shown))
+
+    async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
+        """The answers, best first; see :meth:`Ranker.rank`."""
+        started = time.perf_counter()
+        check_asked(question, answers)
+        searched = None if self.shown == "none" else await gather(question, answers, sources, self._find)
+        claims = [statement(question, answer, number) for number, answer in enumerate(answers, 1)]
+        found = sources_of(searched)
+        made = await all_of(self._compressed(searched, *pair) for pair in zip(claims, answers, strict=True))
+        candidates: list[Candidate | Unverified] = []
+        for claim, answer, part in zip(claims, answers, made, strict=True):
+            if isinstance(part, Unverified):
+                candidates.append(part)
+                continue
+            read = scorer_input(question, answer, evidence_text(self.shown, searched, part))
+            candidates.append(Candidate(question, answer, claim, read, found))
+        outcomes, spent = await self._score(candidates)
+        ranked: list[RankedAnswer] = []
+        for number, (answer, claim, part, outcome) in enumerate(zip(answers, claims, made, outcomes, strict=True), 1):
+            if isinstance(outcome, Scored):
+                compression = part if isinstance(part, Compression) else None
+                ranked.append(await self._ranked(number, answer, claim, compression, outcome, found))
+        return Ranking(
+            question=question,
+            answers=placed(ranked),
+            unverified=tuple(outcome for outcome in outcomes if isinstance(outcome, Unverified)),
+            mode=self.mode,
+            scale=self.scorer.scale,
+            trajectory=searched,
+            warnings=(*(search_warnings(searched) if searched else ()), *self._notes),
+            provenance=Provenance(
+                self.scorer.name, __version__, self._probability.name, self.scorer.digest(self.shown)
+            ),
+            usage=usage_since(started, searched, *made, *spent),
+        )
+
+    async def aclose(self) -> None:
+        """Let go of the scorer, and of what is owned."""
+        await all_of(one.aclose() for one in (self.scorer, *self._owned))
+
+    async def _compressed(
+        self, searched: Trajectory | None, claim: Claim, answer: str
+    ) -> Compression | Unverified | None:
+        if searched is not None and (failure := search_failed(searched)):
+            return Unverified(claim, "backend", failure)
+        if self._compress is None or searched is None or self.shown not in ("compressed", "facts"):
+            return None
+        try:
+            return await self._compress(searched, answer)
+        except ModelError as error:
+            return failed(error, claim)
+
+    async def _score(
+        self, candidates: Sequence[Candidate | Unverified]
+    ) -> tuple[list[ScoreOutcome], list[ScoreOutcome]]:
+        """Each candidate's outcome, and what was scored: equal ones are scored once."""
+        distinct = {self._key(one): one for one in candidates if isinstance(one, Candidate)}
+        scored = dict(zip(distinct, await self.scorer.score([*distinct.values()]), strict=True)) if distinct else {}
+        outcomes: list[ScoreOutcome] = []
+        for one in candidates:
+            outcome = one if isinstance(one, Unverified) else scored[self._key(one)]
+            if isinstance(one, Candidate) and isinstance(outcome, Unverified):
+                outcome = replace(outcome, claim=one.claim)
+            outcomes.append(outcome)
+        return outcomes, [*scored.values()]
+
+    def _key(self, candidate: Candidate) -> str:
+        return candidate.answer if self.scorer.reads == "passages" else candidate.read.text
+
+    async def _ranked(
+        self, number: int, answer: str, claim: Claim, part: Compression | None, scored: Scored,
+        found: tuple[Source, ...],
+    ) -> RankedAnswer:  # fmt: skip
+        verdict = scored.verdict
+        if verdict is None and found:
+            [outcome] = await self._aligner.verify([claim], found)
+            verdict = outcome if isinstance(outcome, Verdict) else None
+        return RankedAnswer(
+            number=number,
+            text=answer,
+            place=1,
+            score=scored.value,
+            claim=claim,
+            probability=self._probability(scored.value),
+            facts=part.facts if part else (),
+            reasoning=part.reasoning if part else "",
+            evidence_alignment=verdict.evidence_alignment if verdict else (),
+            reasoning_chain=verdict.reasoning_chain if verdict else (),
+            warnings=(*_unread(part), *scored.warnings, *(verdict.warnings if verdict else ())),
+        )
+
+
+class Probability:
+    """What turns a scorer's numbers to probabilities; None where no calibration fits."""
+
+    def __init__(self, calibration: Calibration | None, warnings: tuple[VerdictWarning, ...] = ()) -> None:
+        self._calibration = calibration
+        self.warnings = warnings
+        """Why a calibration that is there does not fit."""
+
+    @classmethod
+    def of(cls, scorer: Scorer, shown: Shown, calibration: Calibration | None) -> Probability:
+        """The calibration if it belongs to this scorer and form, else none with a warning that says why."""
+        why_not = calibration.why_not(scorer.name, scorer.digest(shown), 1) if calibration else None
+        if why_not is None:
+            return cls(calibration)
+        return cls(None, (VerdictWarning("uncalibrated", f"The scores are not calibrated: {why_not}."),))
+
+    @property
+    def name(self) -> str | None:
+        """Name of the calibration for provenance."""
+        return self._calibration.name if self._calibration else None
+
+    def __call__(self, score: float) -> float | None:
+        """The probability for a number."""
+        return self._calibration.calibrator(score) if self._calibration else None
+
+
+def _unread(part: Compression | None) -> tuple[VerdictWarning, ...]:
+    """The warning where a search was too long for the model that compressed it."""
+    if part is None or not part.unread:
+        return ()
+    message = f"The last {part.unread:,} characters of the search were not shown to the model that compressed it."
+    return (VerdictWarning("truncated", message),)
+
+
+def _untrained(scorer: Scorer, shown: Shown) -> tuple[VerdictWarning, ...]:
+    """The warning where a scorer is shown something else than in training."""
+    if scorer.shown in (None, shown):
+        return ()
+    message = f"The scorer was trained on the mode {MODE_OF[scorer.shown]}, its scores are by another form of input."
+    return (VerdictWarning("inconsistency", message),)
+
+
+def placed(answers: Sequence[RankedAnswer]) -> tuple[RankedAnswer, ...]:
+    """The answers by falling score, with their places; level ones share a place and keep their order.
+
+    >>> def scored(number, score):
+    ...     return RankedAnswer(number, "", 1, score, Claim(""))
+    >>> [(a.number, a.place) for a in placed([scored(1, 0.2), scored(2, 0.9), scored(3, 0.9), scored(4, 0.1)])]
+    [(2, 1), (3, 1), (1, 3), (4, 4)]
+    """
+    order = sorted(answers, key=lambda answer: -answer.score)
+    return tuple(replace(a, place=1 + sum(other.score > a.score for other in answers)) for a in order)
+
+
+def check_asked(question: str, answers: Sequence[str]) -> None:
+    """Raise InputError unless there is a question, and answers with at least one letter or digit each."""
+    if not question.strip():
+        raise InputError("the question is empty: got no text, wanted what the answers are to")
+    if not answers:
+        raise InputError("got no answer, wanted at least one to score and two to rank")
+    for number, answer in enumerate(answers, 1):
+        if not any(c.isalnum() for c in answer):
+            raise InputError(f"answer {number} is empty: got {answer[:40]!r}, wanted at least one word or number")
+
+
+def usage_since(started: float, *spent: Costing | None) -> Usage:
+    """What was spent together, with the seconds since ``started`` instead of theirs, which may run side by side."""
+    return replace(total_usage(one for one in spent if one is not None), seconds=time.perf_counter() - started)

@@ -1,0 +1,178 @@
+"""DiVA's discriminative verifier, and every other scorer, as a verifier of claims.
+
+A scorer gives one number for a claim and its evidence. A raw logit becomes a verdict only through a calibration; what
+the verdict explains (alignment, chain, error type, fix) is written by the embedded aligner over the same evidence.
+Departures from DiVA, which ranks answers and judges none: verdicts at all, their probability, and their explanation.
+Left out: searching; sources come with the claims.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vouching.errors import ConfigError
+from vouching.judging.calibration import VARIABLE, Calibration, find_calibration
+from vouching.methods.base import Outcome
+from vouching.methods.discriminative.claims import ClaimScorer
+from vouching.methods.discriminative.scorer import EmbeddedScorer, Scored
+from vouching.methods.embedded.verify import EmbeddedVerifier
+from vouching.types import (
+    Claim,
+    Provenance,
+    Relation,
+    Source,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+)
+from vouching.version import __version__
+
+UNCALIBRATED = "The score is the model's own, no calibrated probability: see vouch calibrate."
+"""The warning of a verdict without a calibration."""
+
+
+class DiscriminativeVerifier:
+    """Verifies claims by the numbers of a scorer.
+
+    Args:
+        scorer: what scores claims.
+        threshold: probability from which a claim counts as Attributable, in [0, 1].
+        calibration: turns numbers to probabilities; used only if it was made for this scorer and form.
+        aligner: explains; None takes the rules.
+
+    Raises:
+        ConfigError: raw logits without a calibration that fits, or a share of facts.
+
+    >>> import asyncio
+    >>> verifier = DiscriminativeVerifier(ClaimScorer(EmbeddedScorer(EmbeddedVerifier())))
+    >>> [verdict] = asyncio.run(verifier.verify([Claim("It opened in 1937.")], [Source("It opened in 1973.")]))
+    >>> verdict.label, verdict.revised_claim
+    ('Not Attributable', 'It opened in 1973.')
+    """
+
+    def __init__(
+        self,
+        scorer: ClaimScorer,
+        threshold: float = 0.5,
+        *,
+        calibration: Calibration | None = None,
+        aligner: EmbeddedVerifier | None = None,
+    ) -> None:
+        self.scorer, self.threshold = scorer, threshold
+        self._calibration, self._note = _fitting(scorer, calibration)
+        inner = scorer.scorer
+        self._aligner = aligner or (inner.verifier if isinstance(inner, EmbeddedScorer) else EmbeddedVerifier())
+
+    @property
+    def calibrator(self) -> str | None:
+        """Name of the calibration in use; None without one."""
+        return self._calibration.name if self._calibration else None
+
+    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
+        """One outcome per claim, in order; the scorer gets all of them at once.
+
+        Raises:
+            ModelError: a model is out of reach, and the same call may succeed later.
+        """
+        started = time.perf_counter()
+        verdicts: list[Outcome] = []
+        for claim, outcome in zip(claims, await self.scorer.score(claims, sources), strict=True):
+            verdicts.append(
+                outcome if isinstance(outcome, Unverified) else await self._verdict(claim, outcome, sources)
+            )
+        verdicts = await self._rechecked(verdicts, sources)
+        seconds = (time.perf_counter() - started) / max(1, len(claims))
+        return [replace(v, usage=replace(v.usage, seconds=seconds)) if isinstance(v, Verdict) else v for v in verdicts]
+
+    async def support(self, text: str, sources: Sequence[Source]) -> float | None:
+        """None: a scorer is asked about claims, not about how much of a text there is."""
+        return None
+
+    async def aclose(self) -> None:
+        """Let go of the scorer."""
+        await self.scorer.aclose()
+
+    def _probability(self, scored: Scored) -> float:
+        return self._calibration.calibrator(scored.value) if self._calibration else scored.value
+
+    async def _verdict(self, claim: Claim, scored: Scored, sources: Sequence[Source]) -> Outcome:
+        """The scorer's number with the aligner's explanation."""
+        explained = scored.verdict
+        if explained is None:
+            [outcome] = await self._aligner.verify([claim], sources)
+            if isinstance(outcome, Unverified):
+                return outcome
+            explained = outcome
+        score = self._probability(scored)
+        attributable = score >= self.threshold
+        notes = self._note
+        if attributable != explained.attributable:
+            message = f"Part by part the claim reads as {explained.label}; the score and the threshold say otherwise."
+            notes = (*notes, VerdictWarning("inconsistency", message))
+        return replace(
+            explained,
+            label="Attributable" if attributable else "Not Attributable",
+            score=score,
+            confidence=score if attributable else 1.0 - score,
+            threshold=self.threshold,
+            relation=_relation(attributable, explained),
+            error_type=None if attributable else explained.error_type,
+            fix_suggestion=None if attributable else explained.fix_suggestion,
+            revised_claim=None if attributable else explained.revised_claim,
+            warnings=(*explained.warnings, *scored.warnings, *notes),
+            provenance=Provenance(self.scorer.scorer.name, __version__, self.calibrator, self.scorer.digest()),
+            usage=scored.usage,
+        )
+
+    async def _rechecked(self, verdicts: Sequence[Outcome], sources: Sequence[Source]) -> list[Outcome]:
+        """The verdicts, each with its revised claim only if the same scorer finds that Attributable."""
+        revised = {
+            place: replace(verdict.claim, text=verdict.revised_claim)
+            for place, verdict in enumerate(verdicts)
+            if isinstance(verdict, Verdict) and verdict.revised_claim is not None
+        }
+        outcomes = await self.scorer.score([*revised.values()], sources) if revised else []
+        fit = {
+            place
+            for place, outcome in zip(revised, outcomes, strict=True)
+            if isinstance(outcome, Scored) and self._probability(outcome) >= self.threshold
+        }
+        return [
+            replace(verdict, revised_claim=None, fix_suggestion=None)
+            if isinstance(verdict, Verdict) and place in revised and place not in fit
+            else verdict
+            for place, verdict in enumerate(verdicts)
+        ]
+
+
+def _fitting(
+    scorer: ClaimScorer, calibration: Calibration | None
+) -> tuple[Calibration | None, tuple[VerdictWarning, ...]]:
+    """The calibration if it fits, and what a verdict says where none does.
+
+    Raises:
+        ConfigError: the scorer's numbers make no verdict without one.
+    """
+    name, scale = scorer.scorer.name, scorer.scorer.scale
+    if scale == "share":
+        raise ConfigError(f"{name} scores whole answers by a share of facts and judges no claim: use vouch rank")
+    calibration = calibration or find_calibration(name)
+    why_not = calibration.why_not(name, scorer.digest(), 1) if calibration else None
+    if scale == "logit" and (calibration is None or why_not):
+        raise ConfigError(
+            f"{name} gives raw numbers that rank, no probabilities ({why_not or 'no calibration'}): fit one with  "
+            f"vouch calibrate --model {name}  and name it in {VARIABLE}, or rank answers with vouch rank"
+        )
+    if why_not:
+        return None, (VerdictWarning("uncalibrated", f"The score is not calibrated: {why_not}."),)
+    if calibration is None and not isinstance(scorer.scorer, EmbeddedScorer):
+        return None, (VerdictWarning("uncalibrated", UNCALIBRATED),)
+    return calibration, ()
+
+
+def _relation(attributable: bool, explained: Verdict) -> Relation:
+    if attributable:
+        return "supported"
+    return "not_found" if explained.relation == "supported" else explained.relation

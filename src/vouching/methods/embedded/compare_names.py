@@ -1,0 +1,171 @@
+"""Names of a claim held against those of the sources: the same, somewhere else, replaced by another, or unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rapidfuzz import fuzz
+
+from vouching.methods.embedded.parts import Part
+from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.scene import (
+    SAME_STATEMENT,
+    SAME_TOPIC,
+    SAYS_THE_REST,
+    Comparison,
+    Scene,
+    nearest_after,
+    nearest_before,
+    occurrences,
+    word_before,
+)
+from vouching.text.entities import Entity, same_entity
+from vouching.text.words import stem
+
+_MISSPELT = 75
+"""Similarity, of 100, from which on two names may be one with a slip of spelling."""
+
+
+def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
+    """Where a name occurs, under any form, or what stands in its place."""
+    stems = [stem(word) for word in value.key.split()]
+    for position, reading, _ in scene.readings():
+        place = _find_run(reading, stems)
+        if place is None:
+            alias = next((e for e in reading.entities if same_entity(value.text, e.text)), None)
+            place = (alias.start, alias.end) if alias else _synonym_run(scene, value, reading)
+        if place is None and value.kind == "acronym":
+            place = _spelled_out(reading, [c for c in value.text.lower() if c.isalnum()])
+        if place is not None:
+            other = _in_its_slot(scene, part, value) if position != scene.home else None
+            return other or Comparison(part, "equal", position, *place, *place)
+    if all(scene.index.postings.get(s) for s in stems):
+        return _in_its_slot(scene, part, value) or Comparison(part, "elsewhere")
+    in_titles = all(scene.index.postings.get(s) or s in scene.index.title_stems for s in stems)
+    # A title says what a source is about; it does not overrule another name in this one's place.
+    return _replacement(scene, part, value) or Comparison(part, "elsewhere" if in_titles else "absent")
+
+
+def _find_run(reading: Reading, stems: Sequence[str]) -> tuple[int, int] | None:
+    """The shortest stretch that has all ``stems`` close together."""
+    if not stems or any(s not in reading.positions for s in stems):
+        return None
+    for first in reading.positions[stems[0]]:
+        places = [min(reading.positions[s], key=lambda p, first=first: abs(p - first)) for s in stems]
+        if max(places) - min(places) <= len(stems) + 1:
+            return reading.words[min(places)].start, reading.words[max(places)].end
+    return None
+
+
+def _synonym_run(scene: Scene, value: Entity, reading: Reading) -> tuple[int, int] | None:
+    """Where synonyms of all words of a name stand ("coronavirus" for "COVID-19")."""
+    lookups = [scene.lookups.get(p) for p in scene.claim.content(value.start, value.end)]
+    places = [occurrences(lookup, reading) for lookup in lookups if lookup]
+    # A name with a word that is not looked up ("World War I") means more than the rest of it.
+    if not places or len(places) < len(value.key.split()) or any(not found for found in places):
+        return None
+    first, last = min(found[0] for found in places), max(found[0] for found in places)
+    if last - first > len(places) + 1:
+        return None
+    return reading.words[first].start, reading.words[last].end
+
+
+def _spelled_out(reading: Reading, letters: Sequence[str]) -> tuple[int, int] | None:
+    """Where capitalised words have these initials, small words between them skipped."""
+    words = [w for w in reading.words if w.is_content and reading.text[w.start].isupper()]
+    for first in range(len(words) - len(letters) + 1):
+        run = words[first : first + len(letters)]
+        close = run[-1].end - run[0].start < 25 * len(run)
+        if len(letters) > 1 and close and all(w.lower[0] == c for w, c in zip(run, letters, strict=True)):
+            return run[0].start, run[-1].end
+    return None
+
+
+def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
+    """Another name of the home sentence in the slot of this one."""
+    if scene.home is None or scene.topic < SAME_TOPIC or _is_defined_acronym(scene.claim, value):
+        return None
+    reading = scene.index.read(scene.home)
+    ours = [p.value.text for p in scene.parts if isinstance(p.value, Entity)]
+    rivals = [e for e in reading.entities if not any(same_entity(e.text, name) for name in ours)]
+    before = _preposition_before(scene.claim, value.start)
+    words = value.key.split()
+    best: tuple[float, Entity] | None = None
+    for rival in rivals:
+        same_slot = before != "" and before == _preposition_before(reading, rival.start)
+        same_form = (len(rival.key.split()) > 1) == (len(words) > 1) and rival.kind == value.kind
+        # Half a name in common ("Pierre" for "Marie Curie"), or the one name that is left over.
+        half = same_form and len(words) > 1 and _half_the_same(words, rival.key.split())
+        alone = same_form and len(rivals) == 1 and scene.topic >= SAME_STATEMENT
+        rank = 2.0 * half + 2.0 * same_slot + same_form + 0.5 * rival.certain
+        if (same_slot or half or alone) and (best is None or rank > best[0]):
+            best = rank, rival
+    if best is None:
+        return None
+    rival = best[1]
+    return Comparison(part, "differs", scene.home, rival.start, rival.end, rival.start, rival.end)
+
+
+def _in_its_slot(scene: Scene, part: Part, value: Entity) -> Comparison | None:
+    """Another name beside the same word of the home sentence, which says the rest of the claim."""
+    if scene.home is None or scene.topic < SAYS_THE_REST:
+        return None
+    reading = scene.index.read(scene.home)
+    ours = [p.value for p in scene.parts if isinstance(p.value, Entity)]
+    for rival in reading.entities:
+        alike = rival.certain and rival.kind == value.kind and (" " in rival.key) == (" " in value.key)
+        known = any(fuzz.ratio(rival.key, name.key) > _MISSPELT for name in ours) or any(
+            same_entity(rival.text, name.text) for name in ours
+        )
+        if alike and not known and _beside_the_same(scene, value, reading, rival):
+            return Comparison(part, "differs", scene.home, rival.start, rival.end, rival.start, rival.end)
+    return None
+
+
+def _beside_the_same(scene: Scene, value: Entity, reading: Reading, rival: Entity) -> bool:
+    """Whether the same word in small letters stands before or after both names, with the same between them."""
+    claim = scene.claim
+    for here, there, gaps in (
+        (nearest_before(claim, value.start), nearest_before(reading, rival.start), _gap_before),
+        (nearest_after(claim, value.end), nearest_after(reading, rival.end), _gap_after),
+    ):
+        if not scene.same_meaning(here, reading, there) or claim.text[claim.words[here[0]].start].isupper():
+            continue
+        if gaps(claim, value, here[0]) == gaps(reading, rival, there[0]) and _article(claim, value) == _article(
+            reading, rival
+        ):
+            return True
+    return False
+
+
+def _gap_before(reading: Reading, name: Entity, word: int) -> list[str]:
+    return reading.text[reading.words[word].end : name.start].lower().split()
+
+
+def _gap_after(reading: Reading, name: Entity, word: int) -> list[str]:
+    return reading.text[name.end : reading.words[word].start].lower().split()
+
+
+def _article(reading: Reading, name: Entity) -> bool:
+    """Whether an article stands before a name: "the Englishman" describes, "Casey" names."""
+    word = word_before(reading, name.start, ())
+    return word is not None and word.lower in ("the", "a", "an") and not reading.text[word.end : name.start].strip()
+
+
+def _half_the_same(words: Sequence[str], others: Sequence[str]) -> bool:
+    """True for names that share a word, but not for forms of one name ("Andy Cooper", "Andrew Lewis Cooper")."""
+    return bool(set(words) & set(others)) and not (words[-1] == others[-1] and words[0][0] == others[0][0])
+
+
+def _is_defined_acronym(reading: Reading, entity: Entity) -> bool:
+    """True for an acronym that the claim itself spells out ("cardiothoracic ratio (CTR)")."""
+    letters = [c for c in entity.text.lower() if c.isalpha()]
+    before = [w.lower for w in reading.words if w.end <= entity.start][-2 * len(letters) :]
+    in_brackets = entity.start > 0 and reading.text[entity.start - 1] == "("
+    return in_brackets and entity.kind == "acronym" and any(word[0] == letters[0] for word in before)
+
+
+def _preposition_before(reading: Reading, offset: int) -> str:
+    """The preposition right before ``offset`` (articles skipped), or "" if another word stands there."""
+    word = word_before(reading, offset, ("the", "a", "an"))
+    return word.lower if word and not word.is_content else ""

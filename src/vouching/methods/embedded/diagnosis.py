@@ -1,0 +1,187 @@
+"""Differences that decide on their own, whatever the rest of the claim looks like.
+
+A sum of features lets a long, well-covered claim drown one wrong number, or a name that the sources do not have. So
+each kind of difference below puts a ceiling on the score: the share of training claims with such a difference that
+were Attributable after all. People label an overstating qualifier either way; its ceiling follows SEVA's taxonomy
+instead, which counts an added intensifier as an error (Fig. 4, case F3). A claim copied word for word gets a floor in
+the same way.
+
+What kind of error a claim makes, from what became of its parts.
+
+Where two types fit, the one named first in ``ERROR_TYPES`` is reported: a difference that arithmetic decides (number,
+date) before one that words decide (negation, then a name), a difference before an overstatement, and fabrication, which
+only says that something was not found, last.
+
+What kind of error a claim makes, from what the rules and the encoder found together.
+
+A difference that the rules are sure of comes first. Then the encoder has its say twice: its head for error types knows
+what was made up, and the token that it supports least lies in a number, a date, a qualifier or a negation, whose error
+it then is. Left out: two errors in one claim; the verdict names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from vouching.encoder.reading import Reading as SoftReading
+from vouching.methods.embedded.evidence import SourceIndex
+from vouching.methods.embedded.features import Segment, comparisons_of
+from vouching.methods.embedded.parts import PartKind
+from vouching.methods.embedded.scene import Comparison
+from vouching.text.qualifiers import Qualifier
+from vouching.types import ERROR_TYPES, ErrorType, Relation
+
+Decisive = Literal[
+    "quantity_differs", "quantity_absent", "date_differs", "date_absent", "entity_differs", "entity_absent",
+    "opposite", "negated", "unhedged", "overstated",
+]  # fmt: skip
+_FITTED: dict[tuple[str, str], Decisive] = {
+    ("quantity", "differs"): "quantity_differs",
+    ("quantity", "absent"): "quantity_absent",
+    ("date", "differs"): "date_differs",
+    ("date", "absent"): "date_absent",
+    ("entity", "differs"): "entity_differs",
+    ("predicate", "differs"): "entity_differs",
+    ("entity", "absent"): "entity_absent",
+}
+FITTED_KINDS: tuple[Decisive, ...] = (*dict.fromkeys(_FITTED.values()), "opposite", "negated", "unhedged")
+"""Kinds whose ceiling is fitted."""
+
+OVERSTATED_CEILING = 0.48
+"""Set by the taxonomy, not fitted."""
+_INTENSIFIER_STRENGTH = 0.8
+_FEWEST_WORDS = 4
+_ABSOLUTES = ("all", "every", "everyone", "everybody", "always")
+
+
+def decisive(comparisons: Sequence[Comparison]) -> Iterator[Decisive]:
+    """Kinds of decisive difference among ``comparisons``."""
+    for comparison in comparisons:
+        kind = _FITTED.get((comparison.part.kind, comparison.outcome))
+        if kind is not None:
+            yield kind
+        elif comparison.outcome == "reordered":
+            yield "opposite"
+        elif comparison.outcome in ("opposite", "negated", "unhedged"):
+            yield comparison.outcome
+        elif comparison.outcome == "overstated" and _is_intensifier(comparison):
+            yield "overstated"
+
+
+def _is_intensifier(comparison: Comparison) -> bool:
+    value = comparison.part.value
+    if not isinstance(value, Qualifier):
+        return False
+    if comparison.value_end:  # the source has a weaker one in its place
+        return True
+    return value.word in _ABSOLUTES or (value.scale == "degree" and value.strength >= _INTENSIFIER_STRENGTH)
+
+
+def is_verbatim(segments: Sequence[Segment], index: SourceIndex) -> bool:
+    """True if every sentence of the claim is a whole sentence of the sources, word for word."""
+    return all(
+        len(segment.reading.words) >= _FEWEST_WORDS
+        and bool(segment.focus.sentences)
+        and [w.lower for w in segment.reading.words] == [w.lower for w in index.read(segment.focus.sentences[0]).words]
+        for segment in segments
+    )
+
+
+_OF_DIFFERENT: dict[str, ErrorType] = {"quantity": "numerical_exaggeration", "date": "temporal_shift"}
+_DIFFERENT = frozenset({"differs", "opposite", "negated", "reordered", "replaced"})
+
+
+def error_of(comparison: Comparison) -> ErrorType | None:
+    """Error type of one comparison; None where the part is supported."""
+    match comparison.outcome:
+        case "differs":
+            return _OF_DIFFERENT.get(comparison.part.kind, "entity_substitution")
+        case "opposite" | "negated":
+            return "negation_flip"
+        case "reordered":
+            return "temporal_shift"
+        case "replaced":
+            return "entity_substitution"
+        case "overstated" | "unhedged":
+            return "scope_inflation"
+        case "absent":
+            return "fabrication"
+        case "equal" | "elsewhere" | "paraphrased":
+            return None
+
+
+def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
+    """Error type of a Not Attributable claim by the rules alone. Fabrication if nothing more exact fits."""
+    found: set[ErrorType] = {error for comparison in comparisons if (error := error_of(comparison))}
+    return min(found or {"fabrication"}, key=ERROR_TYPES.index)
+
+
+def relation_of(attributable: bool, comparisons: Sequence[Comparison], soft: SoftReading | None = None) -> Relation:
+    """supported, contradicted if the rules or the encoder find that the source says otherwise, else not_found."""
+    if attributable:
+        return "supported"
+    if any(c.outcome in _DIFFERENT for c in comparisons):
+        return "contradicted"
+    contradicted = soft is not None and soft.relation["contradicted"] > soft.relation["not_found"]
+    return "contradicted" if contradicted else "not_found"
+
+
+_UNSUPPORTED = 0.3
+"""Support from which on down a token is where the error lies."""
+_MADE_UP = 0.8
+"""P(fabrication) from which on the encoder is believed against differences of words."""
+_OF_KIND: dict[PartKind, ErrorType] = {
+    "quantity": "numerical_exaggeration",
+    "date": "temporal_shift",
+    "qualifier": "scope_inflation",
+}
+
+
+def diagnose_softly(segments: Sequence[Segment], soft: SoftReading) -> ErrorType:
+    """Error type of a Not Attributable claim.
+
+    Args:
+        segments: what the rules made of the claim.
+        soft: what the encoder made of it.
+    """
+    comparisons = comparisons_of(segments)
+    sure = [c for c in comparisons if c.outcome in ("negated", "opposite", "reordered")]
+    sure += [c for c in comparisons if c.outcome == "differs" and c.part.kind in ("quantity", "date")]
+    if sure:
+        return diagnose(sure)
+    found = {error for comparison in comparisons if (error := error_of(comparison))}
+    likeliest = max(soft.error_type, key=lambda kind: soft.error_type[kind])
+    if likeliest == "fabrication" and (found <= {"fabrication"} or soft.error_type[likeliest] > _MADE_UP):
+        return likeliest
+    located = _where_least_supported(segments, soft)
+    if located is not None:
+        return located
+    if found <= {"fabrication"}:
+        return likeliest
+    return diagnose([comparison for comparison in comparisons if error_of(comparison) != "fabrication"])
+
+
+def _where_least_supported(segments: Sequence[Segment], soft: SoftReading) -> ErrorType | None:
+    """Error type of the part with the least supported token; None for other words, names, or if all are supported."""
+    worst = min(_lowest_supports(segments, soft), key=lambda pair: pair[0], default=(1.0, None))
+    return worst[1] if worst[0] < _UNSUPPORTED else None
+
+
+def _lowest_supports(segments: Sequence[Segment], soft: SoftReading) -> Iterator[tuple[float, ErrorType | None]]:
+    """The support of the least supported token of every value, qualifier, predicate and negation, with its error."""
+    for segment in segments:
+        offset = segment.reading.offset
+        stretches: list[tuple[int, int, ErrorType | None]] = [
+            (c.part.value_start, c.part.value_end, _OF_KIND.get(c.part.kind)) for c in segment.comparisons
+        ]
+        for cue in segment.reading.negations:
+            stretches.append((cue.start, cue.end, "negation_flip"))
+        for start, end, error in stretches:
+            inside = [
+                m.support
+                for m in soft.matches
+                if offset + start <= m.claim_span.start and m.claim_span.end <= offset + end
+            ]
+            if inside:
+                yield min(inside), error

@@ -1,0 +1,154 @@
+"""Numbers that say how a claim stands to its sources. The model's score is a weighted sum of them and of nothing else.
+
+A claim of several sentences is measured sentence by sentence; the weakest sentence counts beside the mean. Left out:
+anything that looks at the label, the data set or the length of the source alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz.distance import LCSseq
+
+from vouching.methods.embedded.comparison import compare_parts
+from vouching.methods.embedded.evidence import SYNONYM_WEIGHT, SourceIndex
+from vouching.methods.embedded.reading import Reading, read
+from vouching.methods.embedded.scene import Comparison, Focus, Scene, focus_on
+from vouching.text.sentences import sentence_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One sentence of a claim with its comparisons. Offsets are relative to ``reading.text``."""
+
+    reading: Reading
+    """The sentence."""
+    focus: Focus
+    """Where the sources speak of it."""
+    comparisons: tuple[Comparison, ...]
+    """What became of its parts."""
+
+
+def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
+    """Read ``text`` and compare each of its sentences with the sources."""
+    segments: list[Segment] = []
+    for start, end in sentence_spans(text):
+        reading = read(text[start:end], start)
+        focus = focus_on(reading, index)
+        segments.append(Segment(reading, focus, tuple(compare_parts(Scene(reading, index, focus)))))
+    return segments
+
+
+def comparisons_of(segments: Sequence[Segment]) -> list[Comparison]:
+    """What became of all parts of a claim, in order."""
+    return [comparison for segment in segments for comparison in segment.comparisons]
+
+
+def measure(segments: Sequence[Segment], index: SourceIndex) -> dict[str, float]:
+    """Features of a claim, by name: shares as the mean over its sentences (and the weakest), counts as totals."""
+    known_values = [_known_values(segment) for segment in segments]
+    shares = [_shares(segment, index, known) for segment, known in zip(segments, known_values, strict=True)]
+    features: dict[str, float] = {}
+    for name in shares[0]:
+        values = [row[name] for row in shares]
+        features[name] = sum(values) / len(values)
+        if name in _WEAKEST:
+            features[f"{name}_weakest"] = min(values)
+    words = {w.lower for segment in segments for w in segment.reading.words}
+    features["word_overlap"] = len(words & index.vocabulary) / max(1, len(words))
+    missing = [
+        weight for segment, known in zip(segments, known_values, strict=True) for weight in _missing(segment, known)
+    ]
+    features["found_words"] = math.log1p(sum(len(segment.focus.lookups) for segment in segments) - len(missing))
+    features["missing_words"] = math.log1p(len(missing))
+    features["rarest_missing"] = max(missing, default=0.0)
+    comparisons = comparisons_of(segments)
+    for kind in _KINDS:
+        for outcome in ("equal", "differs", "absent") if kind != "predicate" else ("equal",):
+            count = sum(c.part.kind == kind and c.outcome == outcome for c in comparisons)
+            features[f"{kind}_{outcome}"] = math.log1p(count)
+    for outcome in ("opposite", "negated", "overstated", "unhedged"):
+        features[outcome] = math.log1p(sum(_PLAIN_OUTCOME.get(c.outcome, c.outcome) == outcome for c in comparisons))
+    return features
+
+
+_WEAKEST = frozenset({"coverage", "home_coverage", "resolved"})
+_CREDIT = {"equal": 1.0, "elsewhere": 0.5, "unhedged": 0.5}
+_PLAIN_OUTCOME = {"reordered": "opposite"}
+_KINDS = ("quantity", "date", "entity", "predicate")
+
+
+def _shares(segment: Segment, index: SourceIndex, known: Mapping[int, float]) -> dict[str, float]:
+    """Features in [0, 1] of one sentence: how much of it the sources have."""
+    focus, home = segment.focus, segment.focus.sentences[:1]
+    return {
+        "stem_coverage": sum(1.0 for w in focus.lookups if w.exact) / max(1, len(focus.lookups)),
+        "coverage": _coverage_anywhere(focus, known),
+        "home_coverage": focus.coverage(home, known),
+        "neighbour_coverage": focus.coverage([h + d for h in home for d in (-1, 0, 1)], known),
+        "top3_coverage": focus.coverage(focus.sentences[:3], known),
+        "resolved": _resolved(segment),
+        "pairs": _pairs_kept(segment, index),
+        "order": _order_kept(segment, index),
+    }
+
+
+def _missing(segment: Segment, known: Mapping[int, float]) -> list[float]:
+    """Rarities of the words that occur nowhere in the sources."""
+    return [w.weight for w in segment.focus.lookups if not known.get(w.position) and not w.exact and not w.close]
+
+
+def _coverage_anywhere(focus: Focus, known: Mapping[int, float]) -> float:
+    """Share of the claim's content, by rarity, that occurs somewhere in the sources."""
+    found = {w.position: 1.0 if w.exact else SYNONYM_WEIGHT if w.close else 0.0 for w in focus.lookups}
+    return focus.coverage((), {**found, **known})
+
+
+def _known_values(segment: Segment) -> dict[int, float]:
+    """Credit of the words inside quantities and dates, which are compared by value: by position in the claim."""
+    known: dict[int, float] = {}
+    for comparison in segment.comparisons:
+        if comparison.part.kind in ("quantity", "date"):
+            part = comparison.part
+            for position in segment.reading.content(part.value_start, part.value_end):
+                known[position] = _CREDIT.get(comparison.outcome, 0.0)
+    return known
+
+
+def _resolved(segment: Segment) -> float:
+    """Share of the claim's content, by rarity, that lies in parts the source confirms."""
+    credit: dict[int, float] = {}
+    for comparison in segment.comparisons:
+        part = comparison.part
+        for position in segment.reading.content(part.value_start, part.value_end):
+            credit[position] = _CREDIT.get(comparison.outcome, 0.0)
+    return segment.focus.coverage(segment.focus.sentences, credit)
+
+
+def _pairs_kept(segment: Segment, index: SourceIndex) -> float:
+    """Share of neighbouring content words of the claim that also stand near each other in a focused sentence."""
+    positions = [w.position for w in segment.focus.lookups]
+    pairs = list(zip(segment.focus.lookups, segment.focus.lookups[1:], strict=False))
+    if not pairs:
+        return segment.focus.coverage(segment.focus.sentences[:1]) if positions else 0.0
+    kept = 0
+    readings = [index.read(s) for s in segment.focus.sentences[:3]]
+    for left, right in pairs:
+        kept += any(
+            abs(a - b) <= 3
+            for reading in readings
+            for a in reading.positions.get(left.stem, ())
+            for b in reading.positions.get(right.stem, ())
+        )
+    return kept / len(pairs)
+
+
+def _order_kept(segment: Segment, index: SourceIndex) -> float:
+    """Longest common subsequence of stems with the home sentence, as a share of the claim's words."""
+    if not segment.focus.sentences or not segment.reading.words:
+        return 0.0
+    ours = [w.stem for w in segment.reading.words]
+    theirs = [w.stem for w in index.read(segment.focus.sentences[0]).words]
+    return LCSseq.similarity(ours, theirs) / len(ours)

@@ -1,0 +1,158 @@
+"""A claim cut into the parts that are compared one by one.
+
+Values, names and qualifiers each make a part together with the words they belong to ("12 countries", "founded in
+2004"); the content words left over make predicate parts. Every content word lies in exactly one part. Left out: a
+parse; which words belong together is decided from order, function words and punctuation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from vouching.methods.embedded.evidence import is_common
+from vouching.methods.embedded.reading import Reading
+from vouching.text.dates import DateMention
+from vouching.text.entities import Entity
+from vouching.text.qualifiers import Qualifier
+from vouching.text.quantities import Quantity
+from vouching.text.words import stem
+
+PartKind = Literal["quantity", "date", "entity", "qualifier", "predicate"]
+Value: TypeAlias = Quantity | DateMention | Entity | Qualifier
+
+_LONGEST_PREDICATE = 4
+_PREPOSITIONS = frozenset("in on at by from to into of for with since until during near through under over as".split())
+_BREAK = re.compile(r"[,;:()\[\]—–\n]|\.\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a claim. Offsets are relative to the claim's text."""
+
+    kind: PartKind
+    """What sort of thing is compared."""
+    start: int
+    """Where the part starts, with the words it belongs to ("12 countries")."""
+    end: int
+    """Where it ends."""
+    value_start: int
+    """Where the value itself starts ("12"); equal to ``start`` for predicates."""
+    value_end: int
+    """Where the value itself ends."""
+    value: Value | None
+    """The value, name or qualifier; None for predicates."""
+    words: tuple[int, ...]
+    """Positions of the content words that stand with the value, or that make the predicate."""
+
+
+def split_claim(reading: Reading) -> list[Part]:
+    """Cut a claim into parts, in order.
+
+    >>> from vouching.methods.embedded.reading import read
+    >>> claim = "60% of participants significantly improved"
+    >>> [(p.kind, claim[p.start : p.end]) for p in split_claim(read(claim))]
+    [('quantity', '60% of participants'), ('qualifier', 'significantly'), ('predicate', 'improved')]
+    """
+    values = list(_values(reading))
+    cues = {n.start for n in reading.negations}
+    taken = {i for _, value in values for i, w in enumerate(reading.words) if value.start <= w.start < value.end}
+    taken |= {i for i, w in enumerate(reading.words) if w.start in cues}
+    parts: list[Part] = []
+    for kind, value in values:
+        start, end, words = value.start, value.end, ()
+        if kind == "quantity":
+            end, words = counted_words(reading, value.end, taken)
+        elif kind in ("date", "entity"):
+            start, words = _words_before(reading, value.start, taken)
+        taken.update(words)
+        parts.append(Part(kind, start, end, value.start, value.end, value, words))
+    parts.extend(_predicates(reading, taken))
+    parts.sort(key=lambda part: (part.start, part.end))
+    return parts
+
+
+def _values(reading: Reading) -> Iterator[tuple[PartKind, Value]]:
+    """Dates, quantities, names and qualifiers, without overlaps; the kinds named first win."""
+    covered: list[tuple[int, int]] = []
+    kinds: tuple[tuple[PartKind, list[Value]], ...] = (
+        ("date", [*reading.dates]),
+        ("entity", [e for e in reading.entities if _is_name(e) and not _holds_number(reading, e)]),
+        ("quantity", [*reading.quantities]),
+        ("qualifier", [*reading.qualifiers]),
+    )
+    for kind, values in kinds:
+        for value in values:
+            if not any(start < value.end and value.start < end for start, end in covered):
+                covered.append((value.start, value.end))
+                yield kind, value
+
+
+def _is_name(entity: Entity) -> bool:
+    """A capital at the start of a sentence makes a name only of a word that is no common one."""
+    return entity.certain or not is_common(stem(entity.text.lower()))
+
+
+def _holds_number(reading: Reading, entity: Entity) -> bool:
+    """A capitalised number word ("Three", "First") is a quantity, not a name."""
+    return any(q.start <= entity.start and entity.end <= q.end for q in reading.quantities)
+
+
+def counted_words(reading: Reading, after: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
+    """The noun that a quantity counts: "of" and up to two content words, ending at the first plural."""
+    words: list[int] = []
+    end = after
+    through_of = False
+    for position, word in enumerate(reading.words):
+        if word.start < after:
+            continue
+        if _BREAK.search(reading.text, end, word.start) or position in taken:
+            break
+        if not word.is_content:
+            if word.lower in ("of", "the") and not words:
+                through_of = True
+                continue
+            break
+        words.append(position)
+        end = word.end
+        if len(words) == 2 or (word.lower.endswith("s") and not word.lower.endswith("ss")) or through_of:
+            break
+    return (end, tuple(words)) if words else (after, ())
+
+
+def _words_before(reading: Reading, before: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
+    """The word a date or name hangs on: a preposition and the free content word before it ("founded in")."""
+    earlier = [i for i, w in enumerate(reading.words) if w.end <= before]
+    index = len(earlier) - 1
+    while index >= 0 and reading.words[index].lower in ("the", "a", "an"):
+        index -= 1
+    if index < 1 or reading.words[index].lower not in _PREPOSITIONS:
+        return before, ()
+    head = reading.words[index - 1]
+    if not head.is_content or index - 1 in taken or _BREAK.search(reading.text, head.end, before):
+        return before, ()
+    return head.start, (index - 1,)
+
+
+def _predicates(reading: Reading, taken: set[int]) -> Iterator[Part]:
+    run: list[int] = []
+    for position, word in enumerate(reading.words):
+        free = word.is_content and position not in taken
+        if run and (
+            position in taken
+            or len(run) == _LONGEST_PREDICATE
+            or _BREAK.search(reading.text, reading.words[run[-1]].end, word.start)
+        ):
+            yield _predicate(reading, run)
+            run = []
+        if free:
+            run.append(position)
+    if run:
+        yield _predicate(reading, run)
+
+
+def _predicate(reading: Reading, run: list[int]) -> Part:
+    start, end = reading.words[run[0]].start, reading.words[run[-1]].end
+    return Part("predicate", start, end, start, end, None, tuple(run))

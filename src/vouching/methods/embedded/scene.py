@@ -1,0 +1,257 @@
+"""What the comparators share: the claim, the sentences it is focused on, and the outcome they report.
+
+The sentences that speak of a claim, and how much of the claim each of them covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from vouching.methods.embedded.evidence import CLOSE_SENTENCES, SYNONYM_WEIGHT, SourceIndex, rarity
+from vouching.methods.embedded.parts import Part, split_claim
+from vouching.methods.embedded.reading import Reading
+from vouching.text.words import Word
+from vouching.types import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Where one content word of the claim occurs in the sources."""
+
+    position: int
+    """Position of the word in the claim."""
+    stem: str
+    """Its stem."""
+    groups: tuple[int, ...]
+    """Its synonym groups."""
+    weight: float
+    """Its rarity."""
+    exact: frozenset[int]
+    """Sentences that have the word."""
+    close: frozenset[int]
+    """Sentences that have only a synonym."""
+
+    def found_in(self, sentences: Sequence[int]) -> float:
+        """1 if one of ``sentences`` has the word, less if only a synonym, 0 if none has either."""
+        if not self.exact.isdisjoint(sentences):
+            return 1.0
+        return 0.0 if self.close.isdisjoint(sentences) else SYNONYM_WEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The part of the sources that a claim is compared with."""
+
+    lookups: tuple[Lookup, ...]
+    """One per content word of the claim."""
+    sentences: tuple[int, ...]
+    """Sentences to read closely, best first; empty if no word of the claim was found anywhere."""
+
+    def coverage(self, sentences: Sequence[int], known: Mapping[int, float] | None = None) -> float:
+        """Share of the claim's content, weighted by rarity, that ``sentences`` cover together; in [0, 1].
+
+        ``known`` gives the share for words (by position in the claim) that were compared by value, not by spelling.
+        """
+        total = covered = 0.0
+        known = known or {}
+        for word in self.lookups:
+            share = known.get(word.position)
+            covered += word.weight * (word.found_in(sentences) if share is None else share)
+            total += word.weight
+        return covered / total if total else 0.0
+
+
+def focus_on(claim: Reading, index: SourceIndex, within: tuple[int, int] | None = None) -> Focus:
+    """Find the sentences that speak of ``claim`` (of its words inside ``within``, if given).
+
+    The first sentence is the one that covers most; then come those that add most to it, then the next best ones.
+    """
+    start, end = within or (0, len(claim.text))
+    lookups: list[Lookup] = []
+    seen: set[str] = set()
+    scores: dict[int, float] = {}
+    for position in claim.content(start, end):
+        word = claim.words[position]
+        groups = claim.meanings[position]
+        exact, close = index.having(word.stem, groups)
+        lookup = Lookup(position, word.stem, groups, rarity(word.stem), frozenset(exact), frozenset(close))
+        lookups.append(lookup)
+        if word.stem in seen:
+            continue
+        seen.add(word.stem)
+        for sentence in exact:
+            scores[sentence] = scores.get(sentence, 0.0) + lookup.weight
+        for sentence in close:
+            scores[sentence] = scores.get(sentence, 0.0) + lookup.weight * SYNONYM_WEIGHT
+    ranked = sorted(scores, key=lambda s: (-scores[s], s))[: 4 * CLOSE_SENTENCES]
+    return Focus(tuple(lookups), _complementary(lookups, ranked))
+
+
+def _complementary(lookups: Sequence[Lookup], ranked: Sequence[int]) -> tuple[int, ...]:
+    """The best sentence, then up to two that cover most of what is still missing, then the rest by rank."""
+    if not ranked:
+        return ()
+    chosen = [ranked[0]]
+    for _ in range(2):
+        missing = [word for word in lookups if not word.found_in(chosen)]
+        gains = {s: sum(w.weight * w.found_in([s]) for w in missing) for s in ranked if s not in chosen}
+        if not gains or max(gains.values()) <= 0:
+            break
+        chosen.append(max(gains, key=lambda s: (gains[s], -ranked.index(s))))
+    rest = [s for s in ranked if s not in chosen]
+    return (*chosen, *rest[: max(0, CLOSE_SENTENCES - len(chosen))])
+
+
+Outcome = Literal[
+    "equal", "elsewhere", "paraphrased", "differs", "opposite", "reordered", "negated", "replaced", "overstated",
+    "unhedged", "absent",
+]  # fmt: skip
+"""equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. paraphrased:
+the encoder finds that the source says it in other words. differs: another value or name stands in its place. opposite:
+an antonym does. reordered: "before" stands where the claim has "after", or the other way round. negated: the same words
+with the opposite polarity. replaced: another word fills the same slot. overstated: the source has a weaker qualifier,
+or none. unhedged: the source hedges what the claim asserts. absent: nothing corresponds."""
+
+_STATUS: dict[Outcome, Status] = {
+    "equal": "match", "elsewhere": "match", "paraphrased": "match", "differs": "mismatch", "opposite": "mismatch",
+    "reordered": "mismatch", "negated": "mismatch", "replaced": "mismatch", "overstated": "not_found",
+    "unhedged": "mismatch", "absent": "not_found",
+}  # fmt: skip
+
+SAME_TOPIC = 0.5
+"""Share of the claim's words (values and names aside) that a sentence must cover before a difference in it counts."""
+SOME_TOPIC = 0.25
+"""Share it must cover before an opposite in it counts; the word that has the opposite is itself not covered."""
+SAME_STATEMENT = 0.6
+"""Share it must cover before another word in the same slot counts as a replacement."""
+SAYS_THE_REST = 0.8
+"""Share it must cover before the name in it is taken to stand in place of one that other sentences have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What became of one part of the claim."""
+
+    part: Part
+    """The part; predicates may be cut further, so that each piece has one outcome."""
+    outcome: Outcome
+    """How it compares."""
+    sentence: int | None = None
+    """The sentence it was held against; None if nothing corresponds."""
+    start: int = 0
+    """Where its counterpart starts in that sentence, with the words it belongs to."""
+    end: int = 0
+    """Where its counterpart ends."""
+    value_start: int = 0
+    """Where the counterpart of the value itself starts."""
+    value_end: int = 0
+    """Where the counterpart of the value itself ends."""
+    rival: tuple[int, int, int] | None = None
+    """Sentence, start and end of another value in the same place, where the sources disagree with each other."""
+
+    @property
+    def status(self) -> Status:
+        """SEVA's word for the outcome."""
+        if self.outcome == "overstated" and self.value_end:
+            return "mismatch"
+        return _STATUS[self.outcome]
+
+
+class Scene:
+    """One claim, one set of sources, and where they meet."""
+
+    def __init__(self, claim: Reading, index: SourceIndex, focus: Focus) -> None:
+        self.claim = claim
+        self.index = index
+        self.focus = focus
+        self.parts = split_claim(claim)
+        self.lookups = {word.position: word for word in focus.lookups}
+        self.home = focus.sentences[0] if focus.sentences else None
+
+    @cached_property
+    def topic(self) -> float:
+        """Share of the claim's words outside values and names that its home sentence covers; in [0, 1]."""
+        return self.topic_in(self.focus.sentences[:1])
+
+    def topic_in(self, sentences: Sequence[int]) -> float:
+        """Share of the claim's words outside values and names that ``sentences`` cover; in [0, 1]."""
+        values = [(p.value_start, p.value_end) for p in self.parts if p.kind in ("quantity", "date", "entity")]
+        words = [
+            word
+            for word in self.focus.lookups
+            if not any(start <= self.claim.words[word.position].start < end for start, end in values)
+        ]
+        if not words:
+            return self.focus.coverage(sentences)
+        found = sum(word.weight * word.found_in(sentences) for word in words)
+        return found / sum(word.weight for word in words)
+
+    @cached_property
+    def home_coverage(self) -> float:
+        """Share of all the claim's content that its home sentence covers; in [0, 1]."""
+        return self.focus.coverage(self.focus.sentences[:1])
+
+    def readings(self) -> Iterator[tuple[int, Reading, float]]:
+        """The focused sentences with their readings and coverage, best first."""
+        for position in self.focus.sentences:
+            yield position, self.index.read(position), self.focus.coverage([position])
+
+    def same_meaning(self, claim_words: Sequence[int], reading: Reading, words: Sequence[int]) -> bool:
+        """Whether one of the claim's words means the same as one of a sentence's words (positions in both)."""
+        lookups = (self.lookups.get(position) for position in claim_words)
+        return any(lookup and any(p in words for p in occurrences(lookup, reading)) for lookup in lookups)
+
+    def anywhere(self, part: Part) -> Comparison:
+        """Elsewhere if every word of the value occurs somewhere in the sources, else absent."""
+        words = [self.lookups[p] for p in self.claim.content(part.value_start, part.value_end) if p in self.lookups]
+        return Comparison(part, "elsewhere" if words and all(word.exact for word in words) else "absent")
+
+
+def occurrences(lookup: Lookup, reading: Reading) -> list[int]:
+    """Word positions of a reading that have the claim's word or, failing that, a synonym of it."""
+    exact = reading.positions.get(lookup.stem)
+    if exact:
+        return exact
+    return [place for group in lookup.groups for place in reading.groups.get(group, ())]
+
+
+_OPPOSED = frozenset(
+    {("before", "after"), ("above", "below"), ("over", "under"), ("for", "against"), ("with", "without"),
+     ("inside", "outside"), ("within", "after"), ("on", "off")}
+)  # fmt: skip
+_SKIPPED = frozenset("the a an his her its their our my your this that these those".split())
+
+
+def opposition(claim: Reading, here: int, source: Reading, there: int) -> Literal["opposite", "reordered"] | None:
+    """What the prepositions at ``here`` in the claim and ``there`` in the source make of the same word, if anything.
+
+    "Before" and "after" turn an order of time round; other pairs say the opposite.
+    """
+    ours, theirs = (_lower(word_before(*place, _SKIPPED)) for place in ((claim, here), (source, there)))
+    if (ours, theirs) not in _OPPOSED and (theirs, ours) not in _OPPOSED:
+        return None
+    return "reordered" if {ours, theirs} == {"before", "after"} else "opposite"
+
+
+def word_before(reading: Reading, offset: int, skipped: Collection[str]) -> Word | None:
+    """The last word that ends before ``offset`` and is not one of ``skipped``."""
+    return next((w for w in reversed(reading.words) if w.end <= offset and w.lower not in skipped), None)
+
+
+def nearest_before(reading: Reading, offset: int) -> list[int]:
+    """The nearest content word among the three words before ``offset``, as a list."""
+    earlier = [i for i, w in enumerate(reading.words) if w.end <= offset][-3:]
+    return [i for i in earlier if reading.words[i].is_content][-1:]
+
+
+def nearest_after(reading: Reading, offset: int) -> list[int]:
+    """The nearest content word among the two words after ``offset``, as a list."""
+    later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
+    return [i for i in later if reading.words[i].is_content][:1]
+
+
+def _lower(word: Word | None) -> str:
+    return word.lower if word else ""

@@ -1,0 +1,251 @@
+"""A claim with its numbers and dates in the words of the source, where arithmetic finds them equal.
+
+"30 %" and "one-third", or "3 May 1937" and "May 3, 1937", are the comparators' business. An encoder that reads both in
+the same words is not misled by their spelling. Left out: names and other words; the encoder is there for those.
+
+What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot place.
+
+The encoder reads the sources as the rules left them, without the sentences that address the verdict. Left out:
+counterparts for values and names; those are compared exactly or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from vouching.encoder.encoder import Encoder, load_encoder
+from vouching.encoder.reading import Reading as SoftReading
+from vouching.encoder.reading import TokenMatch, features_of
+from vouching.errors import ConfigError, WeightsError
+from vouching.methods.embedded.evidence import SourceIndex
+from vouching.methods.embedded.features import Segment
+from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.scene import Comparison
+from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
+from vouching.types import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """A claim in the source's words, and the way back to its own."""
+
+    claim: str
+    """As it was."""
+    text: str
+    """As the encoder reads it."""
+    places: tuple[tuple[int, int, int, int], ...]
+    """What was exchanged, in order: start and end in the claim, start and end in the text."""
+
+    def back(self, reading: SoftReading) -> SoftReading:
+        """The reading of the text as one of the claim; a token of an exchanged value stands for the whole value."""
+        if not self.places:
+            return reading
+        matches = (replace(match, claim_span=self._span(match.claim_span)) for match in reading.matches)
+        read = self._offsets(reading.claim_read, reading.claim_read)[1]
+        return replace(reading, matches=tuple(matches), claim_read=read)
+
+    def _span(self, span: Span) -> Span:
+        start, end = self._offsets(span.start, span.end)
+        return Span(self.claim[start:end], start, end)
+
+    def _offsets(self, start: int, end: int) -> tuple[int, int]:
+        """The stretch of the claim that ``start..end`` of the text stands for."""
+        shift = 0
+        for first, last, new_first, new_last in self.places:
+            if end <= new_first:
+                break
+            if start < new_last:
+                return first, last
+            shift = last - new_last
+        return start + shift, end + shift
+
+
+def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Reworded:
+    """The claim with each number or date that equals the source's, in other words, as the source has it.
+
+    >>> from vouching.types import Source
+    >>> from vouching.methods.embedded.evidence import index_sources
+    >>> from vouching.methods.embedded.features import compare_claim
+    >>> claim, index = "It has 1.2 million users.", index_sources([Source("It has 1,200,000 users.")])
+    >>> reword(claim, compare_claim(claim, index), index).text
+    'It has 1,200,000 users.'
+    """
+    parts: list[str] = []
+    places: list[tuple[int, int, int, int]] = []
+    done = length = 0
+    for start, end, found in sorted(_equal_values(claim, segments, index)):
+        if start < done:
+            continue
+        parts += [claim[done:start], found]
+        length += start - done + len(found)
+        places.append((start, end, length - len(found), length))
+        done = end
+    return Reworded(claim, "".join([*parts, claim[done:]]), tuple(places))
+
+
+def _equal_values(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iterator[tuple[int, int, str]]:
+    """Start and end of each value in the claim that the source has in other words, and these words."""
+    for segment in segments:
+        for comparison in segment.comparisons:
+            part = comparison.part
+            if part.kind not in ("quantity", "date") or comparison.outcome != "equal" or comparison.sentence is None:
+                continue
+            start, end = segment.reading.offset + part.value_start, segment.reading.offset + part.value_end
+            found = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end]
+            if found.strip() and found.lower() != claim[start:end].lower():
+                yield start, end, found
+
+
+COMBINED, EXPORT = "combined.json", "run/export"
+"""Where a folder has the combined model and the encoder it was fitted on."""
+_SUPPORTED = 0.5
+"""Mean support of its tokens from which a part counts as said in other words."""
+MOST_CHARACTERS = 1_000_000
+"""Of the sources together; cutting more into tokens would take longer than everything else."""
+_ALIKE = 0.45
+"""Similarity from which a word is shown as a counterpart: nearly all synonyms find the word they stand for at this or
+more, and what merely stands near it is mostly below."""
+_LONGEST_COUNTERPART = 80
+"""Characters; matches further apart are no phrase, and the best of them alone is shown."""
+
+
+class SoftReader:
+    """An encoder with the score model that weighs what it says.
+
+    Args:
+        encoder: reads a claim beside its sources.
+        model: weighs "rules" (z of the rules) and the encoder's features.
+        name: what a verifier with it is called.
+
+    Raises:
+        WeightsError: the model was fitted on another encoder.
+    """
+
+    def __init__(self, encoder: Encoder, model: ScoreModel, name: str = "embedded") -> None:
+        if model.encoder != encoder.weights.digest:
+            raise WeightsError(
+                f"the combined model was fitted on encoder {model.encoder}, this one is {encoder.weights.digest}: "
+                "take both from one version of vouching"
+            )
+        self._encoder = encoder
+        self.model, self.name = model, name
+
+    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+        """Read a claim beside its sources; see :func:`read_softly`."""
+        return read_softly(self._encoder, claim, segments, index)
+
+
+def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
+    """Read a claim beside the sources of an index, which keeps their tokens for the next one.
+
+    Args:
+        encoder: reads.
+        claim: its text.
+        segments: what the rules made of it; numbers and dates that they find equal are read in the source's words.
+        index: of the sources, without the sentences that address the verdict.
+    """
+    if index.encoded is None:
+        texts = zip(index.sources, index.texts, strict=True)
+        index.encoded = encoder.encode([Source(text, source.id) for source, text in texts])
+    reworded = reword(claim, segments, index)
+    return reworded.back(encoder.read(reworded.text, index.encoded))
+
+
+@cache
+def load_soft_reader() -> SoftReader:
+    """The shipped encoder with the shipped combined model, loaded once.
+
+    Raises:
+        WeightsError: a file is missing, altered or of another version.
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+    """
+    return SoftReader(load_encoder(), load_score_model("combined"))
+
+
+def open_soft_reader(folder: Path) -> SoftReader:
+    """The encoder and the combined model of a folder, such as ``vouch evolve run`` leaves for each round.
+
+    Raises:
+        ConfigError: it has no combined model.
+        WeightsError: a file is missing, altered or of another version.
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+    """
+    try:
+        raw = (folder / COMBINED).read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {folder / COMBINED} ({error.strerror}): wanted embedded, embedded:rules, or embedded:FOLDER "
+            "with what a round of vouch evolve learnt, such as embedded:runs/weakness/round-2/student"
+        ) from error
+    return SoftReader(load_encoder(folder / EXPORT), score_model_of(raw), f"embedded:{folder}")
+
+
+def is_too_long(index: SourceIndex) -> bool:
+    """Whether sources are so long that they are left to the rules."""
+    return sum(len(text) for text in index.texts) > MOST_CHARACTERS
+
+
+def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:
+    """What the combined model weighs: z of the rules (``ScoreModel.logit``) and the encoder's features.
+
+    >>> nothing = SoftReading(dict(supported=0.5, contradicted=0.2, not_found=0.3), {}, (), 0.0, None, 0, 0, (), 0)
+    >>> combined_features(1.5, nothing)["rules"], combined_features(1.5, nothing)["supported"]
+    (1.5, 0.0)
+    """
+    return {"rules": rules, **features_of(reading)}
+
+
+def with_counterparts(segment: Segment, reading: SoftReading, index: SourceIndex) -> Segment:
+    """The segment with each absent predicate that the encoder supports set beside the words it matches best."""
+    return replace(
+        segment,
+        comparisons=tuple(_counterpart(segment, comparison, reading, index) for comparison in segment.comparisons),
+    )
+
+
+def _counterpart(segment: Segment, comparison: Comparison, soft: SoftReading, index: SourceIndex) -> Comparison:
+    part = comparison.part
+    if comparison.outcome != "absent" or part.kind != "predicate":
+        return comparison
+    start, end = segment.reading.offset + part.start, segment.reading.offset + part.end
+    matches = [m for m in soft.matches if start <= m.claim_span.start and m.claim_span.end <= end]
+    if not matches or sum(m.support for m in matches) / len(matches) < _SUPPORTED:
+        return comparison
+    best = max(matches, key=lambda m: m.similarity)
+    if best.similarity < _ALIKE:
+        return comparison
+    source = next((i for i, s in enumerate(index.sources) if s.id == best.source_span.source_id), None)
+    sentence = None if source is None else index.at(source, best.source_span.start)
+    if sentence is None:
+        return comparison
+    stretch = index.sentences[sentence]
+    reading = index.read(sentence)
+    place = reading.word_at(best.source_span.start - stretch.start)
+    if place is None or not _can_stand_for_a_word(reading, place):
+        return comparison
+    first, last = _phrase(best, matches, stretch.start, stretch.end)
+    words = [w for w in reading.words if w.start < last and w.end > first]
+    return Comparison(part, "paraphrased", sentence, words[0].start, words[-1].end)
+
+
+def _can_stand_for_a_word(reading: Reading, place: int) -> bool:
+    """Whether a word of a source may be shown as what another word means: no number, date or name, and no grammar."""
+    word = reading.words[place]
+    taken = [*reading.quantities, *reading.dates, *reading.entities]
+    return word.is_content and not any(span.start < word.end and word.start < span.end for span in taken)
+
+
+def _phrase(best: TokenMatch, matches: Sequence[TokenMatch], start: int, end: int) -> tuple[int, int]:
+    """The stretch of a sentence (``start..end`` in its source) from the first to the last match, in its own offsets."""
+    spans = [m.source_span for m in matches if _inside(m.source_span, best.source_span, start, end)]
+    first, last = min(s.start for s in spans), max(s.end for s in spans)
+    if last - first > _LONGEST_COUNTERPART:
+        first, last = best.source_span.start, best.source_span.end
+    return first - start, last - start
+
+
+def _inside(span: Span, best: Span, start: int, end: int) -> bool:
+    return span.source_id == best.source_id and start <= span.start and span.end <= end

@@ -1,0 +1,274 @@
+"""The embedded verifier: offline, deterministic, no model download, every quote taken from the text.
+
+``embedded:rules`` cuts the claim into parts, compares each with the sources by exact comparators (numbers with units,
+dates, names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. ``embedded`` adds
+a small encoder that has learned entailment: a second logistic model weighs both, and where arithmetic or dates decide
+the rules have the last word. Left out: inference over several windows of a source, languages other than English (warned
+about; there the rules decide alone).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from vouching.encoder.reading import Reading as SoftReading
+from vouching.methods.base import Outcome
+from vouching.methods.embedded.correction import propose
+from vouching.methods.embedded.diagnosis import decisive, diagnose, diagnose_softly, error_of, is_verbatim, relation_of
+from vouching.methods.embedded.evidence import KeptIndexes, SourceIndex
+from vouching.methods.embedded.explanation import (
+    NOT_FOUND,
+    align,
+    claim_warnings,
+    conflict_warnings,
+    explain,
+    reading_warnings,
+    source_warnings,
+)
+from vouching.methods.embedded.features import Segment, compare_claim, comparisons_of, measure
+from vouching.methods.embedded.scoring import ScoreModel, load_score_model
+from vouching.methods.embedded.soft_reading import (
+    SoftReader,
+    combined_features,
+    is_too_long,
+    load_soft_reader,
+    open_soft_reader,
+    with_counterparts,
+)
+from vouching.models.running import in_thread
+from vouching.text.language import looks_english
+from vouching.text.sentences import sentence_spans
+from vouching.types import Claim, ErrorType, Provenance, ReasoningStep, Source, Usage, Verdict
+from vouching.version import __version__
+
+MODELS = ("embedded", "embedded:rules")
+"""Names of what ships; "embedded" is rules and encoder."""
+_LONG_SOURCES = 50_000
+"""Characters."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim beside its sources as the rules see it: the same, whichever encoder reads it then."""
+
+    claim: str
+    """Its text."""
+    index: SourceIndex
+    """The sources."""
+    segments: list[Segment]
+    """What the rules made of each of its sentences."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compare."""
+        return not self.segments or not self.index.sentences
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of decisive difference."""
+        return tuple(decisive(comparisons_of(self.segments)))
+
+    @cached_property
+    def verbatim(self) -> bool:
+        """Whether a source has it word for word."""
+        return is_verbatim(self.segments, self.index)
+
+    @cached_property
+    def features(self) -> Mapping[str, float]:
+        """What the score model of the rules weighs."""
+        return measure(self.segments, self.index)
+
+
+def compare(claim: str, index: SourceIndex) -> Compared:
+    """Compare a claim with the sources of an index."""
+    return Compared(claim, index, compare_claim(claim, index))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A claim as it was read, with its score."""
+
+    segments: list[Segment]
+    """What the rules made of each of its sentences."""
+    soft: SoftReading | None
+    """What the encoder made of it; None where it was not asked."""
+    score: float
+    """P(Attributable); of a claim that was given up as hopeless, the most that it could be."""
+
+
+class EmbeddedVerifier:
+    """Verifies claims with rules, a shipped score model and, if given, an encoder.
+
+    Args:
+        threshold: score from which a claim counts as Attributable, in [0, 1].
+        score_model: weights to use instead of the shipped ones.
+        soft_reader: the encoder and its own score model; None for the rules alone.
+
+    >>> from vouching.types import Claim, Source
+    >>> verdict = EmbeddedVerifier().judge(Claim("It opened in 1937."), [Source("The bridge opened in 1973.")])
+    >>> verdict.label, verdict.error_type, verdict.fix_suggestion
+    ('Not Attributable', 'temporal_shift', 'Change 1937 to 1973.')
+    """
+
+    def __init__(
+        self, threshold: float = 0.5, score_model: ScoreModel | None = None, soft_reader: SoftReader | None = None
+    ) -> None:
+        self.threshold = threshold
+        self._rules = score_model or load_score_model()
+        self._soft = soft_reader
+        self._indexes = KeptIndexes()
+
+    @property
+    def name(self) -> str:
+        """What its verdicts call it in ``provenance``, where the encoder was asked.
+
+        >>> EmbeddedVerifier().name
+        'embedded:rules'
+        """
+        return self._soft.name if self._soft else "embedded:rules"
+
+    @property
+    def decoding(self) -> dict[str, str] | None:
+        """The digest of a score model that does not ship, which belongs to one encoder; None for what ships."""
+        return None if self._soft is None or self._soft.name in MODELS else {"weights": self._soft.model.digest}
+
+    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
+        """One verdict per claim, in order. Long sources are read in a thread, so that the event loop stays free."""
+        if sum(len(source.text) for source in sources) < _LONG_SOURCES:
+            return [self.judge(claim, sources) for claim in claims]
+        return await in_thread(lambda: [self.judge(claim, sources) for claim in claims])
+
+    async def support(self, text: str, sources: Sequence[Source]) -> float:
+        """How much of a text the sources have, in [0, 1]: the score of its features, without ceilings.
+
+        >>> import asyncio
+        >>> asyncio.run(EmbeddedVerifier().support("It rained.", [Source("Not a word of it.")])) < 0.5
+        True
+        """
+        if sum(len(source.text) for source in sources) < _LONG_SOURCES:
+            return self._support(text, sources)
+        return await in_thread(lambda: self._support(text, sources))
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+    def _support(self, text: str, sources: Sequence[Source]) -> float:
+        index = self._indexes.index(tuple(sources))
+        segments = compare_claim(text, index)
+        return self._rules.probability(measure(segments, index)) if segments and index.sentences else 0.0
+
+    def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
+        """Judge one claim now, without an event loop."""
+        started = time.perf_counter()
+        index = self._indexes.index(tuple(sources))
+        read = self.weigh(compare(claim.text, index))
+        attributable = read.score >= self.threshold
+        comparisons = comparisons_of(read.segments)
+        chain = [step for segment in read.segments for step in explain(segment, index)]
+        fix = revised = None
+        if not attributable:
+            fix, revised = self._correct(claim.text, read.segments, index)
+            if all(error_of(c) is None for c in comparisons):
+                chain.append(_parts_without_whole(claim))
+        return Verdict(
+            claim=claim,
+            label="Attributable" if attributable else "Not Attributable",
+            score=read.score,
+            confidence=read.score if attributable else 1.0 - read.score,
+            threshold=self.threshold,
+            relation=relation_of(attributable, comparisons, read.soft),
+            evidence_alignment=tuple(entry for segment in read.segments for entry in align(segment, index)),
+            reasoning_chain=tuple(chain),
+            error_type=self.error_type(read),
+            fix_suggestion=fix,
+            revised_claim=revised,
+            warnings=(
+                *source_warnings(index),
+                *conflict_warnings(comparisons, index),
+                *claim_warnings(claim.text, attributable, comparisons),
+                *(reading_warnings(claim.text, read.soft, index) if self._soft else ()),
+            ),
+            provenance=self._provenance(read),
+            usage=Usage(seconds=time.perf_counter() - started),
+        )
+
+    def weigh(self, compared: Compared, hopeless_below: float = 0.0) -> Read:
+        """Read and score a claim. With no evidence left to compare, nothing can be attributed: 0.
+
+        A claim that a ceiling keeps under ``hopeless_below`` is given up without asking the encoder.
+        """
+        segments, index = compared.segments, compared.index
+        if compared.is_empty:
+            return Read(segments, None, 0.0)
+        kinds, verbatim = compared.kinds, compared.verbatim
+        if self._soft is None or is_too_long(index) or not looks_english(compared.claim):
+            return Read(segments, None, self._rules.probability(compared.features, kinds, verbatim))
+        model = self._soft.model
+        if model.ceiling(kinds) < hopeless_below:
+            return Read(segments, None, model.ceiling(kinds))
+        soft = self._soft.read(compared.claim, segments, index)
+        score = model.probability(combined_features(self._rules.logit(compared.features), soft), kinds, verbatim)
+        return Read([with_counterparts(segment, soft, index) for segment in segments], soft, score)
+
+    def error_type(self, read: Read) -> ErrorType | None:
+        """The error type of a claim that was read; None if it counts as Attributable."""
+        if read.score >= self.threshold:
+            return None
+        if read.soft is None:
+            return diagnose(comparisons_of(read.segments))
+        return diagnose_softly(read.segments, read.soft)
+
+    def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
+        """The first proposed edit whose result comes out Attributable."""
+        for fix, revised in propose(claim, segments, index):
+            if sentence_spans(revised) and self.weigh(compare(revised, index), self.threshold).score >= self.threshold:
+                return fix, revised
+        return None, None
+
+    def _provenance(self, read: Read) -> Provenance:
+        if self._soft is None:
+            return Provenance("embedded:rules", __version__, f"logistic:{self._rules.digest}")
+        model = self._rules if read.soft is None else self._soft.model
+        return Provenance(self._soft.name, __version__, f"logistic:{model.digest}")
+
+
+def is_embedded(model: object) -> bool:
+    """Whether this is the name of an embedded verifier: one of ``MODELS``, or "embedded:FOLDER".
+
+    >>> is_embedded("embedded:rules"), is_embedded("embedded:runs/weakness/round-2/student"), is_embedded("hhem:PATH")
+    (True, True, False)
+    """
+    return isinstance(model, str) and model.partition(":")[0] == "embedded"
+
+
+def open_embedded(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
+    """The embedded verifier by its name.
+
+    Args:
+        name: one of ``MODELS``, or "embedded:FOLDER" for the student of a round of ``vouch evolve run``.
+        threshold: score from which a claim counts as Attributable, in [0, 1].
+
+    Raises:
+        ConfigError: there is no such folder.
+        WeightsError: a file of weights is missing or altered.
+
+    >>> open_embedded("embedded:rules").name
+    'embedded:rules'
+    """
+    if name == "embedded:rules":
+        return EmbeddedVerifier(threshold)
+    _, named, folder = name.partition(":")
+    return EmbeddedVerifier(threshold, soft_reader=open_soft_reader(Path(folder)) if named else load_soft_reader())
+
+
+def _parts_without_whole(claim: Claim) -> ReasoningStep:
+    return ReasoningStep(
+        claim.text,
+        NOT_FOUND,
+        "partially_supported",
+        "Its parts occur in the source, but the source does not put them together as the claim does.",
+    )

@@ -1,0 +1,140 @@
+"""Items checked against a response, strictly and loosely, and the items of a row that names its rules.
+
+Left out: a partial score for an item; a rule is fulfilled or not.
+
+A response checked against the rules that its instruction asks for.
+
+Left out: what no rule covers; the report says that it was not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from vouching.errors import InputError
+from vouching.methods.rules.catalog import RULES, bind
+from vouching.methods.rules.find import find_rules
+from vouching.methods.rules.ruling import Ruling
+from vouching.types import ChecklistItem, ItemResult, Report, VerdictWarning
+
+
+def rule_on(item: ChecklistItem, response: str) -> Ruling:
+    """Check one item by its rule, strictly. A blank response passes nothing.
+
+    Raises:
+        InputError: the item names no rule, or one that does not exist.
+        MissingExtraError: the rule needs to know the language, and langdetect is not installed.
+
+    >>> item = bind("punctuation:no_comma")
+    >>> rule_on(item, "Short and good.").passed, rule_on(item, "  ").passed
+    (True, False)
+    """
+    if item.rule is None:
+        raise InputError(f"the item {item.text!r} has no rule, so a language model must judge it: name one, or a rule")
+    if item.rule not in RULES:
+        raise InputError(f"the item {item.text!r} has the rule {item.rule!r}, wanted one of those in docs/rules.md")
+    if not response.strip():
+        return Ruling(False, "It is blank.")
+    return RULES[item.rule].check(response, **item.arguments)
+
+
+def passes_loosely(item: ChecklistItem, response: str) -> bool:
+    r"""Whether the response, or one of its variants, passes; see :func:`loose_variants`.
+
+    >>> passes_loosely(bind("punctuation:no_comma"), "Sure, here it is:\nShort and good.")
+    True
+    """
+    return any(rule_on(item, variant).passed for variant in dict.fromkeys(loose_variants(response)))
+
+
+def loose_variants(response: str) -> tuple[str, ...]:
+    r"""The eight texts of which one must pass: without its first line, its last, both; each also without asterisks.
+
+    >>> loose_variants("Sure:\n*Yes.*")
+    ('Sure:\n*Yes.*', '*Yes.*', 'Sure:', '', 'Sure:\nYes.', 'Yes.', 'Sure:', '')
+    """
+    lines = response.split("\n")
+    cut = (response, *("\n".join(kept).strip() for kept in (lines[1:], lines[:-1], lines[1:-1])))
+    return (*cut, *(text.replace("*", "") for text in cut))
+
+
+def followed(items: Sequence[ChecklistItem], response: str) -> tuple[list[bool], list[bool]]:
+    r"""Which items are fulfilled, strictly and loosely.
+
+    >>> followed([bind("punctuation:no_comma"), bind("startend:quotation")], "Sure, I do:\n\"I do.\"")
+    ([False, False], [True, True])
+    """
+    strict = [rule_on(item, response).passed for item in items]
+    loose = [passed or passes_loosely(item, response) for item, passed in zip(items, strict, strict=True)]
+    return strict, loose
+
+
+def item_result(item: ChecklistItem, response: str) -> ItemResult:
+    """The strict outcome as a finding; where only a variant passes, the reason says so.
+
+    >>> print(item_result(bind("punctuation:no_comma"), "First, this."))
+    ✗ Is the response free of commas? (rule punctuation:no_comma): It has 1 comma.
+    """
+    ruling = rule_on(item, response)
+    loosely = not ruling.passed and passes_loosely(item, response)
+    reason = f"{ruling.reason} It passes loosely." if loosely else ruling.reason
+    return ItemResult(item.text, (ruling.passed,), float(ruling.passed), ruling.passed, reason, ruling.span, item.rule)
+
+
+def named_items(row: Mapping[str, Any]) -> tuple[ChecklistItem, ...]:
+    """The items of a row in IFEval's form: ``instruction_id_list``, and ``kwargs`` for each of them.
+
+    Raises:
+        InputError: one of the two is no list, they differ in length, or arguments do not fit their rule.
+
+    >>> named_items({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]})[0].rule
+    'punctuation:no_comma'
+    """
+    names, arguments = _list(row, "instruction_id_list"), _list(row, "kwargs")
+    if len(names) != len(arguments):
+        raise InputError(f'"kwargs" has {len(arguments)} entries, wanted {len(names)}, one per rule')
+    for name, given in zip(names, arguments, strict=True):
+        if not isinstance(name, str):
+            raise InputError(f'"instruction_id_list" has {name!r}, wanted the names of rules')
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f'{name}: "kwargs" has {given!r}, wanted an object')
+    return tuple(map(bind, names, arguments))
+
+
+def _list(row: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = row.get(key)
+    if not isinstance(value, list):
+        raise InputError(f'"{key}" is {"missing" if value is None else repr(value)}, wanted a list')
+    return cast("list[Any]", value)
+
+
+def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem] | None = None) -> Report:
+    """Check a response by rules alone: no language model, no network.
+
+    Args:
+        instruction: what the response was to do.
+        response: the response.
+        items: what to check; if None, the rules found in the instruction, with a warning that others may be in it.
+
+    Returns:
+        ``score`` is the share of items passed; None where there is no item.
+
+    Raises:
+        MissingExtraError: a rule needs to know the language, and langdetect is not installed.
+
+    >>> print(rules_report("Name three fruits. Use no commas.", "Apples, pears and plums."))
+    1 item: 0 passed, 1 failed
+    <BLANKLINE>
+    ✗ Is the response free of commas? (rule punctuation:no_comma): It has 1 comma.
+    """
+    warnings: tuple[VerdictWarning, ...] = ()
+    if items is None:
+        items = find_rules(instruction)
+        some = "The rules were found by reading the question; what else it asks for was not checked."
+        warnings = (VerdictWarning("unchecked", some if items else "The question asks for nothing that has a rule."),)
+    findings = tuple(item_result(item, response) for item in items)
+    score = sum(one.score for one in findings) / len(findings) if findings else None
+    return Report(
+        response=response, sources=(), findings=findings, question=instruction, score=score, warnings=warnings
+    )

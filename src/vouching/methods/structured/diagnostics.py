@@ -1,0 +1,357 @@
+"""What rewards of groups of replies can teach: spread, where it comes from, and which label they favour.
+
+A group is the replies to one prompt, whose rewards are compared with each other (GRPO); a group whose rewards are all
+equal teaches nothing. Two variances are in use, the unbiased one (by G - 1, as in TRL) and that of the population (by
+G, as in numpy); each figure names its own. Left out: anything that needs the policy, such as gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vouching.errors import InputError
+from vouching.methods.structured.levels import Level, level_of, levels
+from vouching.methods.structured.reward_weights import Variant
+from vouching.metrics.arrays import FloatArray
+from vouching.types import Label, Reward
+
+NOTHING = 1e-9
+"""Rewards that differ by less are equal; they have nine decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredReply:
+    """One reply with its reward."""
+
+    id: str
+    """Which reply."""
+    group: str
+    """Which prompt it replies to."""
+    reward: Reward
+    """What it earned; the parts of all rows have the same names."""
+    gold: Label | None = None
+    """The right label; None if it is not known."""
+    predicted: Label | None = None
+    """The label that the reply states; None if it states none."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpread:
+    """How much the rewards differ inside groups of two replies or more."""
+
+    groups: int
+    """How many such groups."""
+    replies: int
+    """Replies in them."""
+    alone: int
+    """Replies that are the only one of their group, left out."""
+    deviation: float
+    """Mean of the groups' standard deviations, unbiased."""
+    variance: float
+    """Mean of the groups' variances, unbiased."""
+    population_variance: float
+    """The same, of the population."""
+    equal_groups: float
+    """Share of the groups in which all rewards are equal, in [0, 1]."""
+    effective: float
+    """Share of the replies with an advantage other than 0: those of equal groups have none, nor has one that earns
+    exactly its group's mean."""
+    greatest_advantage: float
+    """Mean over the groups of max |A|, with A = (r - mean) / unbiased standard deviation, 0 in equal groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryCheck:
+    """Proposition 1 against numbers: the expected variance of G rewards that are 1 with probability q."""
+
+    q: float
+    """Share of replies with the right label."""
+    group_size: int
+    """Replies of a group: the most frequent number."""
+    unbiased: float
+    """Exact expectation of the unbiased variance, summed over the binomial distribution; it is q (1 - q)."""
+    population: float
+    """Exact expectation of the population's variance; it is (G - 1) / G q (1 - q)."""
+    paper: float
+    """What equation 3 says of the unbiased variance: G / (G - 1) q (1 - q), which is of neither."""
+    observed: float
+    """Mean unbiased variance of the label part inside groups. With many groups it is below ``unbiased`` where prompts
+    differ in difficulty, since q is then another one in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartVariance:
+    """Proposition 2 against numbers: the variance of the total inside groups, by parts."""
+
+    names: tuple[str, ...]
+    """The parts, K of them."""
+    weights: tuple[float, ...]
+    """(K,) weights that give the totals from the parts, by least squares; the smallest ones where several do."""
+    residual: float
+    """Greatest distance of a total and its weighted sum; if it is not about 0, the total is no weighted sum, e.g.
+    because it was clamped, and what follows describes the sum only."""
+    own: float
+    """Sum of w_k^2 var_k, mean over groups, unbiased."""
+    crossed: float
+    """2 sum of w_k w_l cov_kl for k < l, likewise; below 0 the parts cancel each other out."""
+    total: float
+    """Variance of the totals, likewise: ``own + crossed`` up to rounding, which is equation 6."""
+    shares: tuple[float, ...]
+    """(K,) share of the total's variance that each part carries, w_k cov(R_k, R) / var(R); they add up to 1."""
+    correlations: tuple[tuple[float, ...], ...]
+    """(K, K) correlations inside groups; nan where a part never differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelGap:
+    """Which label the rewards favour, and which the policy."""
+
+    replies: tuple[int, int]
+    """Replies with gold label Attributable, and Not Attributable."""
+    mean: tuple[float, float]
+    """Mean totals under both; nan without replies."""
+    mean_right: tuple[float, float]
+    """Mean totals of the replies with the right label."""
+    mean_wrong: tuple[float, float]
+    """Mean totals of those with another label, or none."""
+    gap: float
+    """Mean under gold Attributable less mean under gold Not Attributable."""
+    false_positives: float
+    """Share of gold Attributable that is called Not Attributable (35.9 % in SEVA's Table 15)."""
+    false_negatives: float
+    """Share of gold Not Attributable that is called Attributable (25.4 % there)."""
+    bias: float
+    """False positives less false negatives: above 0 the policy leans to Not Attributable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All figures on a set of rewarded replies."""
+
+    replies: int
+    """How many."""
+    spread: GroupSpread
+    """Differences inside groups."""
+    binary: BinaryCheck | None
+    """Proposition 1; None without the part "label"."""
+    variance: PartVariance | None
+    """Proposition 2; None without parts."""
+    gap: LabelGap | None
+    """Labels; None without gold labels."""
+    levels: tuple[Level, ...]
+    """Tables 1 and 14 with their exact ranges, by the rules asked for and the weights of Algorithm 1."""
+    observed: Mapping[str, tuple[int, float]]
+    """How many replies of each quality there are (see ``levels.level_of``), and their mean total;
+    empty if the parts are not this reward's."""
+
+
+def group_spread(rows: Iterable[ScoredReply]) -> GroupSpread:
+    """How much the rewards differ inside groups; all figures are nan without a group of two.
+
+    >>> rows = [ScoredReply(str(n), "a" if n < 2 else "b", Reward(r)) for n, r in enumerate((0.0, 1.0, 1.0, 1.0))]
+    >>> spread = group_spread(rows)  # deviations .7071 and 0
+    >>> spread.groups, round(spread.deviation, 4), spread.equal_groups, spread.effective
+    (2, 0.3536, 0.5, 0.5)
+    """
+    groups = [np.array([row.reward.total for row in group]) for group in _groups(rows)]
+    several = [group for group in groups if len(group) > 1]
+    replies = sum(map(len, several))
+    deviations = [_deviation(group) for group in several]
+    gaps = [np.abs(group - group.mean()) for group in several]
+    advantages = [float(gap.max()) / sigma if sigma else 0.0 for gap, sigma in zip(gaps, deviations, strict=True)]
+    moved = sum(int((gap > NOTHING).sum()) for gap in gaps)
+    return GroupSpread(
+        groups=len(several),
+        replies=replies,
+        alone=len(groups) - len(several),
+        deviation=_mean(deviations),
+        variance=_mean([sigma**2 for sigma in deviations]),
+        population_variance=_mean(
+            [sigma**2 * (len(group) - 1) / len(group) for sigma, group in zip(deviations, several, strict=True)]
+        ),
+        equal_groups=_mean([float(sigma == 0) for sigma in deviations]),
+        effective=moved / replies if replies else math.nan,
+        greatest_advantage=_mean(advantages),
+    )
+
+
+def group_deviations(rows: Iterable[ScoredReply]) -> list[float]:
+    """The unbiased standard deviation of every group of two replies or more.
+
+    >>> group_deviations([ScoredReply("a", "g", Reward(0.5)), ScoredReply("b", "g", Reward(0.5))])
+    [0.0]
+    """
+    return [_deviation(np.array([row.reward.total for row in group])) for group in _groups(rows) if len(group) > 1]
+
+
+def expected_variances(q: float, group_size: int) -> tuple[float, float]:
+    """Expected variance of ``group_size`` independent rewards that are 1 with probability ``q``, else 0.
+
+    Returns:
+        (unbiased, population), exact: summed over how many of them are 1.
+
+    Raises:
+        InputError: fewer than two rewards, which have no unbiased variance.
+
+    >>> [round(value, 9) for value in expected_variances(0.37, 8)]  # .37 * .63, and 7/8 of it
+    [0.2331, 0.2039625]
+    """
+    if group_size < 2:
+        raise InputError(f"a group of {group_size} has no variance, wanted at least 2 replies")
+    unbiased = population = 0.0
+    for ones in range(group_size + 1):
+        chance = math.comb(group_size, ones) * q**ones * (1 - q) ** (group_size - ones)
+        squares = ones * (group_size - ones) / group_size  # sum of (r - mean)^2
+        unbiased += chance * squares / (group_size - 1)
+        population += chance * squares / group_size
+    return unbiased, population
+
+
+def binary_check(rows: Sequence[ScoredReply]) -> BinaryCheck | None:
+    """Proposition 1 at the share of right labels of ``rows``; None without the part "label" or a group of two."""
+    groups = [group for group in _groups(rows) if len(group) > 1]
+    if not groups or any("label" not in row.reward.parts for row in rows):
+        return None
+    right = [np.array([row.reward.parts["label"] for row in group]) for group in groups]
+    sizes = [len(group) for group in groups]
+    size, q = max(set(sizes), key=lambda one: (sizes.count(one), one)), float(np.concatenate(right).mean())
+    unbiased, population = expected_variances(q, size)
+    observed = _mean([float(np.var(one, ddof=1)) for one in right])
+    return BinaryCheck(q, size, unbiased, population, size / (size - 1) * q * (1 - q), observed)
+
+
+def part_variance(rows: Sequence[ScoredReply]) -> PartVariance | None:
+    """Where the variance inside groups comes from; None without parts, or without a group of two.
+
+    >>> parts = [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.0}]
+    >>> rows = [ScoredReply(str(n), "g", Reward(0.3 * p["a"] + 0.3 * p["b"], p)) for n, p in enumerate(parts)]
+    >>> found = part_variance(rows)  # .09 * .5 twice, and 2 * .09 * -.5: opposites cancel out
+    >>> round(found.own, 4), round(found.crossed, 4), round(found.total, 4)
+    (0.09, -0.09, 0.0)
+    """
+    groups = [group for group in _groups(rows) if len(group) > 1]
+    names = tuple(rows[0].reward.parts) if rows else ()
+    if not groups or not names:
+        return None
+    # Columns: the parts, then the total.
+    tables = [np.array([[*map(row.reward.parts.get, names), row.reward.total] for row in group]) for group in groups]
+    table = np.concatenate(tables).astype(np.float64)
+    weights = np.linalg.lstsq(table[:, :-1], table[:, -1], rcond=None)[0]
+    covariance = np.mean([np.cov(one, rowvar=False) for one in tables], axis=0)
+    inner = covariance[:-1, :-1] * np.outer(weights, weights)
+    own, total = float(np.trace(inner)), float(covariance[-1, -1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = inner.sum(axis=0) / inner.sum()
+        deviations = np.sqrt(np.diag(covariance)[:-1])
+        correlations = covariance[:-1, :-1] / np.outer(deviations, deviations)
+    return PartVariance(
+        names=names,
+        weights=tuple(np.round(weights, 9).tolist()),
+        residual=float(np.abs(table[:, :-1] @ weights - table[:, -1]).max()),
+        own=own,
+        crossed=float(inner.sum()) - own,
+        total=total,
+        shares=tuple(shares.tolist()) if inner.sum() > NOTHING**2 else (math.nan,) * len(names),
+        correlations=tuple(map(tuple, correlations.tolist())),
+    )
+
+
+def label_gap(rows: Iterable[ScoredReply]) -> LabelGap | None:
+    """Which label is favoured; None if no row has a gold label.
+
+    >>> golds = ("Attributable", "Attributable", "Not Attributable", "Not Attributable")
+    >>> called = ("Attributable", "Not Attributable", "Not Attributable", "Not Attributable")
+    >>> totals = (1.1, 0.6, 1.0, 1.0)
+    >>> rows = [ScoredReply(str(n), "g", Reward(t), g, p) for n, (t, g, p) in enumerate(zip(totals, golds, called))]
+    >>> found = label_gap(rows)
+    >>> round(found.gap, 2), found.false_positives, found.bias
+    (-0.15, 0.5, 0.5)
+    """
+    by_gold: dict[Label, list[ScoredReply]] = {"Attributable": [], "Not Attributable": []}
+    for row in rows:
+        if row.gold is not None:
+            by_gold[row.gold].append(row)
+    if not any(by_gold.values()):
+        return None
+    first, second = by_gold.values()
+    means = _total(first), _total(second)
+    false_positives = _mean([float(row.predicted == "Not Attributable") for row in first])
+    false_negatives = _mean([float(row.predicted == "Attributable") for row in second])
+    return LabelGap(
+        replies=(len(first), len(second)),
+        mean=means,
+        mean_right=(_total(_right(first)), _total(_right(second))),
+        mean_wrong=(_total(_wrong(first)), _total(_wrong(second))),
+        gap=means[0] - means[1],
+        false_positives=false_positives,
+        false_negatives=false_negatives,
+        bias=false_positives - false_negatives,
+    )
+
+
+def diagnose(rows: Sequence[ScoredReply], variant: Variant = "paper") -> Diagnosis:
+    """Every figure of this module on ``rows``, beside what the rules of ``variant`` can give.
+
+    Raises:
+        InputError: no rows, or rows whose parts have different names.
+
+    >>> diagnose([ScoredReply("a", "g", Reward(0.0)), ScoredReply("b", "g", Reward(1.0))]).spread.effective
+    1.0
+    """
+    if not rows:
+        raise InputError("there is no reply with a reward")
+    names = rows[0].reward.parts.keys()
+    other = next((row for row in rows if row.reward.parts.keys() != names), None)
+    if other is not None:
+        raise InputError(
+            f"{other.id} has the parts {[*other.reward.parts]}, the first row {[*names]}: compare rewards of one method"
+        )
+    return Diagnosis(
+        replies=len(rows),
+        spread=group_spread(rows),
+        binary=binary_check(rows),
+        variance=part_variance(rows),
+        gap=label_gap(rows),
+        levels=tuple(levels(variant)),
+        observed=_observed(rows) if names >= {"format", "alignment", "chain", "label"} else {},
+    )
+
+
+def _observed(rows: Iterable[ScoredReply]) -> dict[str, tuple[int, float]]:
+    totals: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        totals[level_of(row.reward.parts)].append(row.reward.total)
+    return {name: (len(found), _mean(found)) for name, found in totals.items()}
+
+
+def _groups(rows: Iterable[ScoredReply]) -> list[list[ScoredReply]]:
+    found: dict[str, list[ScoredReply]] = defaultdict(list)
+    for row in rows:
+        found[row.group].append(row)
+    return list(found.values())
+
+
+def _deviation(values: FloatArray) -> float:
+    """Unbiased standard deviation; exactly 0 if the values are equal but for rounding."""
+    return float(np.std(values, ddof=1)) if np.ptp(values) > NOTHING else 0.0
+
+
+def _right(rows: Iterable[ScoredReply]) -> list[ScoredReply]:
+    return [row for row in rows if row.predicted == row.gold]
+
+
+def _wrong(rows: Iterable[ScoredReply]) -> list[ScoredReply]:
+    return [row for row in rows if row.predicted != row.gold]
+
+
+def _total(rows: Iterable[ScoredReply]) -> float:
+    return _mean([row.reward.total for row in rows])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else math.nan

@@ -1,0 +1,115 @@
+"""What a language model is asked: a constant system prompt first, then the sources, then the claim, each fenced.
+
+The constant part and the sources come first, so that a server that keeps prefixes reads them once for many claims. A
+fence line carries a boundary that occurs in none of the texts; it is a hash of the texts, so that nobody who writes one
+can know it, and the same question is the same prompt, which a cache can answer. Left out: a fence as a promise. A model
+may obey a source all the same; ``vouch diagnose verifier --injections`` measures how often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
+
+from vouching.judging.fences import boundary, fence_prompt
+from vouching.judging.windows import Excerpt, Window
+from vouching.models.base import Message
+from vouching.prompts import Prompt, load_prompt
+from vouching.types import Claim
+
+Style: TypeAlias = Literal["structured", "label"]
+"""The whole record, or label and confidence alone: the binary baseline."""
+NOT_FOUND = "NOT_FOUND"
+"""What a model writes for a source span that does not exist (SEVA)."""
+_PACKAGE = __package__ or ""
+_LONGEST_SAID = 4_000
+"""Characters of an unusable reply that the model is shown again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredPrompt:
+    """The texts around sources and claim.
+
+    >>> [message.role for message in structured_prompt().messages(Claim("It opened."), ())]
+    ['system', 'user']
+    """
+
+    system: str
+    """The constant part."""
+    user: Prompt
+    """Takes ``evidence`` and ``claim``."""
+    block: Prompt
+    """A fenced text: takes ``fence``, ``name`` and ``text``."""
+    again: Prompt
+    """Asks once more: takes ``fault``."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all of it, for provenance."""
+        return _digest(self.system, self.user.text, self.block.text, self.again.text)
+
+    def messages(self, claim: Claim, window: Window, seed: int | None = None) -> tuple[Message, ...]:
+        """The question about a claim and the part of the sources that one window holds.
+
+        Args:
+            claim: what to judge; its ``context``, if it has one, goes along.
+            window: the passages to judge it by.
+            seed: goes into the boundary of the fence.
+        """
+        fence = boundary([*_texts(window), claim.text, claim.context], seed)
+        evidence = "\n".join(self._blocks(fence, window))
+        stated = self._block(fence, "claim", claim.text)
+        if claim.context:
+            stated = f"{self._block(fence, 'what the claim speaks about', claim.context)}\n{stated}"
+        return Message("system", self.system), Message("user", self.user.fill(evidence=evidence, claim=stated))
+
+    def ask_again(self, reply: str, fault: str) -> tuple[Message, Message]:
+        """What follows an unusable reply: the reply, cut to a sensible length, and what is wrong with it."""
+        said = reply[:_LONGEST_SAID].encode(errors="replace").decode() or "(empty)"
+        return Message("assistant", said), Message("user", self.again.fill(fault=fault))
+
+    def _blocks(self, fence: str, window: Sequence[Excerpt]) -> Iterator[str]:
+        for excerpt in window:
+            name = f"source {excerpt.number}"
+            if excerpt.title:
+                yield self._block(fence, f"title of {name}", excerpt.title)
+            yield self._block(fence, name, excerpt.text)
+
+    def _block(self, fence: str, name: str, text: str) -> str:
+        return self.block.fill(fence=fence, name=name, text=text)
+
+
+@cache
+def structured_prompt(style: Style = "structured") -> StructuredPrompt:
+    """The prompt that ships, for the whole record or for the label alone.
+
+    >>> structured_prompt("label").digest == structured_prompt().digest
+    False
+    """
+    return _with_system(load_prompt(_PACKAGE, f"prompts/{'system' if style == 'structured' else style}").text)
+
+
+@cache
+def teacher_prompt() -> StructuredPrompt:
+    """The prompt for a teacher: the shipped one with demands on completeness and two examples (SEVA App. K.3)."""
+    system = load_prompt(_PACKAGE, "prompts/system").text
+    return _with_system(load_prompt(_PACKAGE, "prompts/teacher").fill(system=system.rstrip()))
+
+
+@cache
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _with_system(system: str) -> StructuredPrompt:
+    user, again = (load_prompt(_PACKAGE, f"prompts/{name}") for name in ("user", "again"))
+    return StructuredPrompt(system.strip(), Prompt(user.text.strip()), fence_prompt(), again)
+
+
+def _texts(window: Sequence[Excerpt]) -> Iterator[str]:
+    for excerpt in window:
+        yield excerpt.text
+        yield excerpt.title

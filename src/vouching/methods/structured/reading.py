@@ -1,0 +1,215 @@
+"""One usable reply, held against the texts: every quote gets its place or is marked as invented.
+
+A quote counts only where it stands. A part that rests on an invented quote becomes ``not_found``; a reply that rests on
+nothing else is no verdict. Contradictions inside a reply become warnings, since the label may be right all the same.
+Left out: judging the reasons themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vouching.judging.windows import Evidence, says_the_same
+from vouching.methods.structured.prompt import NOT_FOUND
+from vouching.methods.structured.reply import LabelReply, Reply, ReplyEntry, ReplyStep
+from vouching.text.locate import locate_all
+from vouching.types import (
+    Alignment,
+    Claim,
+    ErrorType,
+    Label,
+    ReasoningStep,
+    Relation,
+    Span,
+    Unverified,
+    VerdictWarning,
+)
+
+LEAST_CONFIDENCE = 0.51
+"""What a model that gives a label is taken to believe of it at least; less would deny the label."""
+_LONGEST_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one reply says about a claim, with its quotes in their places."""
+
+    label: Label
+    """The model's own label."""
+    stated: float
+    """Its stated confidence in it, in [0, 1]."""
+    alignment: tuple[Alignment, ...] = ()
+    """Its alignment; entries about words that the claim does not have are gone."""
+    chain: tuple[ReasoningStep, ...] = ()
+    """Its chain."""
+    error_type: ErrorType | None = None
+    """Its error type; None for Attributable."""
+    fix: str | None = None
+    """Its fix; None for Attributable."""
+    revised: str | None = None
+    """The claim as it would have it, not yet judged; None for Attributable."""
+    grounded: float = 1.0
+    """Share of its quotes that stand in the claim and the sources."""
+    warnings: tuple[VerdictWarning, ...] = ()
+    """Invented quotes and contradictions."""
+
+    @property
+    def probability(self) -> float:
+        """P(Attributable) as stated: the confidence for Attributable, else what is left of it.
+
+        >>> Reading("Not Attributable", 0.9).probability < 0.11, Reading("Attributable", 0.2).probability
+        (True, 0.51)
+        """
+        sure = max(self.stated, LEAST_CONFIDENCE)
+        return sure if self.label == "Attributable" else 1 - sure
+
+    @property
+    def relation(self) -> Relation:
+        """How the sources stand to a claim that is Not Attributable; a label alone cannot tell, and is not_found."""
+        return "contradicted" if any(entry.status == "mismatch" for entry in self.alignment) else "not_found"
+
+
+def read_label(reply: LabelReply) -> Reading:
+    """A reply of label and confidence alone: nothing is quoted, so nothing can be invented.
+
+    >>> read_label(LabelReply("Attributable", 0.8)).probability
+    0.8
+    """
+    return Reading(reply.label, reply.confidence, warnings=tuple(_low_confidence(reply.label, reply.confidence)))
+
+
+def read_reply(reply: Reply, claim: Claim, evidence: Evidence) -> Reading | Unverified:
+    """A whole record, held against claim and sources.
+
+    Returns:
+        The reading, or Unverified(reason="ungrounded") if no entry is about words of the claim, if sources are quoted
+        and no quote is real, or if the claim is to be Attributable without a single real quote.
+
+    >>> entry = ReplyEntry("opened in 1973", "opened to cars in 1973", "match")
+    >>> step = ReplyStep("opened in 1973", "in 1973", "supported", "The year is the same.")
+    >>> from vouching.types import Source
+    >>> reading = read_reply(
+    ...     Reply([entry], [step], "Attributable", 0.9),
+    ...     Claim("It opened in 1973."),
+    ...     Evidence([Source("It opened in 1973.")]),
+    ... )
+    >>> reading.grounded, reading.alignment[0].source_span, reading.warnings[0].message  # 2 of 3 quotes
+    (0.6666666666666666, None, 'The reply quotes "opened to cars in 1973", which no source has.')
+    """
+    desk = _Desk(claim, evidence)
+    alignment = tuple(desk.align(reply.evidence_alignment))
+    chain = tuple(map(desk.step, reply.reasoning_chain))
+    attributable = reply.label == "Attributable"
+    if not alignment:
+        return Unverified(claim, "ungrounded", "the reply quotes no words of the claim: it may be about another one")
+    if not desk.real and (desk.quoted or attributable):
+        got = f"none of its {desk.quoted} quotes stands in a source" if desk.quoted else "it quotes no source"
+        return Unverified(claim, "ungrounded", f"the reply says {reply.label}, but {got}: it rests on nothing")
+    return Reading(
+        label=reply.label,
+        stated=reply.confidence,
+        alignment=alignment,
+        chain=chain,
+        error_type=None if attributable else reply.error_type,
+        fix=None if attributable else reply.fix_suggestion,
+        revised=None if attributable else reply.revised_claim,
+        grounded=desk.grounded,
+        warnings=(*desk.warnings, *_contradictions(reply)),
+    )
+
+
+class _Desk:
+    """Where the quotes of one reply are looked up and counted."""
+
+    def __init__(self, claim: Claim, evidence: Evidence) -> None:
+        self.claim = claim
+        self.evidence = evidence
+        self.quoted = 0
+        """Quotes from sources."""
+        self.real = 0
+        """Those of them that stand there."""
+        self.warnings: list[VerdictWarning] = []
+        self._parts = 0
+        self._real_parts = 0
+
+    @property
+    def grounded(self) -> float:
+        return (self.real + self._real_parts) / max(1, self.quoted + self._parts)
+
+    def align(self, entries: Sequence[ReplyEntry]) -> Iterator[Alignment]:
+        places = locate_all([entry.claim_span for entry in entries], self.claim.text)
+        for entry, place in zip(entries, places, strict=True):
+            self._parts += 1
+            words = self.claim.text[place.start : place.end] if place else ""
+            if place is None or (place.how == "fuzzy" and not says_the_same(entry.claim_span, words)):
+                self._invented(entry.claim_span, "the claim does not have")
+                continue
+            self._real_parts += 1
+            span = Span(words, place.start, place.end)
+            source = self._source_span(entry.source_span)
+            lost = source is None and _is_quote(entry.source_span)
+            yield Alignment(span, source, "not_found" if lost else entry.status)
+
+    def step(self, step: ReplyStep) -> ReasoningStep:
+        span = self._source_span(step.source_evidence)
+        words = span.text if span else NOT_FOUND
+        return ReasoningStep(step.claim_part, words, step.judgment, step.explanation)
+
+    def _source_span(self, quote: str | None) -> Span | None:
+        if quote is None or not _is_quote(quote):
+            return None
+        self.quoted += 1
+        span = self.evidence.find(quote, near=self.claim.text)
+        if span is None:
+            self._invented(quote, "no source has")
+        else:
+            self.real += 1
+        return span
+
+    def _invented(self, quote: str, where: str) -> None:
+        shown = quote if len(quote) <= _LONGEST_SHOWN else f"{quote[:_LONGEST_SHOWN]}..."
+        warning = VerdictWarning("ungrounded", f'The reply quotes "{shown}", which {where}.')
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+
+def _is_quote(written: str | None) -> bool:
+    """Whether a source span quotes anything."""
+    return written is not None and any(c.isalnum() for c in written) and written.strip().upper() not in _NO_QUOTE
+
+
+_NO_QUOTE = (NOT_FOUND, "NOT FOUND", "NONE", "NULL", "N/A")
+
+
+def _contradictions(reply: Reply) -> Iterator[VerdictWarning]:
+    """What in a reply does not go together."""
+    failed = [e for e in reply.evidence_alignment if e.status != "match"]
+    doubted = [s for s in reply.reasoning_chain if s.judgment != "supported"]
+    if reply.label == "Attributable":
+        if failed or doubted:
+            yield _odd(
+                f"the label is Attributable, but parts of the claim do not match ({len(failed)}) or steps are not "
+                f"supported ({len(doubted)})"
+            )
+        if reply.error_type is not None:
+            yield _odd(f"the label is Attributable, but it names the error {reply.error_type}")
+        if reply.fix_suggestion is not None:
+            yield _odd("the label is Attributable, but it suggests a fix")
+    else:
+        if not failed and not doubted:
+            yield _odd("the label is Not Attributable, but every part matches and every step is supported")
+        if reply.error_type is None:
+            yield _odd("the label is Not Attributable, but it names no error")
+        if reply.error_type == "fabrication" and any(e.status == "mismatch" for e in reply.evidence_alignment):
+            yield _odd("it names the error fabrication, but finds a part that a source contradicts")
+    yield from _low_confidence(reply.label, reply.confidence)
+
+
+def _low_confidence(label: Label, stated: float) -> Iterator[VerdictWarning]:
+    if stated < 0.5:
+        yield _odd(f"it gives its own label {label} a probability of {stated:g}; taken as {LEAST_CONFIDENCE}")
+
+
+def _odd(what: str) -> VerdictWarning:
+    return VerdictWarning("inconsistency", f"The reply contradicts itself: {what}.")

@@ -1,0 +1,264 @@
+"""SEVA's process reward (Algorithm 1, App. C): a verifier's written record, scored part by part.
+
+    R = .10 R_f + .30 R_a + .30 R_c + .15 R_l + .15 R_d + R_cal
+
+R_f: are the four fields there; R_a: is the alignment filled in (eq. 8); R_c: is the chain of reasoning (eq. 9); R_l: is
+the label gold; R_d: is the error named and mended, or none claimed (eq. 10); R_cal: +.15 or -.10 times the stated
+confidence, as the label is right or wrong (eq. 11). What cannot be read earns 0. Three sets of rules:
+
+- ``paper``: the above. Departures: a value of the wrong type scores 0 for its test, where the authors' code stops.
+- ``released``: what the authors' code adds: .1 for an explanation of 3 to 9 characters, .2 for an error type that is
+  not in the taxonomy, .1 for a fix of 1 to 9 characters, and no total below 0.
+- ``grounded``: ours. R_a and R_d of the paper ask for form only; here a span must stand in the claim or a source, a
+  match must have both, a diagnosis counts only with the label Not Attributable, and "no error" only with Attributable.
+
+Left out: the truth of an explanation or a fix, and a proper score of the confidence: R_cal is linear in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast, get_args
+
+from vouching.errors import ConfigError, InputError
+from vouching.methods.structured.reward_reply import (
+    NOT_FOUND,
+    label_of,
+    read_record,
+    stated_confidence,
+    strike_ungrounded,
+)
+from vouching.methods.structured.reward_weights import PAPER, StructuredWeights, Variant
+from vouching.types import ERROR_TYPES, Judgment, Label, Reward, Status
+
+FIELDS = ("evidence_alignment", "reasoning_chain", "label", "confidence")
+"""What R_f looks for."""
+PARTS = ("format", "alignment", "chain", "label", "diagnosis", "calibration")
+"""Names of the parts: R_f, R_a, R_c, R_l, R_d in [0, 1], and R_cal as it is added."""
+_FORMAT = (0.2, 0.2, 0.5, 0.5, 1.0)
+"""R_f by how many fields there are."""
+_STATUSES: tuple[str, ...] = get_args(Status)
+_JUDGMENTS: tuple[str, ...] = get_args(Judgment)
+_LABELS: tuple[str, ...] = get_args(Label)
+
+
+def structured_reward(
+    response: str,
+    gold: Label,
+    *,
+    claim: str | None = None,
+    source: str | Sequence[str] | None = None,
+    variant: Variant = "paper",
+    weights: StructuredWeights = PAPER,
+) -> Reward:
+    """The process reward of one reply.
+
+    Args:
+        response: all that the policy wrote.
+        gold: the right label.
+        claim: what was to be verified; only the grounded rules read it, and need it.
+        source: the text or texts it was to be verified against; likewise.
+        variant: the rules.
+        weights: what the parts count; ``structured_weights`` makes those of
+            the paper's Table 21 and of the other forms of the calibration term.
+
+    Returns:
+        The total, within ``reward_bounds``, and every part by name. All parts
+        of a reply that cannot be read are 0, and only its ``format`` is.
+
+    Raises:
+        InputError: a gold label that is none, or grounded rules without claim and source. No reply is an error.
+        ConfigError: another variant.
+
+    >>> reply = '{"label": "Not Attributable", "confidence": 0.8, "error_type": "temporal_shift"}'
+    >>> reward = structured_reward(reply, "Not Attributable")
+    >>> reward.total, reward.parts["format"], reward.parts["diagnosis"]  # .1 * .5 + .15 + .15 * .6 + .15 * .8
+    (0.41, 0.5, 0.6)
+    """
+    if gold not in _LABELS:
+        raise InputError(f"the gold label is {gold!r}, wanted {' or '.join(_LABELS)}")
+    if variant not in get_args(Variant):
+        raise ConfigError(f"the variant is {variant!r}, wanted one of {', '.join(get_args(Variant))}")
+    grounds = _grounds(claim, source) if variant == "grounded" else ("", ())
+    record = read_record(response)
+    if record is None:
+        return Reward(0.0, dict.fromkeys(PARTS, 0.0))
+    entries = record.get("evidence_alignment")
+    if variant == "grounded":
+        entries = strike_ungrounded(entries, *grounds)
+    predicted = label_of(record)
+    slope = weights.right if predicted == gold else -weights.wrong
+    parts = {
+        "format": _FORMAT[sum(field in record for field in FIELDS)],
+        "alignment": alignment_quality(entries),
+        "chain": _chain_score(record.get("reasoning_chain"), 0.1 if variant == "released" else 0.0),
+        "label": float(predicted == gold),
+        "diagnosis": _diagnosis_score(record, gold, predicted, variant, weights.diagnosis_floor),
+        "calibration": round(slope * stated_confidence(record), 9),
+    }
+    total = weighted_total(parts, weights)
+    return Reward(max(0.0, total) if variant == "released" else total, parts)
+
+
+def binary_reward(response: str, gold: Label) -> Reward:
+    """1 for the right label, else 0: the reward that the paper argues against (section 2.3).
+
+    >>> binary_reward('{"label": "yes"}', "Attributable").total, binary_reward("yes", "Attributable").total
+    (1.0, 0.0)
+    """
+    if gold not in _LABELS:
+        raise InputError(f"the gold label is {gold!r}, wanted {' or '.join(_LABELS)}")
+    record = read_record(response)
+    right = float(record is not None and label_of(record) == gold)
+    return Reward(right, {"label": right})
+
+
+def weighted_total(parts: Mapping[str, float], weights: StructuredWeights = PAPER) -> float:
+    """Algorithm 1, line 10 and the following: the weighted sum of the parts, with the calibration term as it is.
+
+    >>> weighted_total({"format": 1, "alignment": 1, "chain": 1, "label": 0, "diagnosis": 0, "calibration": -0.07})
+    0.63
+    """
+    total = (
+        weights.format * parts["format"]
+        + weights.alignment * parts["alignment"]
+        + weights.chain * parts["chain"]
+        + weights.label * parts["label"]
+        + weights.diagnosis * parts["diagnosis"]
+        + parts["calibration"]
+    )
+    # Sums of tenths come out a hair off; no total needs more than nine decimals.
+    return round(total, 9)
+
+
+def alignment_quality(entries: object) -> float:
+    """How completely the alignment is filled in: R_a (SEVA App. C.2, eq. 8).
+
+    The mean over the entries of: .3 the claim span is not empty; .3 the source span is not empty or NOT_FOUND; .2 the
+    status is match, mismatch or not_found; .1 the claim span has 3 to 200 characters; .1 the source span has 3 to 500
+    or is NOT_FOUND. Characters count as written, blanks too.
+
+    Args:
+        entries: ``evidence_alignment`` as a model wrote it: a list of mappings with claim_span, source_span and status.
+            What is no mapping scores 0 and counts in the mean.
+
+    Returns:
+        A number in [0, 1]; 0 for an empty list and for what is no list.
+
+    >>> entry = {"claim_span": "12 countries", "source_span": "8 nations", "status": "mismatch"}
+    >>> alignment_quality([entry]), alignment_quality([entry, {**entry, "status": "wrong"}])
+    (1.0, 0.9)
+    """
+    return min(1.0, _mean([_entry_score(entry) for entry in _members(entries)]))
+
+
+def chain_quality(steps: object) -> float:
+    """How completely the chain of reasoning is filled in: R_c (SEVA App. C.3, eq. 9).
+
+    The mean over the steps of: .3 the judgment is supported, not_supported or partially_supported; .3 the explanation
+    has at least 10 characters; .2 the source evidence at least 5; .2 the claim part is not empty. To it is added .2
+    times min(n / 3, 1) for n steps, and the sum is capped at 1, so one complete step already earns everything.
+
+    Args:
+        steps: ``reasoning_chain`` as a model wrote it: a list of mappings with claim_part, source_evidence, judgment
+            and explanation. What is no mapping scores 0 and counts in the mean and in n.
+
+    Returns:
+        A number in [0, 1]; 0 for an empty list and for what is no list.
+
+    >>> step = {"claim_part": "12", "source_evidence": "8 nations", "judgment": "not_supported"}
+    >>> step["explanation"] = "The source says 8."
+    >>> chain_quality([step]), round(chain_quality([{**step, "explanation": ""}]), 3)  # .7 + .2 / 3
+    (1.0, 0.767)
+    """
+    return _chain_score(steps, short_explanation=0.0)
+
+
+def _grounds(claim: Any, source: Any) -> tuple[str, tuple[str, ...]]:
+    """The claim and the texts of its source; rows of training data hold all sorts of things."""
+    if claim is None or source is None:
+        raise InputError("the grounded reward needs the claim and its source: pass both")
+    texts: tuple[Any, ...] = (source,)
+    if isinstance(source, Iterable) and not isinstance(source, str):
+        texts = tuple(cast("Iterable[Any]", source))
+    strangers = [text for text in (claim, *texts) if not isinstance(text, str)]
+    if strangers:
+        raise InputError(f"the grounded reward needs claim and source as texts, got {strangers[0]!r:.80}")
+    return claim, texts
+
+
+def _chain_score(steps: object, short_explanation: float) -> float:
+    """R_c, with what an explanation of 3 to 9 characters earns."""
+    written = _members(steps)
+    if not written:
+        return 0.0
+    scores = [_step_score(step, short_explanation) for step in written]
+    return min(1.0, _mean(scores) + 0.2 * min(len(written) / 3, 1.0))
+
+
+def _diagnosis_score(
+    record: Mapping[str, Any], gold: Label, predicted: Label | None, variant: Variant, floor: float
+) -> float:
+    """R_d (eq. 10): no error claimed where there is none, else its type and a fix."""
+    named, fix_length = record.get("error_type"), _length(record.get("fix_suggestion"))
+    if gold == "Attributable":
+        silent = named is None or named == ""
+        return 1.0 if silent and (variant != "grounded" or predicted == gold) else floor
+    if variant == "grounded" and predicted != gold:
+        return 0.0
+    known = _is_one_of(named, ERROR_TYPES)
+    score = 0.6 * known + 0.4 * (fix_length >= 10)
+    if variant == "released":
+        score += 0.2 * (isinstance(named, str) and named != "" and not known) + 0.1 * (0 < fix_length < 10)
+    return score
+
+
+def _entry_score(entry: object) -> float:
+    if not isinstance(entry, Mapping):
+        return 0.0
+    record = cast("Mapping[str, object]", entry)
+    claim, source = _length(record.get("claim_span")), _length(record.get("source_span"))
+    return (
+        0.3 * (claim > 0)
+        + 0.3 * (source > 0)
+        + 0.2 * _is_one_of(record.get("status"), _STATUSES)
+        + 0.1 * (3 <= claim <= 200)
+        + 0.1 * (3 <= source <= 500)
+    )
+
+
+def _step_score(step: object, short_explanation: float) -> float:
+    if not isinstance(step, Mapping):
+        return 0.0
+    record = cast("Mapping[str, object]", step)
+    explained = _length(record.get("explanation"))
+    return (
+        0.3 * _is_one_of(record.get("judgment"), _JUDGMENTS)
+        + (0.3 if explained >= 10 else short_explanation * (explained >= 3))
+        + 0.2 * (_length(record.get("source_evidence")) >= 5)
+        + 0.2 * (_length(record.get("claim_part")) > 0)
+    )
+
+
+def _members(written: object) -> Sequence[object]:
+    return cast("Sequence[object]", written) if isinstance(written, list | tuple) else ()
+
+
+def _length(value: object) -> int:
+    """Characters of a text; 0 for anything else."""
+    return len(value) if isinstance(value, str) else 0
+
+
+def _is_one_of(value: object, words: Sequence[str]) -> bool:
+    return isinstance(value, str) and value in words
+
+
+def _mean(values: Sequence[float]) -> float:
+    # Sums of tenths such as .3 + .3 + .2 + .1 + .1 come out a hair off 1; no score here has more than ten decimals.
+    return round(sum(values) / len(values), 10) if values else 0.0
+
+
+__all__ = [
+    "FIELDS", "NOT_FOUND", "PARTS", "alignment_quality", "binary_reward", "chain_quality", "structured_reward",
+    "weighted_total",
+]  # fmt: skip

@@ -1,0 +1,222 @@
+"""A stronger model writes records for a smaller one to learn from (SEVA App. B.1 and K.3).
+
+Every attempt is a fresh reply with one second chance that names its fault. The paper checks the form only: all fields,
+valid status and judgment, a confidence in [0, 1]; its code also demands the gold label and, for Not Attributable, a
+type and a fix. Both rates are counted, whichever is demanded. A teacher that misses the gold label is not told: it
+would argue backwards from it, and the next attempt starts anew. Left out: sources that do not fit one prompt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeAlias, get_args
+
+from vouching.errors import ConfigError, ModelError
+from vouching.judging.windows import Evidence, claim_records
+from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt, teacher_prompt
+from vouching.methods.structured.reading import read_reply
+from vouching.methods.structured.reply import Reply, ReplyError, parse_reply, reply_schema
+from vouching.models.base import Message, Model, Sampling
+from vouching.types import Claim, Label, Source, Unverified
+
+Demand: TypeAlias = Literal["label", "error_type", "fix", "grounded"]
+"""What a record must be beyond its form: labelled like gold, with an error type or a fix where it is Not Attributable,
+or without an invented quote."""
+DEMANDS: tuple[Demand, ...] = get_args(Demand)
+ATTEMPTS = 3
+"""Attempts at a row, each with one second chance."""
+_TEMPERATURE = 0.7
+"""Of the attempts after the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What became of one row."""
+
+    record: Reply | None
+    """The accepted record; None if every attempt failed."""
+    attempts: int
+    """How many attempts it took."""
+    format_ok: bool
+    """Whether an attempt had the right form: what the paper counts."""
+    gold_ok: bool
+    """Whether an attempt had the right form, the gold label and, for Not Attributable, a type and a fix: what its code
+    counts. False without a gold label."""
+    faults: tuple[str, ...] = ()
+    """What was wrong with the attempts that failed, one by one."""
+
+
+class Teacher:
+    """Annotates claims.
+
+    Args:
+        model: what writes.
+        demands: what a record must be beyond its form.
+        seed: of the sampling; attempt k takes the k-th after it. The first attempt is greedy.
+        max_tokens: length of a reply.
+        window: characters of sources that fit the prompt of the model that learns.
+
+    Raises:
+        ConfigError: an unknown demand.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        demands: Collection[Demand] = (),
+        seed: int = 0,
+        max_tokens: int = 1024,
+        window: int = 24_000,
+    ) -> None:
+        if unknown := sorted({*demands} - {*DEMANDS}):
+            raise ConfigError(f"no demand is called {unknown[0]!r}; there are: {', '.join(DEMANDS)}")
+        self.model = model
+        self._demands = frozenset(demands)
+        self._seed = seed
+        self._max_tokens = max_tokens
+        self._window = window
+
+    @property
+    def prompt_hash(self) -> str:
+        """SHA-256 of what the teacher is asked."""
+        return teacher_prompt().digest
+
+    async def annotate(self, claim: Claim, sources: Sequence[Source], gold: Label | None = None) -> Annotation:
+        """A record on a claim, or why there is none.
+
+        Raises:
+            ModelError: the model is out of reach, and the same call may succeed later.
+            ConfigError: the model cannot be used at all.
+        """
+        evidence = Evidence(sources)
+        windows = [] if evidence.empty else evidence.windows(self._window)
+        if len(windows) != 1:
+            fault = f"the sources do not fit one prompt of {self._window:,} characters" if windows else "no source text"
+            return Annotation(None, 0, False, False, (fault,))
+        messages = teacher_prompt().messages(claim, windows[0])
+        faults: list[str] = []
+        formed: list[Reply] = []
+        record: Reply | None = None
+        while record is None and len(faults) < ATTEMPTS:
+            record, fault = await self._attempt(messages, len(faults), _Case(claim, evidence, gold, formed))
+            if fault is not None:
+                faults.append(fault)
+        return Annotation(
+            record=record,
+            attempts=len(faults) + (record is not None),
+            format_ok=bool(formed),
+            gold_ok=gold is not None and any(not [*gold_faults(reply, gold)] for reply in formed),
+            faults=tuple(faults),
+        )
+
+    async def _attempt(
+        self, messages: Sequence[Message], number: int, case: _Case
+    ) -> tuple[Reply, None] | tuple[None, str]:
+        """A record, or what was wrong with the second of two tries, or with one whose fault is not told."""
+        sampling = Sampling(
+            max_tokens=self._max_tokens,
+            temperature=_TEMPERATURE if number else 0.0,
+            seed=self._seed + number,
+            json_schema=reply_schema(),
+        )
+        asked, fault = [*messages], ""
+        for _ in range(2):
+            try:
+                [said] = await self.model.generate(asked, sampling)
+            except ModelError as error:
+                if error.can_retry:
+                    raise
+                return None, str(error)
+            if said.finish_reason == "length":
+                return None, f"the reply was cut off at {self._max_tokens} tokens: allow more by --max-tokens"
+            try:
+                record = parse_reply(said.text, Reply, shown=[*case.evidence.records, *claim_records(case.claim)])
+            except ReplyError as error:
+                fault = str(error)
+            else:
+                case.formed.append(record)
+                found = {name: text for name, text in self._faults(record, case) if name in self._demands}
+                if not found:
+                    return record, None
+                if "label" in found:
+                    return None, found["label"]
+                fault = "; ".join(found.values())
+            asked += teacher_prompt().ask_again(said.text, fault)
+        return None, fault
+
+    def _faults(self, record: Reply, case: _Case) -> Iterator[tuple[Demand, str]]:
+        if case.gold is not None:
+            yield from gold_faults(record, case.gold)
+        else:
+            yield from _diagnosis_faults(record)
+        reading = read_reply(record, case.claim, case.evidence)
+        if isinstance(reading, Unverified):
+            yield "grounded", reading.message
+        elif reading.grounded < 1:
+            yield "grounded", " ".join(w.message for w in reading.warnings if w.kind == "ungrounded").rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A row, and the records of the right form that came of it."""
+
+    claim: Claim
+    evidence: Evidence
+    gold: Label | None
+    formed: list[Reply]
+
+
+def gold_faults(record: Reply, gold: Label) -> Iterator[tuple[Demand, str]]:
+    """What keeps a record from being an example of its gold label.
+
+    >>> said = Reply([], [], "Attributable", 0.9)
+    >>> [name for name, _ in gold_faults(said, "Not Attributable")], [*gold_faults(said, "Attributable")]
+    (['label'], [])
+    """
+    if record.label != gold:
+        yield "label", f"the label is {record.label}, gold is {gold}"
+    yield from _diagnosis_faults(record)
+
+
+def _diagnosis_faults(record: Reply) -> Iterator[tuple[Demand, str]]:
+    if record.label == "Not Attributable":
+        if record.error_type is None:
+            yield "error_type", "the label is Not Attributable, but there is no error_type"
+        if record.fix_suggestion is None:
+            yield "fix", "the label is Not Attributable, but there is no fix_suggestion"
+
+
+def lesson(record: Reply) -> str:
+    """A record as the model that learns shall write it: SEVA's keys in SEVA's order, on one line.
+
+    >>> lesson(Reply([], [], "Attributable", 0.9))[-85:]
+    '"confidence": 0.9, "error_type": null, "fix_suggestion": null, "revised_claim": null}'
+    """
+    return json.dumps(asdict(record), ensure_ascii=False)
+
+
+def lesson_prompt(
+    claim: Claim, sources: Sequence[Source], window: int = 24_000, prompt: StructuredPrompt | None = None
+) -> list[dict[str, str]] | None:
+    """What the model that learns is asked, as chat messages: the prompt that it will be asked when it verifies.
+
+    Args:
+        claim: what is judged.
+        sources: what it is judged by.
+        window: characters of sources that fit a prompt.
+        prompt: other words for the question; None for those that ship.
+
+    Returns:
+        System and user message; None if the sources do not fit one prompt, or are empty.
+
+    >>> [message["role"] for message in lesson_prompt(Claim("It opened."), [Source("It opened in 1973.")])]
+    ['system', 'user']
+    """
+    evidence = Evidence(sources)
+    windows = [] if evidence.empty else evidence.windows(window)
+    if len(windows) != 1:
+        return None
+    messages = (prompt or structured_prompt()).messages(claim, windows[0])
+    return [{"role": message.role, "content": message.content} for message in messages]

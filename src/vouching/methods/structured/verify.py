@@ -1,0 +1,286 @@
+"""SEVA's verifier with any language model: claim and sources in, the whole record out, or an honest failure.
+
+The model is asked for the record (SEVA section 2.2, App. K). A reply that is none is asked for once more, with its
+fault; then the claim is Unverified, as it is where the reply was cut off, refuses, or rests on quotes that are nowhere.
+Departures from the paper: quotes are located and count only where they stand; an unusable reply is no verdict instead
+of Not Attributable; ``revised_claim`` is asked for as well, and given only if the same verifier, asked again, finds it
+Attributable; the score is the stated confidence turned to P(Attributable), or the share of votes, and calibrated if
+there is a calibration for the model and the prompt. Left out: streaming, and a memory of earlier claims.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from vouching.errors import ConfigError, ModelError
+from vouching.judging.calibration import Calibration, find_calibration
+from vouching.judging.windows import Evidence, Window, claim_records
+from vouching.methods.base import Outcome, failed
+from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
+from vouching.methods.structured.reading import Reading, read_label, read_reply
+from vouching.methods.structured.reply import LabelReply, Reply, ReplyError, parse_reply, reply_schema
+from vouching.methods.structured.vote import Elected, Election, elect, merge
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.running import all_of, in_thread
+from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
+from vouching.version import __version__
+
+UNCALIBRATED = "The score is {}, no calibrated probability: see vouch calibrate."
+"""The warning of a verdict without a calibration; takes what the score is."""
+_SHORT = 20_000
+"""Characters of sources that are read in a few milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredConfig:
+    """How the structured verifier asks. Raises ConfigError for a value out of range."""
+
+    threshold: float = 0.5
+    """Score from which a claim counts as Attributable, in [0, 1]."""
+    votes: int = 1
+    """Answers to a question, at least 1; the majority decides, so odd numbers are best."""
+    temperature: float = 0.7
+    """Of the sampling with several votes; a single answer is greedy."""
+    seed: int | None = None
+    """Of the sampling and of the fence around the sources."""
+    max_tokens: int = 1024
+    """Length of a reply, in tokens; one that is longer is cut off and not used."""
+    window: int = 24_000
+    """Characters of source text in one prompt; longer sources are asked about window by window."""
+    style: Style = "structured"
+    """The whole record, or the label alone (the binary baseline)."""
+    screen: bool = True
+    """Whether sentences that address the verdict are withheld from the model."""
+    recheck: bool = True
+    """Whether a revised claim is judged as well; costs another question for each that is offered."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise ConfigError(f"threshold must lie in [0, 1], got {self.threshold!r}")
+        for name, least in (("votes", 1), ("max_tokens", 1), ("window", 200)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
+
+
+@dataclass(slots=True)
+class _Case:
+    """The sources of one call, and what was spent on one claim of it."""
+
+    evidence: Evidence
+    windows: list[Window]
+    said: list[Completion] = field(default_factory=list[Completion])
+
+
+class StructuredVerifier:
+    """Verifies claims with a language model.
+
+    Args:
+        model: what answers.
+        config: how it is asked.
+        calibration: maps its scores to probabilities; used only if it was made for this model, prompt and number of
+            votes, else the verdict says that it is there and does not fit.
+        prompt: other words for the question; None for those that ship.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> said = '{"evidence_alignment": [{"claim_span": "1937", "source_span": "1973", "status": "mismatch"}],'
+    >>> said += '"reasoning_chain": [{"claim_part": "1937", "source_evidence": "1973", "judgment": "not_supported",'
+    >>> said += '"explanation": "Another year."}], "label": "Not Attributable", "confidence": 0.9,'
+    >>> said += '"error_type": "temporal_shift", "fix_suggestion": "Change 1937 to 1973."}'
+    >>> verifier = StructuredVerifier(ScriptedModel([said]))
+    >>> [verdict] = asyncio.run(verifier.verify([Claim("It opened in 1937.")], [Source("It opened in 1973.")]))
+    >>> verdict.label, round(verdict.score, 2), verdict.evidence_alignment[0].source_span.start
+    ('Not Attributable', 0.1, 13)
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        config: StructuredConfig | None = None,
+        calibration: Calibration | None = None,
+        prompt: StructuredPrompt | None = None,
+    ) -> None:
+        self.model = model
+        self.config = config or StructuredConfig()
+        self._prompt = prompt or structured_prompt(self.config.style)
+        self._calibration = calibration
+
+    @property
+    def decoding(self) -> dict[str, str | float | None]:
+        """How it asks: what the record of a run needs so that the same can be asked again."""
+        config = self.config
+        return {
+            "method": config.style,
+            "votes": config.votes,
+            "temperature": config.temperature if config.votes > 1 else 0.0,
+            "max_tokens": config.max_tokens,
+            "seed": config.seed,
+            "prompt": self._prompt.digest,
+            "calibrator": self._calibration.name if self._calibration else None,
+        }
+
+    async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
+        """One outcome per claim, in order; the questions are asked at the same time, as far as the model allows.
+
+        Raises:
+            ModelError: the model is out of reach, and the same call may succeed later. What it answered and refused
+                for good becomes Unverified(reason="backend").
+            ConfigError: the model cannot be used at all.
+        """
+        evidence = await _evidence(sources, self.config.screen)
+        windows = [] if evidence.empty else evidence.windows(self.config.window)
+        return await all_of(self._judge(claim, _Case(evidence, windows)) for claim in claims)
+
+    async def support(self, text: str, sources: Sequence[Source]) -> float | None:
+        """None: a language model is asked about claims, not about how much of a text there is."""
+        return None
+
+    async def aclose(self) -> None:
+        """Let go of the model."""
+        await self.model.aclose()
+
+    async def _judge(self, claim: Claim, case: _Case) -> Outcome:
+        started = time.perf_counter()
+        election = await self._decide(claim, case)
+        if isinstance(election, Unverified):
+            return replace(election, warnings=tuple(case.evidence.warnings()), usage=_spent(case, started))
+        verdict = self._verdict(claim, election, case)
+        revised = election.reading.revised
+        if revised and not verdict.attributable and self.config.recheck and revised != claim.text:
+            again = await self._decide(replace(claim, text=revised), case)
+            if isinstance(again, Elected) and self._score(again)[0] >= self.config.threshold:
+                verdict = replace(verdict, revised_claim=revised)
+        return replace(verdict, usage=_spent(case, started))
+
+    async def _decide(self, claim: Claim, case: _Case) -> Election:
+        """What all windows come to; with nothing to read, nothing can be attributed, and nobody is asked."""
+        if not case.windows:
+            return Elected(Reading("Not Attributable", 1.0), 0.0)
+        return merge(await all_of(self._ask(claim, window, case) for window in case.windows))
+
+    async def _ask(self, claim: Claim, window: Window, case: _Case) -> Election:
+        config = self.config
+        messages = self._prompt.messages(claim, window, config.seed)
+        sampling = Sampling(
+            max_tokens=config.max_tokens,
+            temperature=config.temperature if config.votes > 1 else 0.0,
+            n=config.votes,
+            seed=config.seed,
+            json_schema=reply_schema(Reply if config.style == "structured" else LabelReply),
+        )
+        try:
+            completions = await self._generate(messages, sampling, case)
+        except ModelError as error:
+            return failed(error, claim)
+        votes = (self._vote(said, messages, sampling, claim, case) for said in completions)
+        return elect(claim, await all_of(votes))
+
+    async def _generate(self, messages: Sequence[Message], sampling: Sampling, case: _Case) -> list[Completion]:
+        completions = await self.model.generate(messages, sampling)
+        case.said += completions
+        return completions
+
+    async def _vote(
+        self, said: Completion, messages: Sequence[Message], sampling: Sampling, claim: Claim, case: _Case
+    ) -> Reading | Unverified:
+        """What a completion says; one that is no record is asked for once more."""
+        try:
+            return self._read(said, claim, case)
+        except ReplyError as fault:
+            if said.finish_reason != "stop":
+                return _cut_off(said, claim, fault, self.config.max_tokens)
+            more = self._prompt.ask_again(said.text, str(fault))
+        try:
+            [second] = await self._generate([*messages, *more], replace(sampling, n=1), case)
+        except ModelError as error:
+            return failed(error, claim)
+        try:
+            return self._read(second, claim, case)
+        except ReplyError as fault:
+            if second.finish_reason != "stop":
+                return _cut_off(second, claim, fault, self.config.max_tokens)
+            return Unverified(claim, "unparsable", f"the reply is no record, and neither is a second one: {fault}")
+
+    def _read(self, said: Completion, claim: Claim, case: _Case) -> Reading | Unverified:
+        whole, shown = said.finish_reason == "stop", [*case.evidence.records, *claim_records(claim)]
+        if self.config.style == "label":
+            return read_label(parse_reply(said.text, LabelReply, whole, shown))
+        return read_reply(parse_reply(said.text, Reply, whole, shown), claim, case.evidence)
+
+    def _score(self, elected: Elected) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
+        """P(Attributable), what calibrated it, and what is to be said about that."""
+        found = self._calibration
+        if found is None:
+            stands_for = "the share of the votes" if self.config.votes > 1 else "what the model states of itself"
+            return elected.score, None, (VerdictWarning("uncalibrated", UNCALIBRATED.format(stands_for)),)
+        why_not = found.why_not(self.model.name, self._prompt.digest, self.config.votes)
+        if why_not is not None:
+            return elected.score, None, (VerdictWarning("uncalibrated", f"The score is not calibrated: {why_not}."),)
+        return found.calibrator(elected.score), found.name, ()
+
+    def _verdict(self, claim: Claim, elected: Elected, case: _Case) -> Verdict:
+        reading, config = elected.reading, self.config
+        score, calibrator, notes = self._score(elected) if case.windows else (0.0, None, ())
+        attributable = score >= config.threshold
+        own = reading.label == "Attributable"
+        if attributable != own:
+            message = f"The model's own label is {reading.label}; its score and the threshold say otherwise."
+            notes = (*notes, VerdictWarning("inconsistency", message))
+        return Verdict(
+            claim=claim,
+            label="Attributable" if attributable else "Not Attributable",
+            score=score,
+            confidence=score if attributable else 1.0 - score,
+            threshold=config.threshold,
+            relation="supported" if attributable else reading.relation,
+            evidence_alignment=reading.alignment,
+            reasoning_chain=reading.chain,
+            error_type=None if attributable else reading.error_type,
+            fix_suggestion=None if attributable else reading.fix,
+            grounded=reading.grounded,
+            stated_confidence=reading.stated if case.windows else None,
+            warnings=(*case.evidence.warnings(), *reading.warnings, *notes),
+            provenance=Provenance(
+                self.model.name, __version__, calibrator, self._prompt.digest, config.seed, config.votes
+            ),
+        )
+
+
+def open_verifier(model: str | Model, config: StructuredConfig | None = None) -> StructuredVerifier:
+    """The verifier for a language model, with the calibration that ``VOUCH_CALIBRATION`` has for it.
+
+    Args:
+        model: the model, or its name; see :func:`vouching.models.open.open_model`.
+        config: how it is asked.
+
+    Raises:
+        ConfigError: a wrong name, or a calibration that cannot be read.
+    """
+    if isinstance(model, str):
+        from vouching.models.open import open_model
+
+        model = open_model(model)
+    return StructuredVerifier(model, config, find_calibration(model.name))
+
+
+def _spent(case: _Case, started: float) -> Usage:
+    return replace(total_usage(case.said), seconds=time.perf_counter() - started)
+
+
+async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
+    """The sources, read; in another thread where that would hold up the others for long."""
+    if sum(len(source.text) for source in sources) > _SHORT:
+        return await in_thread(lambda: Evidence(sources, screen))
+    return Evidence(sources, screen)
+
+
+def _cut_off(said: Completion, claim: Claim, fault: ReplyError, max_tokens: int) -> Unverified:
+    if said.finish_reason == "length":
+        message = (
+            f"the reply was cut off at {max_tokens} tokens, before the record was whole: allow more by max_tokens "
+            "(--max-tokens)"
+        )
+        return Unverified(claim, "truncated", message)
+    return Unverified(claim, "refused", f"the model ended its reply without a record: {fault}")

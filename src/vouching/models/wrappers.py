@@ -1,0 +1,275 @@
+"""What the wrappers share: a model around a model that has its name and closes it.
+
+At most so many calls at once; the others wait in line.
+
+An end to every call, whatever happens inside: slow answers, retries, requests for the rest.
+
+What a model has cost so far: calls, tokens, and money at the caller's prices.
+
+A call that failed for now is made again, after a while.
+
+Only ``ModelUnavailableError`` is worth a retry: busy, down, timed out, cut off. A wrong key or a refused request fails
+again, and an answer that is no completion would be paid for twice.
+
+Fields that every request to a server carries, for what only that server knows: how long to think, how to route.
+
+Left out: fields for one call; ``Sampling.extra`` has them, and they go before these.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from vouching.errors import ConfigError, ModelDeadlineError, ModelUnavailableError
+from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.running import PerLoop
+from vouching.types import Usage, total_usage
+
+
+class Wrapper:
+    """Passes on everything but ``generate``."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        """The model inside."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model inside: what is around it does not change what answers."""
+        return self.model.name
+
+    async def aclose(self) -> None:
+        """Close the model inside."""
+        await self.model.aclose()
+
+
+class Limited(Wrapper):
+    """Bounds the calls that are under way, within one process and one event loop.
+
+    Around ``Deadline`` and ``Retrying`` the time in line does not count against a deadline, and a call that waits to be
+    tried again keeps its place, so that a busy server is asked less.
+
+    Args:
+        model: the model inside.
+        at_once: calls under way, at least 1.
+
+    >>> from vouching.models.scripted import ScriptedModel
+    >>> model = Limited(ScriptedModel(["Yes."]), at_once=8)
+    >>> asyncio.run(model.generate([Message("user", "Is it?")], Sampling()))[0].text
+    'Yes.'
+    """
+
+    def __init__(self, model: Model, at_once: int) -> None:
+        if at_once < 1:
+            raise ConfigError(f"the number of calls at once must be at least 1, got {at_once}")
+        super().__init__(model)
+        self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """What the model inside says, when there is a place for the call."""
+        async with self._slots.get():
+            return await self.model.generate(messages, sampling)
+
+
+class Deadline(Wrapper):
+    """Cancels a call that takes longer, all its retries together.
+
+    Args:
+        model: the model inside.
+        seconds: how long a call may take, above 0.
+
+    >>> from vouching.models.scripted import ScriptedModel
+    >>> model = Deadline(ScriptedModel(["Yes."]), seconds=60)
+    >>> asyncio.run(model.generate([Message("user", "Is it?")], Sampling()))[0].text
+    'Yes.'
+    """
+
+    def __init__(self, model: Model, seconds: float) -> None:
+        if not seconds > 0:
+            raise ConfigError(f"a deadline must lie above 0 seconds, got {seconds}")
+        super().__init__(model)
+        self._seconds = seconds
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """What the model inside says in time. Raises ModelDeadlineError if it does not."""
+        scope = asyncio.timeout(self._seconds)
+        try:
+            async with scope:
+                return await self.model.generate(messages, sampling)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise ModelDeadlineError(
+                f"{self.name} gave no answer within {self._seconds:g} seconds, retries included: allow more or ask less"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in any currency."""
+
+    prompt: float
+    """For a million tokens that are sent."""
+    completion: float
+    """For a million tokens that come back."""
+
+
+class Metered(Wrapper):
+    """Adds up what the calls cost that succeed. Around a cache it counts what was asked anew.
+
+    Args:
+        model: the model inside.
+        price: what its tokens cost; None counts tokens only.
+
+    >>> import asyncio
+    >>> from vouching.models.scripted import ScriptedModel
+    >>> model = Metered(ScriptedModel(["Yes, it is."]), Price(prompt=2.0, completion=10.0))
+    >>> said = asyncio.run(model.generate([Message("user", "Is it?")], Sampling()))
+    >>> model.usage.prompt_tokens, model.usage.completion_tokens, round(model.cost, 9)  # 2 * 2 / 1e6 + 3 * 10 / 1e6
+    (2, 3, 3.4e-05)
+    """
+
+    def __init__(self, model: Model, price: Price | None = None) -> None:
+        super().__init__(model)
+        self._price = price
+        self.usage = Usage()
+        """The sum so far; seconds are those of the calls, which may run side by side."""
+
+    @property
+    def cost(self) -> float | None:
+        """The sum so far in the price's currency; None without a price."""
+        if self._price is None:
+            return None
+        tokens = self.usage.prompt_tokens * self._price.prompt + self.usage.completion_tokens * self._price.completion
+        return tokens / 1e6
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """What the model inside says, counted."""
+        completions = await self.model.generate(messages, sampling)
+        self.usage = total_usage([self, *completions])
+        return completions
+
+
+T = TypeVar("T")
+
+
+class Retrying(Wrapper):
+    """Tries again as long as the model is unavailable.
+
+    The wait before retry k is drawn from [0, first_wait * 2^(k-1)], at most ``longest_wait`` seconds, so that callers
+    that failed together do not come back together ("full jitter", Brooker 2015). If the server says how long to wait,
+    that is how long, and a little more; if it says longer than ``longest_wait``, the error is raised at once.
+
+    Args:
+        model: the model inside.
+        attempts: calls in all, at least 1.
+        first_wait: upper bound of the first wait in seconds.
+        longest_wait: upper bound of every wait in seconds.
+        seed: of the waits; None for other waits each time.
+
+    >>> from vouching.models.scripted import ScriptedModel
+    >>> script = ScriptedModel([ModelUnavailableError("busy"), "Yes."])
+    >>> asyncio.run(Retrying(script, first_wait=0).generate([Message("user", "Is it?")], Sampling()))[0].text
+    'Yes.'
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        attempts: int = 5,
+        *,
+        first_wait: float = 0.5,
+        longest_wait: float = 60.0,
+        seed: int | None = None,
+    ) -> None:
+        if attempts < 1:
+            raise ConfigError(f"the number of attempts must be at least 1, got {attempts}")
+        super().__init__(model)
+        self._attempts, self._first_wait, self._longest_wait = attempts, first_wait, longest_wait
+        self._random = random.Random(seed)
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """What the model inside says in the end. Raises its last error when the attempts are used up."""
+
+        async def call() -> list[Completion]:
+            return await self.model.generate(messages, sampling)
+
+        return await retried(call, self._attempts, self._first_wait, self._longest_wait, self._random)
+
+
+async def retried(
+    call: Callable[[], Awaitable[T]], attempts: int, first_wait: float, longest_wait: float, source: random.Random
+) -> T:
+    """What a call gives in the end, made again as :class:`Retrying` says as long as it is unavailable.
+
+    >>> script = iter([ModelUnavailableError("busy"), "Yes."])
+    >>> async def call():
+    ...     if isinstance(said := next(script), Exception):
+    ...         raise said
+    ...     return said
+    >>> asyncio.run(retried(call, 2, 0.0, 1.0, random.Random(0)))
+    'Yes.'
+    """
+    for retry in range(1, attempts):
+        try:
+            return await call()
+        except ModelUnavailableError as error:
+            asked = error.retry_after
+            if asked is not None and asked > longest_wait:
+                raise
+        wait = jitter(retry, first_wait, longest_wait, source)
+        await asyncio.sleep(wait if asked is None else asked + wait / 10)
+    return await call()
+
+
+def jitter(retry: int, first: float, longest: float, source: random.Random) -> float:
+    """Seconds to wait before retry 1, 2, ..., drawn from [0, first * 2^(retry - 1)] and at most ``longest``.
+
+    >>> 0 <= jitter(3, 0.5, 60.0, random.Random(0)) <= 2.0
+    True
+    """
+    return source.uniform(0, min(longest, first * 2.0 ** min(retry - 1, 100)))
+
+
+class WithFields(Wrapper):
+    """Adds fields to the body of every request; None takes a field out.
+
+    >>> import asyncio
+    >>> from vouching.models.scripted import ScriptedModel
+    >>> inside = ScriptedModel(["Yes."])
+    >>> model = WithFields(inside, {"reasoning_effort": "low"})
+    >>> said = asyncio.run(model.generate([Message("user", "Is it?")], Sampling()))
+    >>> inside.asked[0].sampling.extra
+    {'reasoning_effort': 'low'}
+    """
+
+    def __init__(self, model: Model, fields: Mapping[str, Any]) -> None:
+        super().__init__(model)
+        self._fields = dict(fields)
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """What the model inside says to a request with the fields."""
+        return await self.model.generate(messages, replace(sampling, extra=self._fields | dict(sampling.extra)))
+
+
+def read_fields(text: str) -> dict[str, Any]:
+    """Fields as ``VOUCH_EXTRA`` has them: a JSON object, or nothing.
+
+    >>> read_fields('{"reasoning_effort": "low"}')
+    {'reasoning_effort': 'low'}
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        fields: Any = json.loads(text) if text.strip() else {}
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise ConfigError(f'VOUCH_EXTRA must be a JSON object such as {{"reasoning_effort": "low"}}, got {text[:80]!r}')
+    return cast(dict[str, Any], fields)

@@ -1,0 +1,206 @@
+"""A plan for verification as tables of words, for the terminal and for the page.
+
+Left out: the curve over numbers of items, which only the page draws.
+
+The HTML page of a plan for verification: MSE over items and votes, bias condition, lengths, rates, and the tables.
+
+Left out: single completions; the rows have them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from vouching.methods.checklist.plan import VerificationPlan
+from vouching.metrics.intervals import Interval
+from vouching.report import charts
+from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
+from vouching.report.skeleton import write_page
+
+NAMES = {"p": "p, successes found", "q": "q, failures found", "p_item": "p', items that hold found",
+         "q_item": "q', items that do not found"}  # fmt: skip
+"""The rates of a verifier in words."""
+_ERRORS = {"single": "one judgment of the whole", "checklist": "share of items passed", "difference": "difference"}
+
+
+def plan_tables(plan: VerificationPlan) -> Iterator[Table]:
+    """The tables of a plan.
+
+    >>> from vouching.methods.checklist.plan import plan_verification
+    >>> from vouching.methods.checklist.rates import JudgedCompletion
+    >>> rows = [JudgedCompletion(str(n), str(n), n > 9, (n % 3 > 0,), (n > 9,), ((n > 9,),)) for n in range(20)]
+    >>> next(plan_tables(plan_verification(rows))).rows[0]
+    ('verification', 'by checklist')
+    """
+    yield Table("What to do", ("", ""), [*advice(plan)])
+    yield Table("MSE against strict success", ("", "measured", "95 %", "by the theory"), [*_errors(plan)])
+    yield _table_2(plan)
+    head = ("", "share", "95 % Wilson", "95 % by prompt", "judgments")
+    yield Table("How often the verifier is right", head, [*_rates(plan)])
+    if len(plan.by_votes) > 1:
+        lines = [(f"{line.votes}", figure(line.single), figure(line.checklist)) for line in plan.by_votes]
+        yield Table("Measured MSE by votes on each question", ("votes", "whole", "items"), lines)
+    yield Table("Where the checklist is no more biased (Proposition 4)", ("", "completions", "share"), [*_where(plan)])
+    yield Table("The completions", ("", ""), [*_completions(plan)])
+    lengths = [(f"{items}", figure(prompts)) for items, prompts in plan.lengths.items()]
+    yield Table("Lengths of the checklists", ("items", "prompts"), lengths)
+
+
+def advice(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
+    """What the figures speak for, in words."""
+    undecided = plan.measured["difference"].why_not or "the interval of the difference holds 0"
+    choices = {"holistic": "of the whole", "checklist": "by checklist", "undecided": f"undecided: {undecided}"}
+    way = choices[plan.choice]
+    guessed = {"holistic": not plan.informed[0], "checklist": not plan.informed[1], "undecided": False}
+    yield "verification", f"none: {way} has the smaller MSE, by guessing" if guessed[plan.choice] else way
+    yield "better than guessing, whole and items", " and ".join("yes" if one else "not shown" for one in plan.informed)
+    for name, votes, place in (("whole", plan.votes[0], 0), ("item", plan.votes[1], 1)):
+        cast = sum((line.single, line.checklist)[place] is not None for line in plan.by_votes)
+        yield f"votes on {'the whole' if name == 'whole' else 'an item'} that do", f"{votes} of {cast}"
+    yield "fewest items with no larger MSE", _size(plan.items_needed, "no number of items")
+    yield "items that do, if more are as good", _size(plan.items_enough, "–")
+
+
+def _size(items: float, without: str) -> str:
+    return f"{items:,.0f}" if math.isfinite(items) else without
+
+
+def _errors(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
+    single, checklist = plan.predicted
+    predicted = (single, checklist, single - checklist)
+    for (name, words), value in zip(_ERRORS.items(), predicted, strict=True):
+        found = plan.measured[name]
+        yield words, figure(found.estimate), range_words(found), figure(value)
+    for words, value in zip(("whole", "items"), plan.association, strict=True):
+        yield f"correlation with success, {words}", figure(value), "", ""
+
+
+def _rates(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
+    for name, words in NAMES.items():
+        rate = plan.rates[name]
+        yield (words, figure(rate.share.estimate), range_words(rate.share), range_words(rate.by_group),
+               figure(rate.judgments))  # fmt: skip
+    yield "correlation of item errors", figure(plan.correlation.estimate), "", range_words(plan.correlation), ""
+
+
+def _table_2(plan: VerificationPlan) -> Table:
+    """The line of the paper's Table 2 for this verifier."""
+    quality = plan.quality
+    rates = (quality.p, quality.p_item, quality.q, quality.q_item)
+    gains = (quality.p_item - quality.p, quality.q_item - quality.q)
+    line = (*map(figure, rates), *(f"{gain:+.3f}" for gain in gains), figure(quality.alpha), figure(quality.alpha_item))
+    head = ("", "p", "p'", "q", "q'", "p' - p", "q' - q", "alpha", "alpha'", "bias cond.")
+    return Table("As Table 2 of the paper has it", head, [("here", *line, f"{100 * plan.condition_share:.1f} %")])
+
+
+def _where(plan: VerificationPlan) -> Iterator[tuple[str, ...]]:
+    words = {"success, met": "strict successes, p' >= p", "success, not met": "strict successes, p' < p",
+             "failure, met": "failures, alpha' Delta <= q' - q", "failure, not met": "failures, more"}  # fmt: skip
+    for name, count in plan.condition.items():
+        yield words[name], figure(count), figure(count / plan.completions)
+    yield "no larger MSE by Theorem 1", "", figure(plan.promised)
+
+
+def _completions(plan: VerificationPlan) -> Iterator[tuple[str, str]]:
+    yield "completions", figure(plan.completions)
+    yield "prompts", figure(plan.groups)
+    yield "mean number of items", figure(plan.items, 2)
+    yield "share of strict successes", figure(plan.success)
+    yield "mean relaxation gap of the failures", figure(plan.gap)
+    yield "successes with an item that does not hold", figure(plan.spurious)
+    yield "failures with every item holding", figure(plan.missing)
+    yield "share of unclear votes, whole", figure(plan.unclear[0])
+    yield "share of unclear votes, items", figure(plan.unclear[1])
+
+
+def range_words(interval: Interval) -> str:
+    """The bounds of an interval; a dash if it was refused.
+
+    >>> range_words(Interval(0.5, 0.25, 0.75, 0.95, "Wilson"))
+    '0.250 to 0.750'
+    """
+    if interval.low is None or interval.high is None:
+        return "–"
+    return f"{figure(interval.low)} to {figure(interval.high)}"
+
+
+def write_plan(path: str | Path, title: str, plan: VerificationPlan) -> None:
+    """Write the page.
+
+    Args:
+        path: the file; replaced as a whole.
+        title: what was diagnosed, e.g. the name of the file.
+        plan: the figures.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    single, checklist = (plan.measured[name].estimate for name in ("single", "checklist"))
+    errors = f"MSE {figure(checklist)} by checklist, {figure(single)} of the whole"
+    write_page(
+        path,
+        "rewards.html.jinja",
+        TEMPLATES,
+        title=title,
+        lead=f"{plan.completions:,} completions to {plan.groups:,} prompts: {errors}",
+        tables=[*plan_tables(plan)],
+        charts=[*_charts(plan)],
+    )
+
+
+def _charts(plan: VerificationPlan) -> Iterator[Chart]:
+    title = "MSE by number of items"
+    note = (
+        "By the theory, with the rates and relaxation gaps of these completions held as they are; a finer checklist "
+        f"changes both. These have {plan.items:.1f} items in the mean."
+    )
+    yield Chart(title, _size_plot(plan, title), note)
+    if len(plan.by_votes) > 1:
+        title = "Measured MSE by votes"
+        yield Chart(title, _votes_plot(plan, title))
+    title = "Bias condition"
+    counts = {f"{kind}, {words}": plan.condition[f"{kind}, {words}"] for words in ("met", "not met")
+              for kind in ("success", "failure")}  # fmt: skip
+    tones: dict[str, charts.Tone] = {"success, met": "match", "failure, met": "accent",
+                                     "success, not met": "not-found", "failure, not met": "mismatch"}  # fmt: skip
+    note = "Met: the checklist's reward is no further off in the mean than one judgment (Proposition 4)."
+    yield Chart(title, charts.share_bar(counts, title=title, tones=tones), note)
+    title = "Lengths of the checklists"
+    lengths = {f"{items} item{'s' * (items != 1)}": prompts for items, prompts in plan.lengths.items()}
+    yield Chart(title, charts.bar_chart(lengths, title=title), "How many prompts have a checklist of so many items.")
+    title = "How often the verifier is right"
+    rows = [
+        charts.ForestRow(NAMES[name], rate.share.estimate, rate.share.low, rate.share.high)
+        for name, rate in plan.rates.items()
+    ]
+    drawn = charts.forest_plot(rows, title=title, name="share, with its 95 % interval (Wilson)", reference=None)
+    yield Chart(title, drawn)
+
+
+def _size_plot(plan: VerificationPlan, title: str) -> str:
+    curves = {
+        "one judgment of the whole": [(float(point.items), point.single) for point in plan.curve],
+        "checklist, errors independent": [(float(point.items), point.independent) for point in plan.curve],
+    }
+    if math.isfinite(plan.correlation.estimate):
+        words = f"checklist, errors correlated by {max(0.0, plan.correlation.estimate):.2f}"
+        curves[words] = [(float(point.items), point.checklist) for point in plan.curve]
+    ends = (1.0, float(plan.curve[-1].items))
+    return charts.line_plot(curves, title=title, names=("items", "MSE"), x_range=ends, y_top=_top(curves))
+
+
+def _votes_plot(plan: VerificationPlan, title: str) -> str:
+    curves = {
+        "whole": [(float(line.votes), line.single) for line in plan.by_votes if line.single is not None],
+        "items": [(float(line.votes), line.checklist) for line in plan.by_votes if line.checklist is not None],
+    }
+    ends, names = (1.0, float(plan.by_votes[-1].votes)), ("votes on each question", "MSE")
+    return charts.line_plot(curves, title=title, names=names, x_range=ends, y_top=_top(curves))
+
+
+def _top(curves: charts.Curves) -> float:
+    """The tenth above the highest point."""
+    highest = max(y for points in curves.values() for _, y in points)
+    return max(0.1, math.ceil(10 * highest) / 10)

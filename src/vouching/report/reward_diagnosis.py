@@ -1,0 +1,213 @@
+"""A diagnosis of rewards as tables of words, for the terminal and for the page.
+
+Left out: colours and widths, which are the business of what shows them.
+
+The HTML page of a diagnosis of rewards: four charts and the tables behind them.
+
+Left out: single replies; the rows have them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vouching.methods.structured.diagnostics import (
+    BinaryCheck,
+    Diagnosis,
+    GroupSpread,
+    LabelGap,
+    PartVariance,
+    ScoredReply,
+    group_deviations,
+)
+from vouching.report import charts
+from vouching.report.skeleton import write_page
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table; the first cell of a row names it."""
+
+    heading: str
+    """What it is about."""
+    head: tuple[str, ...]
+    """Names of the columns."""
+    rows: list[tuple[str, ...]]
+    """The cells."""
+
+
+def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
+    """The tables that there are numbers for.
+
+    >>> from vouching.methods.structured.diagnostics import ScoredReply, diagnose
+    >>> from vouching.types import Reward
+    >>> replies = [ScoredReply("a", "g", Reward(0.0)), ScoredReply("b", "g", Reward(1.0))]
+    >>> [table.heading for table in tables_of(diagnose(replies))]
+    ['Inside groups']
+    """
+    yield Table("Inside groups", ("", ""), [*_spread_rows(diagnosis.spread)])
+    if diagnosis.variance is not None:
+        yield _variance_table(diagnosis.variance)
+        yield _correlation_table(diagnosis.variance)
+    if diagnosis.binary is not None:
+        yield _binary_table(diagnosis.binary)
+    if diagnosis.gap is not None:
+        yield _label_table(diagnosis.gap)
+        yield Table("Wrong labels", ("", ""), [*_bias_rows(diagnosis.gap)])
+    if diagnosis.observed:
+        yield _level_table(diagnosis)
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A number in words; a dash for one that is undefined.
+
+    >>> figure(0.25), figure(1200), figure(float("nan")), figure(-0.0001)
+    ('0.250', '1,200', '–', '0.000')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    # Adding 0 takes the sign from a number that rounds to nothing.
+    return f"{value:,}" if isinstance(value, int) else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _spread_rows(spread: GroupSpread) -> Iterator[tuple[str, str]]:
+    yield "groups of two replies or more", figure(spread.groups)
+    yield "replies in them", figure(spread.replies)
+    yield "replies alone in their group, left out", figure(spread.alone)
+    yield "mean standard deviation, unbiased", figure(spread.deviation)
+    yield "mean variance, unbiased", figure(spread.variance, 4)
+    yield "mean variance, population", figure(spread.population_variance, 4)
+    yield "share of groups with equal rewards", figure(spread.equal_groups)
+    yield "share of replies with an advantage", figure(spread.effective)
+    yield "mean of the greatest advantages", figure(spread.greatest_advantage)
+
+
+def _variance_table(found: PartVariance) -> Table:
+    columns = zip(found.names, found.weights, found.shares, strict=True)
+    rows = [(name, figure(weight), figure(share)) for name, weight, share in columns]
+    rows.append(("sum of the parts' own variances", "", figure(found.own, 4)))
+    rows.append(("twice their covariances", "", figure(found.crossed, 4)))
+    rows.append(("variance of the total", "", figure(found.total, 4)))
+    if found.residual > 1e-6:
+        rows.append(("the total is no weighted sum: off by up to", "", figure(found.residual)))
+    return Table("Proposition 2: variance inside groups, by part", ("", "weight", "share"), rows)
+
+
+def _correlation_table(found: PartVariance) -> Table:
+    rows = [(name, *map(figure, line)) for name, line in zip(found.names, found.correlations, strict=True)]
+    return Table("Correlations inside groups", ("", *found.names), rows)
+
+
+def _binary_table(found: BinaryCheck) -> Table:
+    rows = [
+        ("expected, unbiased: q (1 - q)", figure(found.unbiased, 4)),
+        ("expected, population: (G - 1) / G q (1 - q)", figure(found.population, 4)),
+        ("equation 3 of the paper: G / (G - 1) q (1 - q)", figure(found.paper, 4)),
+        ("observed, unbiased", figure(found.observed, 4)),
+    ]
+    heading = f"Proposition 1: variance of right labels, q = {figure(found.q)}, G = {found.group_size}"
+    return Table(heading, ("", ""), rows)
+
+
+def _label_table(gap: LabelGap) -> Table:
+    columns = zip(gap.replies, gap.mean, gap.mean_right, gap.mean_wrong, strict=True)
+    rows = [
+        (f"gold {label}", *map(figure, column))
+        for label, column in zip(("Attributable", "Not Attributable"), columns, strict=True)
+    ]
+    rows.append(("difference", "", figure(gap.gap), "", ""))
+    return Table("Rewards by gold label", ("", "replies", "mean", "label right", "label wrong"), rows)
+
+
+def _bias_rows(gap: LabelGap) -> Iterator[tuple[str, str]]:
+    yield "Attributable called Not Attributable", figure(gap.false_positives)
+    yield "Not Attributable called Attributable", figure(gap.false_negatives)
+    yield "difference: above 0 the policy leans to Not Attributable", figure(gap.bias)
+
+
+def _level_table(diagnosis: Diagnosis) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for level in diagnosis.levels:
+        replies, mean = diagnosis.observed.get(level.name, (None, None))
+        published = (level.paper_low, level.paper_high, level.landscape)
+        exact = (level.low, level.high)
+        rows.append((level.name, figure(replies), *(figure(value, 2) for value in (mean, *exact, *published))))
+    head = ("label, reasoning", "replies", "mean", "least", "most", "T. 14 least", "T. 14 most", "T. 1")
+    return Table("Tables 1 and 14", head, rows)
+
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart of the page."""
+
+    heading: str
+    drawing: str
+    note: str = ""
+    """What its marks mean."""
+
+
+def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> None:
+    """Write the page.
+
+    Args:
+        path: the file; replaced as a whole.
+        title: what was diagnosed, e.g. the name of the file.
+        diagnosis: the figures.
+        rows: what they were made of.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    spread = diagnosis.spread
+    write_page(
+        path,
+        "rewards.html.jinja",
+        TEMPLATES,
+        title=title,
+        lead=f"{diagnosis.replies:,} replies, {spread.groups:,} groups of two or more",
+        tables=[*tables_of(diagnosis)],
+        charts=[*_charts(diagnosis, rows)],
+    )
+
+
+def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[Chart]:
+    """The charts that the rows have numbers for."""
+    # A deviation above 1 needs rewards that are further apart than any of these; it counts to the last bar.
+    deviations = [min(1.0, value) for value in group_deviations(rows)]
+    if deviations:
+        title = "Groups by the standard deviation of their rewards"
+        yield Chart(title, charts.histogram(deviations, title=title, name="standard deviation, unbiased"))
+    if diagnosis.observed:
+        title = "What replies of each quality earn"
+        note = "Dot: mean here; line: what the extremes of such replies earn; ring: Table 1 of the paper."
+        yield Chart(title, _level_plot(diagnosis, title), note)
+    if diagnosis.variance and not any(map(math.isnan, diagnosis.variance.shares)):
+        title = "Where the variance inside groups comes from"
+        yield Chart(title, _share_plot(diagnosis.variance, title))
+    if any(row.gold and row.predicted for row in rows):
+        labels = ("Attributable", "Not Attributable")
+        counts = [[sum(row.gold == gold and row.predicted == one for row in rows) for one in labels] for gold in labels]
+        yield Chart("Labels", charts.confusion_matrix(counts, labels, title="Labels"))
+
+
+def _level_plot(diagnosis: Diagnosis, title: str) -> str:
+    lines = [
+        charts.ForestRow(level.name, diagnosis.observed[level.name][1], level.low, level.high, level.landscape)
+        for level in diagnosis.levels
+        if level.name in diagnosis.observed
+    ]
+    return charts.forest_plot(lines, title=title, name="reward", ends=(-0.1, 1.3), reference=None, keys="")
+
+
+def _share_plot(variance: PartVariance, title: str) -> str:
+    lines = [
+        charts.ForestRow(name, share, None, None) for name, share in zip(variance.names, variance.shares, strict=True)
+    ]
+    ends = (min(0.0, math.floor(10 * min(variance.shares)) / 10), max(1.0, math.ceil(10 * max(variance.shares)) / 10))
+    return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=None)

@@ -1,1 +1,0 @@
-"""Rewards: pure functions from what a policy wrote to numbers. No model, no file, no clock."""

@@ -1,0 +1,292 @@
+"""Rows of a file, one after the other: JSONL, gzipped JSONL, CSV, Parquet, or JSONL on standard input.
+
+A row that cannot be read is a row too, one with a problem instead of fields, so that output lines pair up with input
+rows. Left out: folders, addresses on the web, JSON that is one big list, and guessing an encoding.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+from vouching.errors import InputError
+
+STDIN = "-"
+"""What stands for standard input."""
+FORMATS = (".jsonl", ".jsonl.gz", ".csv", ".parquet")
+"""Endings of files that can be read."""
+Fields = dict[str, Any]
+Made = TypeVar("Made")
+_OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_GZIP = b"\x1f\x8b"
+_DEEPEST = 50
+"""Levels of nesting in a row; Python itself gives up at some hundreds, in whatever it is doing then."""
+_JSON_TYPES: dict[type, str] = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of an input.
+
+    >>> Row(3, "line 4", {"claim": "It opened in 1973."}).name, Row(3, "line 4", {"id": 7}).name
+    ('row-3', '7')
+    """
+
+    number: int
+    """Which row it is, from 1; blank lines and headers do not count."""
+    place: str
+    """Where it stands, for messages: "line 4" of a text, "row 3" of a table without lines."""
+    fields: Fields | None
+    """What it holds; None if it cannot be read."""
+    problem: str | None = None
+    """Why it cannot be read; None if it can."""
+
+    @property
+    def name(self) -> str:
+        """Its id, see :func:`row_name`."""
+        return row_name(self.fields or {}, self.number)
+
+
+def row_name(fields: Mapping[str, Any], number: int) -> str:
+    """The id of a row as text; "row-N" if it has none, or one that no file can hold (a lone surrogate).
+
+    A record of what could not be verified has its id in its claim.
+
+    >>> row_name({"id": 7}, 1), row_name({}, 1), row_name({"kind": "unverified", "claim": {"id": "a"}}, 1)
+    ('7', 'row-1', 'a')
+    """
+    given, claim = fields.get("id"), fields.get("claim")
+    if given is None and fields.get("kind") == "unverified" and isinstance(claim, Mapping):
+        given = cast("Mapping[str, Any]", claim).get("id")
+    if given is not None:
+        with suppress(UnicodeEncodeError):
+            return str(given).encode().decode()
+    return f"row-{number}"
+
+
+class RowReader:
+    """The rows of one input, in order, once; a context that closes the input at its end.
+
+    Args:
+        name: what the input is called in messages.
+        rows: the rows.
+        share: tells how much of the input has been read, from 0 to 1; None if nobody knows.
+        close: closes the input.
+
+    >>> with RowReader("two", iter([Row(1, "line 1", {}), Row(2, "line 2", {})])) as reader:
+    ...     [row.place for row in reader], reader.share()
+    (['line 1', 'line 2'], None)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: Iterator[Row],
+        share: Callable[[], float | None] = lambda: None,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.name = name
+        self.share = share
+        self._rows = rows
+        self._close = close
+
+    def __enter__(self) -> RowReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows. Raises InputError where the input breaks off (a cut gzip file, a bad disk)."""
+        try:
+            yield from self._rows
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{self.name} cannot be read to its end: {_reason(error)}") from error
+
+
+def open_rows(path: str, columns: Collection[str] = ()) -> RowReader:
+    r"""Open an input; its beginning is read at once, the rest when asked for.
+
+    Args:
+        path: the file, its format told by its ending, or "-" for JSONL on standard input.
+        columns: a table must have at least one of these; none given means that any table will do.
+
+    Raises:
+        InputError: no such file, a folder, another format, another encoding, a table without these columns.
+        MissingExtraError: Parquet without pyarrow.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> _ = path.write_text('{"claim": "It opened."}\n\n{"claim": \n', encoding="utf-8")
+    >>> with open_rows(str(path)) as reader:
+    ...     for row in reader:
+    ...         print(row.number, row.place, row.fields or row.problem)
+    1 line 1 {'claim': 'It opened.'}
+    2 line 3 it is no JSON: Expecting value at character 10
+    """
+    if path == STDIN:
+        return RowReader("stdin", _json_rows(_primed(sys.stdin.buffer, "stdin")))
+    ending = _ending(path)
+    raw = _opened(path)
+    try:
+        return _reader(raw, ending, Path(path).name, columns)
+    except BaseException:
+        raw.close()
+        raise
+
+
+def read_as(path: str, make: Callable[[Fields, str], Made]) -> Iterator[Made]:
+    r"""What ``make`` makes of the fields and the name of each row of a file.
+
+    Raises:
+        InputError: the file cannot be opened, or a row cannot be read or used; the message has its place.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> _ = path.write_text('{"id": "a", "claim": "It opened."}\n', encoding="utf-8")
+    >>> [*read_as(str(path), lambda fields, name: (name, fields["claim"]))]
+    [('a', 'It opened.')]
+    """
+    with open_rows(path) as reader:
+        for row in reader:
+            try:
+                if row.fields is None:
+                    raise InputError(row.problem or "it cannot be read")
+                made = make(row.fields, row.name)
+            except InputError as error:
+                raise InputError(f"{reader.name}, {row.place}: {error}") from None
+            yield made
+
+
+def _reader(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) -> RowReader:
+    if ending == ".parquet":
+        from vouching.rows.tables import parquet_rows
+
+        return RowReader(name, *parquet_rows(raw, name, columns), raw.close)
+    lines = _primed(cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if ending == ".jsonl.gz" else raw, name)
+    if ending == ".csv":
+        from vouching.rows.tables import csv_rows
+
+        rows = csv_rows(lines, name, columns)
+    else:
+        rows = _json_rows(lines)
+    status = os.fstat(raw.fileno())
+    if not stat.S_ISREG(status.st_mode):  # a named pipe
+        return RowReader(name, rows, close=raw.close)
+    return RowReader(name, rows, lambda: raw.tell() / max(1, status.st_size), raw.close)
+
+
+def _ending(path: str) -> str:
+    lower = path.lower()
+    found = next((ending for ending in FORMATS if lower.endswith(ending)), None)
+    if found is None:
+        raise InputError(
+            f"{path}: got a file that ends in {Path(path).suffix or 'nothing'}, wanted rows in "
+            f"{', '.join(FORMATS)}, or - for JSONL on standard input"
+        )
+    return found
+
+
+def _opened(path: str) -> IO[bytes]:
+    try:
+        return Path(path).open("rb")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; give the path of a file of rows") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; give the path of one file of rows") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {_reason(error)}") from None
+
+
+def _primed(lines: IO[bytes], name: str) -> Iterator[bytes]:
+    """The lines, the first of them read now: what is wrong with the whole file shows there."""
+    try:
+        first = lines.readline()
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name} cannot be read: {_reason(error)}") from error
+    if first.startswith(_GZIP):
+        raise InputError(f"{name} holds gzip data, wanted text: give it a name that ends in .jsonl.gz, or unpack it")
+    if first.startswith(_OTHER_ENCODINGS):
+        raise InputError(f"{name} is UTF-16, wanted UTF-8: save it again as UTF-8")
+    return chain([first.removeprefix(codecs.BOM_UTF8)], lines)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _json_rows(lines: Iterable[bytes]) -> Iterator[Row]:
+    number = 0
+    for place, line in enumerate(lines, 1):
+        if line.strip():
+            number += 1
+            yield _json_row(number, f"line {place}", line)
+
+
+def _json_row(number: int, place: str, line: bytes) -> Row:
+    try:
+        value = read_json(line.decode().strip())
+    except UnicodeDecodeError as error:
+        problem = f"its byte {error.start + 1} is not UTF-8: save the file as UTF-8"
+    except ValueError as error:
+        problem = str(error)
+    else:
+        if isinstance(value, dict):
+            return Row(number, place, cast("Fields", value))
+        problem = f"it is {_JSON_TYPES.get(type(value), 'a number')}, wanted a JSON object on each line"
+    return Row(number, place, None, problem)
+
+
+def read_json(text: str) -> object:
+    """What a JSON text holds. Raises ValueError, in words for a reader; a key that occurs twice is an error too.
+
+    >>> read_json('{"id": 1, "id": 2}')
+    Traceback (most recent call last):
+    ...
+    ValueError: the key 'id' occurs twice in an object
+    """
+    too_deep = ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    try:
+        value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no JSON: {error.msg} at character {error.pos + 1}") from None
+    except RecursionError:
+        raise too_deep from None
+    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
+        raise too_deep
+    return value
+
+
+def _is_deep(value: object, levels: int = _DEEPEST) -> bool:
+    """Whether lists and objects are nested in more than so many levels."""
+    if not isinstance(value, dict | list):
+        return False
+    members = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
+    return levels == 0 or any(_is_deep(member, levels - 1) for member in members)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Fields:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice in an object")
+    return fields
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python reads some thousands of digits, as their time grows with the square of their number
+        raise ValueError(f"it has a number of {len(digits):,} digits: put it in quotes, as a text") from None

@@ -1,0 +1,138 @@
+"""Rows of CSV and Parquet files.
+
+An empty cell of CSV is a missing value. Left out: files without a header, other quoting than that of RFC 4180, and
+spreadsheets.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
+from itertools import chain
+from typing import IO, Any
+
+from vouching.errors import InputError, MissingExtraError
+from vouching.rows.read import Fields, Row, read_json
+
+_DELIMITERS = (",", ";", "\t")
+_LIST_COLUMN = "sources"
+_NOTHING: list[str] = []
+_PARQUET_BATCH = 128
+"""Rows read from a Parquet file at a time."""
+
+
+def csv_rows(lines: Iterator[bytes], name: str, columns: Collection[str] = ()) -> Iterator[Row]:
+    r"""Rows of CSV with a header; the delimiter is the one of comma, semicolon and tab that gives it most columns.
+
+    A cell of the column "sources" that starts with "[" is read as a JSON list. A row that is quoted wrongly, is no
+    UTF-8 or has more or fewer cells than the header is a row with a problem.
+
+    Args:
+        lines: the file, cut after newlines; a byte order mark taken off.
+        name: what the file is called in messages.
+        columns: the header must have at least one of these.
+
+    Raises:
+        InputError: no header, or one without these columns.
+
+    >>> [row.fields for row in csv_rows(iter([b"id;claim\n", b'1;"It opened;\n', b'late."\n']), "x.csv", ["claim"])]
+    [{'id': '1', 'claim': 'It opened;\nlate.'}]
+    """
+    # The limit is one of the whole process; a source may be long. This is the largest that every platform takes.
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    # Bytes that are no UTF-8 become lone surrogates, which strike only the row that has them.
+    text = (line.decode("utf-8", "surrogateescape") for line in lines)
+    first = next(text, "")
+    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), _NOTHING)))
+    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, _NOTHING)
+    except csv.Error as error:
+        raise InputError(f"{name}: its header cannot be read: {error}") from None
+    _refuse_header(header, name, columns)
+    return _cells(reader, header)
+
+
+def _refuse_header(header: Sequence[str], name: str, columns: Collection[str]) -> None:
+    wanted = f"wanted a column named {' or '.join(columns)}" if columns else "wanted named columns"
+    if not any(header):
+        raise InputError(f"{name} has no header in its first line, {wanted}")
+    if columns and not set(columns) & set(header):
+        raise InputError(f"{name} has the columns {[*header]}, {wanted}")
+    twice = next((column for column in header if header.count(column) > 1), None)
+    if twice is not None:
+        raise InputError(f"{name} has two columns named {twice!r}: rename or remove one of them")
+
+
+def _cells(reader: Any, header: Sequence[str]) -> Iterator[Row]:
+    number = 0
+    while True:
+        place = f"line {reader.line_num + 1}"
+        try:
+            cells: list[str] | None = next(reader, None)
+        except csv.Error as error:
+            number += 1
+            yield Row(number, place, None, f"its quotes or cells cannot be read: {error}")
+            continue
+        if cells is None:
+            return
+        if cells:
+            number += 1
+            yield _csv_row(number, place, header, cells)
+
+
+def _csv_row(number: int, place: str, header: Sequence[str], cells: Sequence[str]) -> Row:
+    if len(cells) != len(header):
+        return Row(number, place, None, f"it has {len(cells)} cells, the header has {len(header)}")
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return Row(number, place, None, "it is not UTF-8: save the file as UTF-8")
+    fields: Fields = {column: cell for column, cell in zip(header, cells, strict=True) if cell}
+    if fields.get(_LIST_COLUMN, "").startswith("["):
+        try:
+            fields[_LIST_COLUMN] = read_json(fields[_LIST_COLUMN])
+        except ValueError as error:
+            problem = f'its "{_LIST_COLUMN}" starts with [ like a JSON list, but {error}; put one text under "source"'
+            return Row(number, place, None, problem)
+    return Row(number, place, fields)
+
+
+def parquet_rows(
+    file: IO[bytes], name: str, columns: Collection[str] = ()
+) -> tuple[Iterator[Row], Callable[[], float]]:
+    """Rows of a Parquet file, a batch at a time, and how much of it has been read, from 0 to 1.
+
+    Args:
+        file: the open file.
+        name: what it is called in messages.
+        columns: it must have at least one of these.
+
+    Raises:
+        InputError: no Parquet, or none of ``columns`` in it.
+        MissingExtraError: pyarrow is not installed.
+    """
+    try:
+        parquet: Any = import_module("pyarrow.parquet")
+        broken: type[Exception] = import_module("pyarrow").ArrowException
+    except ImportError:
+        raise MissingExtraError("data", "reading Parquet", "pyarrow") from None
+    try:
+        table = parquet.ParquetFile(file)
+    except (broken, OSError) as error:
+        raise InputError(f"{name} is no Parquet file that can be read: {error}") from None
+    _refuse_header(table.schema_arrow.names, name, columns)
+    done = [0]
+
+    def rows() -> Iterator[Row]:
+        try:
+            for batch in table.iter_batches(_PARQUET_BATCH, use_threads=False):
+                for fields in batch.to_pylist():
+                    done[0] += 1
+                    yield Row(done[0], f"row {done[0]}", fields)
+        except (broken, UnicodeDecodeError) as error:
+            raise OSError(f"after row {done[0]}: {error}") from error
+
+    return rows(), lambda: done[0] / max(1, table.metadata.num_rows)

@@ -1,0 +1,122 @@
+"""The settings of a run: a dataclass filled from a TOML file, and ``key=value`` over it.
+
+Left out: files that include others; a run is described by one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar, cast, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from vouching.errors import ConfigError
+
+Config = TypeVar("Config")
+
+
+def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ()) -> Config:
+    """The settings of a TOML file with ``key=value`` over them; ``shares.NAME=0.1`` sets one entry of a table.
+
+    Args:
+        kind: the dataclass of the settings.
+        path: the file.
+        overrides: settings over those of the file; a value that is no TOML is a text.
+
+    Raises:
+        ConfigError: the file cannot be read, a key is unknown (the nearest is told), or a value is of the wrong kind.
+
+    >>> import tempfile
+    >>> from vouching.train.encoder_config import EncoderConfig
+    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
+    >>> _ = path.write_text("epochs = 3", encoding="utf-8")
+    >>> read_settings(EncoderConfig, path, ["epoch=2"])
+    Traceback (most recent call last):
+        ...
+    vouching.errors.ConfigError: there is no setting 'epoch'; did you mean epochs?
+    """
+    try:
+        record: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path} ({error.strerror}): name a TOML file of settings") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+    for override in overrides:
+        _set(record, override)
+    _refuse_unknown(kind, record, kind)
+    try:
+        return TypeAdapter(kind).validate_python(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
+            raise ConfigError(_placed(str(cause), name, kind)) from None
+        wanted = {
+            "tuple_type": 'wanted a list, as in ["one", "two"]',
+            "dataclass_type": f"wanted a table of settings: set them one by one, as in {name}.KEY=VALUE",
+        }.get(first["type"], first["msg"].lower())
+        raise ConfigError(f"{name} is {first['input']!r}: {wanted.replace('input should be', 'wanted')}") from None
+
+
+def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = "") -> None:
+    """Raise ConfigError for a key that the settings, or a table of them, do not have; ``whole`` is all of them."""
+    known = [place + f.name for f in fields(kind)]
+    for key, value in record.items():
+        inner_record = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        if (name := place + key) not in known:
+            meant = next(iter(inner_record)) if len(inner_record) == 1 else key
+            near = [path for path in _paths(whole) if path.endswith(f".{meant}")]  # of a table that was not named
+            near = near or get_close_matches(name, known, n=1)
+            raise ConfigError(
+                f"there is no setting {name!r}; "
+                + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+            )
+        inner = get_type_hints(kind)[key]
+        if is_dataclass(inner) and isinstance(value, dict):
+            _refuse_unknown(inner, inner_record, whole, f"{name}.")
+
+
+def _placed(message: str, table: str, kind: Any) -> str:
+    """What a table's own check says, with the table named: before the setting that it begins with, if it does.
+
+    >>> from vouching.methods.structured.config import StructuredConfig
+    >>> _placed("keep must be above 0, got 0", "watch", StructuredConfig)
+    'watch.keep must be above 0, got 0'
+    >>> _placed("the two contradict each other", "watch", StructuredConfig)
+    'watch: the two contradict each other'
+    """
+    if not table or message.startswith(f"{table}."):
+        return message
+    begins = message.split(" ", 1)[0] in [f.name for f in fields(get_type_hints(kind)[table])]
+    return f"{table}{'.' if begins else ': '}{message}"
+
+
+def _paths(kind: Any, place: str = "") -> list[str]:
+    """The names of all settings, those of tables with the table's."""
+    named: list[str] = []
+    for name, inner in ((f.name, get_type_hints(kind)[f.name]) for f in fields(kind)):
+        named += _paths(inner, f"{name}.") if is_dataclass(inner) else [place + name]
+    return named
+
+
+def _set(record: dict[str, Any], override: str) -> None:
+    """Put one ``key=value`` into the settings; a value that is no TOML is a text."""
+    key, equals, text = override.partition("=")
+    if not equals:
+        raise ConfigError(f"{override!r} is no setting: wanted key=value, for instance epochs=2")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
+        value = text
+    table, dot, name = key.partition(".")
+    if not dot:
+        record[key] = value
+        return
+    inner = record.setdefault(table, {})
+    if not isinstance(inner, dict):
+        raise ConfigError(f"{table} is no table of settings: leave out .{name}")
+    cast("dict[str, Any]", inner)[name] = value

@@ -1,0 +1,290 @@
+"""Does the date of a claim agree with the date of a source?
+
+Left out: arithmetic between dates and durations, and the overlap of seasons with months.
+
+Does the quantity of a claim agree with the quantity of a source?
+
+Left out: currency conversion. A bare decimal ("0.5") does not say that it is a ratio: it can equal one, not differ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Literal
+
+from vouching.text.mentions import DateMention, Quantity
+from vouching.text.units import unit_called
+
+DateAgreement = Literal["equal", "compatible", "more_specific", "differs", "incomparable"]
+
+_EXACT_DURATION = 0.02
+_LOOSE_DURATION = 0.15
+# Which agreement to keep when a date can be read in two ways; the first is the kindest to the claim.
+_KINDEST: tuple[DateAgreement, ...] = ("equal", "compatible", "more_specific", "incomparable", "differs")
+
+
+def compare_dates(claim: DateMention, source: DateMention) -> DateAgreement:
+    """Compare the date of a claim with the date of a source.
+
+    Returns:
+        "equal" if both say the same; "compatible" if the claim says less than the source and agrees ("1937" against
+        "3 May 1937"); "more_specific" if the claim agrees but says more; "differs" if they contradict each other;
+        "incomparable" if they share no field ("May" against "1937"). Durations are equal within 2 %, or within 15 % if
+        one is approximate or their units differ.
+
+    >>> from vouching.text.dates import find_dates
+    >>> compare_dates(find_dates("in 1937")[0], find_dates("on 3 May 1937")[0])
+    'compatible'
+    """
+    if claim.kind == "duration" or source.kind == "duration":
+        return _compare_durations(claim, source)
+    if claim.kind != "date" or source.kind != "date":
+        return _compare_spans(claim, source)
+    outcomes = [_compare_fields(wanted, given) for wanted in _readings(claim) for given in _readings(source)]
+    return next(agreement for agreement in _KINDEST if agreement in outcomes)
+
+
+def _readings(date: DateMention) -> list[DateMention]:
+    if not date.day_month_order_unknown:
+        return [date]
+    return [date, replace(date, month=date.day, day=date.month)]
+
+
+def _compare_durations(claim: DateMention, source: DateMention) -> DateAgreement:
+    if claim.days is None or source.days is None:
+        return "incomparable"
+    wanted, given = _length_range(claim), _length_range(source)
+    if wanted and given:
+        ends = zip(wanted, given, strict=True)
+        agree = all(abs(left - right) <= _EXACT_DURATION * max(left, right) for left, right in ends)
+        return "equal" if agree else "differs"
+    if wanted and wanted[0] <= source.days <= wanted[1]:
+        return "equal"
+    if given and given[0] <= claim.days <= given[1]:
+        return "compatible"
+    loose = claim.approximate or source.approximate or claim.unit != source.unit
+    allowed = (_LOOSE_DURATION if loose else _EXACT_DURATION) + 1e-12
+    larger = max(abs(claim.days), abs(source.days))
+    equal = claim.days == source.days or abs(claim.days - source.days) <= allowed * larger
+    return "equal" if equal else "differs"
+
+
+def _length_range(date: DateMention) -> tuple[float, float] | None:
+    return None if date.first_days is None or date.last_days is None else (date.first_days, date.last_days)
+
+
+def _compare_fields(claim: DateMention, source: DateMention) -> DateAgreement:
+    wanted, given = _fields(claim), _fields(source)
+    quarter_agrees = _quarter_holds_month(claim, source)
+    if quarter_agrees is False:
+        return "differs"
+    if quarter_agrees:
+        # The month says all that the quarter does, so the quarter needs no counterpart.
+        wanted.pop("part", None)
+        given.pop("part", None)
+    shared = wanted.keys() & given.keys()
+    if any(wanted[name] != given[name] for name in shared):
+        return "differs"
+    if not shared and not quarter_agrees:
+        return "incomparable"
+    if wanted.keys() - given.keys():
+        return "more_specific"
+    return "equal" if wanted.keys() == given.keys() else "compatible"
+
+
+def _fields(date: DateMention) -> dict[str, int | str]:
+    named = {"year": date.year, "month": date.month, "day": date.day, "weekday": date.weekday, "part": date.part}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _quarter_holds_month(claim: DateMention, source: DateMention) -> bool | None:
+    """Check a quarter of one side against the month of the other; None if there is no such pair."""
+    for part, month in ((claim.part, source.month), (source.part, claim.month)):
+        if part and part.startswith("Q") and month:
+            return int(part[1]) == (month + 2) // 3
+    return None
+
+
+def _compare_spans(claim: DateMention, source: DateMention) -> DateAgreement:
+    wanted, given = _span(claim), _span(source)
+    if wanted is None or given is None:
+        return "incomparable"
+    if wanted == given:
+        return "equal"
+    if claim.kind == source.kind == "range":
+        # Ranges that merely overlap say different things: both ends have to agree.
+        return "differs"
+    if wanted[0] <= given[0] and given[1] <= wanted[1]:
+        return "compatible"
+    if given[0] <= wanted[0] and wanted[1] <= given[1]:
+        return "more_specific"
+    return "differs"
+
+
+def _span(date: DateMention) -> tuple[int, int] | None:
+    if date.year is None:
+        return None
+    return date.year, date.year if date.last_year is None else date.last_year
+
+
+QuantityAgreement = Literal["equal", "close", "differs", "incomparable"]
+
+_EXACT = 1e-9
+_HEDGE_TOLERANCE = 0.1
+# A claim more precise than a rounded source is let pass as "close" only while the rounding is this fine.
+_FINE_ROUNDING = 0.05
+_HALF_DAY = 720
+_UPWARD = frozenset(("at_least", "more_than"))
+
+
+def compare_quantities(claim: Quantity, source: Quantity, tolerance: float = 0.0) -> QuantityAgreement:
+    """Compare the quantity of a claim with the quantity of a source.
+
+    Args:
+        claim: Quantity of the claim.
+        source: Quantity of the source.
+        tolerance: Relative difference (of the larger value) that still counts as equal; 0 or more.
+
+    Returns:
+        "equal" if the source bears the claim out, hedges, units and ranges considered; "close" if they agree only up
+        to rounding, or the source leaves the claimed value open; "differs" if they contradict each other;
+        "incomparable" if they measure different things (or different currencies with different numbers).
+
+    >>> from vouching.text.quantities import find_quantities
+    >>> compare_quantities(*find_quantities("33 %, one-third"))
+    'equal'
+    """
+    if claim.dimension != source.dimension:
+        return _compare_decimal_with_ratio(claim, source)
+    if claim.dimension == "time_of_day":
+        return _compare_clock_times(claim, source)
+    if claim.per and source.per and claim.per != source.per:
+        claim, source = _per_second(claim), _per_second(source)
+    if claim.dimension == "currency" and claim.unit != source.unit:
+        return "differs" if (claim.base_low, claim.base_high) == (source.base_low, source.base_high) else "incomparable"
+    slack = max(_EXACT, tolerance)
+    if claim.approximate or source.approximate:
+        slack = max(slack, _HEDGE_TOLERANCE)
+    if claim.bound != "exact" or source.bound != "exact":
+        return _compare_bounds(claim, source, slack)
+    if claim.low != claim.high or source.low != source.high:
+        return _compare_ranges(claim, source, slack)
+    return _compare_points(claim, source, slack)
+
+
+def _same(left: float, right: float, slack: float) -> bool:
+    # The added 1e-12 keeps a limit such as 10 % inclusive despite binary rounding.
+    return left == right or abs(left - right) <= (slack + 1e-12) * max(abs(left), abs(right))
+
+
+def _compare_decimal_with_ratio(claim: Quantity, source: Quantity) -> QuantityAgreement:
+    if {claim.dimension, source.dimension} != {"count", "ratio"}:
+        return "incomparable"
+    decimal, ratio = (claim, source) if claim.dimension == "count" else (source, claim)
+    if decimal.base_rounding >= 1 or abs(decimal.low) >= 1 or decimal.low != decimal.high or ratio.low != ratio.high:
+        return "incomparable"
+    same = claim.bound == source.bound and _same(decimal.low, ratio.base_low, _EXACT)
+    return "equal" if same else "incomparable"
+
+
+def _compare_clock_times(claim: Quantity, source: Quantity) -> QuantityAgreement:
+    wanted, given = (claim.low, claim.high), (source.low, source.high)
+    if wanted == given:
+        return "equal"
+    if "clock12" in (claim.unit, source.unit):
+        # "8:30" alone may stand for the morning or the evening.
+        same = all(left % _HALF_DAY == right % _HALF_DAY for left, right in zip(wanted, given, strict=True))
+        return "close" if same else "differs"
+    if claim.low == claim.high and _contains(given, wanted):
+        return "close"
+    return "equal" if source.low == source.high and _contains(wanted, given) else "differs"
+
+
+def _per_second(rate: Quantity) -> Quantity:
+    period = unit_called(rate.per)
+    seconds = period.factor if period else 1.0
+    low, high = rate.base_low / seconds, rate.base_high / seconds
+    return replace(rate, base_low=low, base_high=high, base_rounding=rate.base_rounding / seconds)
+
+
+def _compare_points(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
+    wanted, given = claim.base_low, source.base_low
+    if _same(wanted, given, slack):
+        return "equal"
+    difference = abs(wanted - given)
+    half_step = claim.base_rounding * (0.5 + _EXACT)
+    if claim.dimension == "ratio" and claim.kind != source.kind:
+        half_step = max(claim.base_rounding, source.base_rounding) * (0.5 + _EXACT)
+        return "equal" if difference <= half_step else "differs"
+    if difference <= half_step:
+        if claim.approximate:
+            return "equal"
+        if claim.scaled or claim.unit != source.unit:
+            return "close"
+    source_half_step = source.base_rounding * (0.5 + _EXACT)
+    fine = source_half_step <= _FINE_ROUNDING * abs(given)
+    return "close" if source.scaled and fine and difference <= source_half_step else "differs"
+
+
+def _interval(quantity: Quantity) -> tuple[float, float]:
+    """Return the values that the quantity allows; a strict bound leaves out its own end by the smallest step."""
+    low, high = quantity.base_low, quantity.base_high
+    match quantity.bound:
+        case "at_least":
+            return low, math.inf
+        case "more_than":
+            return math.nextafter(low, math.inf), math.inf
+        case "at_most":
+            return -math.inf, high
+        case "less_than":
+            return -math.inf, math.nextafter(high, -math.inf)
+        case _:
+            return low, high
+
+
+def _contains(outer: tuple[float, float], inner: tuple[float, float]) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def _compare_bounds(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
+    same_number = _same(claim.base_low, source.base_low, slack) and _same(claim.base_high, source.base_high, slack)
+    if claim.bound == source.bound:
+        if same_number:
+            return "equal"
+        return "close" if _contains(_interval(claim), _interval(source)) else "differs"
+    if (
+        same_number
+        and "exact" not in (claim.bound, source.bound)
+        and ((claim.bound in _UPWARD) != (source.bound in _UPWARD))
+    ):
+        return "differs"
+    wanted, given = _interval(claim), _interval(source)
+    if _contains(wanted, given):
+        return "equal" if source.bound == "exact" else "close"
+    if _contains(given, wanted) and claim.bound == "exact":
+        return "close"
+    if same_number and (claim.approximate or source.approximate):
+        return "close"
+    overlap = wanted[0] <= given[1] and given[0] <= wanted[1]
+    if not overlap:
+        return "differs"
+    return "close" if same_number else "incomparable"
+
+
+def _compare_ranges(claim: Quantity, source: Quantity, slack: float) -> QuantityAgreement:
+    if _same(claim.base_low, source.base_low, slack) and _same(claim.base_high, source.base_high, slack):
+        return "equal"
+    wanted, given = (claim.base_low, claim.base_high), (source.base_low, source.base_high)
+    if source.low == source.high:
+        return "equal" if _contains(wanted, given) else "differs"
+    if claim.low == claim.high:
+        return "close" if _contains(given, wanted) else "differs"
+    # Ranges that merely overlap say different things: both ends have to agree.
+    ends = {_compare_points(_end(claim, upper), _end(source, upper), slack) for upper in (False, True)}
+    return "close" if ends <= {"equal", "close"} else "differs"
+
+
+def _end(quantity: Quantity, upper: bool) -> Quantity:
+    written, base = (quantity.high, quantity.base_high) if upper else (quantity.low, quantity.base_low)
+    return replace(quantity, low=written, high=written, base_low=base, base_high=base)

@@ -1,1 +1,0 @@
-"""Verifiers: claims and sources in, verdicts or honest failures out."""

@@ -1,0 +1,92 @@
+"""``vouch bench build-ranking``: three steps from questions to a set, which ``vouch bench run`` can run."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.ranking_samples import question_row
+from tests.bench.samples import write_rows
+from tests.cli.test_bench import bench, refused
+from vouching.cli.build_ranking import count, vote
+from vouching.cli.streams import Exit
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """Three rows of the first step."""
+    rows = [{**question_row(number), "verified": "model", "votes": {}} for number in range(3)]
+    return write_rows(tmp_path / "built.jsonl", rows)
+
+
+def test_votes_are_asked_for_row_by_row_and_gone_on_with(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "ada.jsonl"
+    assert vote(built, out, False, io.StringIO("y\nperhaps\nn\nq\n")) == Exit.INCOMPLETE
+    assert read(out) == [{"id": "nq-0", "vote": "accept"}, {"id": "nq-1", "vote": "reject"}]
+    shown = capsys.readouterr()
+    assert "Got 'perhaps', wanted y, n or q" in shown.out
+    # The second row's answers stand in another order; they are shown best first.
+    second = shown.out[shown.out.index("Row 2 of 3") : shown.out.index("Row 3 of 3")]
+    assert second.index("1. It opened in 1901.") < second.index("2. I have no") < second.index("3. It opened in 1951.")
+    assert "stopped: 2 of 3 rows voted on" in shown.err
+    assert vote(built, out, True, io.StringIO("y\n")) == Exit.OK
+    assert [one["id"] for one in read(out)] == ["nq-0", "nq-1", "nq-2"]
+
+
+def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        write_rows(tmp_path / f"{name}.jsonl", [{"id": f"nq-{n}", "vote": said} for n, said in enumerate(votes)])
+        for name, votes in {
+            "ada": ("accept", "reject", "accept"), "bob": ("accept", "reject", "accept"), "cy": ("accept", "accept"),
+        }.items()
+    ]  # fmt: skip
+    out = tmp_path / "mine.jsonl"
+    assert count(built, out, files) == Exit.OK
+    assert [(row["id"], row["verified"]) for row in read(out)] == [("nq-0", "people"), ("nq-2", "model")]
+    assert read(out)[0]["votes"] == {"ada": "accept", "bob": "accept", "cy": "accept"}
+    said = capsys.readouterr().err
+    assert "1 of 3 rows dropped; of the others 1 verified by people" in said
+    # Two rows have all votes: all agree on one; of six pairs of votes two differ.
+    assert "on 2 rows with all votes: all agree on 50.0%, pairs of votes on 66.7%" in said
+
+
+def test_a_set_of_ones_own_is_sound_and_listed(built: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    write_rows(data / "rankings" / "mine.jsonl", read(built))
+    result = bench("validate", "own_rankings", data=data)
+    assert result.stdout == "own_rankings, test: sound\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "say which step this is"),
+        (("--judge", "openai/x", "--voter"), "say which step this is"),
+        (("--voter", "--model", "openai/x"), "only the first step asks models"),
+        (("--votes", "BUILT", "--votes", "BUILT"), "wanted at most 3, each once"),
+        (("--votes", "BUILT"), "wanted accept or reject"),
+    ],
+)
+def test_steps_that_do_not_fit_are_refused(
+    arguments: tuple[str, ...], complaint: str, built: Path, tmp_path: Path
+) -> None:
+    placed = [str(built) if one == "BUILT" else one for one in arguments]
+    assert complaint in refused("build-ranking", "--input", built, "--output", tmp_path / "out.jsonl", *placed)
+
+
+def test_votes_are_on_rows_of_the_first_step_alone(tmp_path: Path) -> None:
+    questions = write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "When?", "reference": "1973"}])
+    said = refused("build-ranking", "--input", questions, "--output", tmp_path / "votes.jsonl", "--voter")
+    assert "wanted what the first step wrote" in said

@@ -1,0 +1,227 @@
+"""``vouch check`` and its kin with a language model behind a real socket."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.cli.chat_server import chat_server
+from tests.methods.scripts import CLAIM, RIGHT, SOURCE, reply
+from vouching.checker import Checker
+from vouching.cli.app import app
+from vouching.cli.streams import Exit
+from vouching.errors import ConfigError
+from vouching.models import Sampling, ScriptedModel
+from vouching.types import Verdict
+
+
+def vouch(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    made = [
+        {"id": f"r{n}", "claim": f"The bridge opened, page {n}.", "source": f"{SOURCE} Page {n}."} for n in range(30)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in [*made[:10], {"id": "bad"}, *made[10:]]))
+    return path
+
+
+def test_a_claim_is_checked_by_the_model_that_is_named() -> None:
+    with chat_server(lambda asked: reply()) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json")
+    assert result.exit_code == Exit.OK, result.stderr
+    found = json.loads(result.stdout)
+    assert (found["label"], found["provenance"]["model"]) == ("Not Attributable", model)
+    assert (found["usage"]["prompt_tokens"], found["usage"]["calls"]) == (9, 1)
+
+
+def test_votes_and_method_reach_the_model() -> None:
+    said = iter(
+        ['{"label": "Attributable", "confidence": 0.9}'] * 2 + ['{"label": "Not Attributable", "confidence": 1}']
+    )
+    lock = threading.Lock()
+
+    def answer(asked: str) -> str:
+        with lock:
+            return next(said)
+
+    with chat_server(answer) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json", "--method", "label",
+                       "--votes", "3")  # fmt: skip
+    found = json.loads(result.stdout)
+    assert (found["label"], round(found["score"], 3), found["provenance"]["votes"]) == ("Attributable", 0.667, 3)
+
+
+def test_rows_are_asked_about_at_the_same_time_and_written_in_order(rows: Path) -> None:
+    under_way, most, lock, gate = 0, 0, threading.Lock(), threading.Barrier(4)
+
+    def answer(asked: str) -> str:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        if re.search(r"page [0-3]\.", asked):
+            gate.wait(20)  # passes only when four questions are here together
+        with lock:
+            under_way -= 1
+        return reply(RIGHT)
+
+    output = rows.with_name("out.jsonl")
+    with chat_server(answer) as model:
+        result = vouch("check", "--input", rows, "--output", output, "--model", model)
+    assert result.exit_code == Exit.INCOMPLETE  # for the row without a claim
+    assert most >= 4
+    found = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [line["claim"]["id"] for line in found] == [f"r{n}" for n in range(10)] + ["bad"] + [
+        f"r{n}" for n in range(10, 30)
+    ]
+
+
+def test_a_server_that_goes_away_stops_the_run_and_resume_ends_it(rows: Path) -> None:
+    output, down = rows.with_name("out.jsonl"), [True]
+
+    def answer(asked: str) -> str | int:
+        return 503 if down[0] and "page 20" in asked else reply(RIGHT)
+
+    with chat_server(answer) as model:
+        arguments: list[Any] = ["check", "--input", rows, "--output", output, "--model", model]
+        stopped = vouch(*arguments)
+        assert stopped.exit_code == Exit.INCOMPLETE
+        assert "stopped: " in stopped.stderr
+        assert "--resume" in stopped.stderr
+        assert len(output.read_text().splitlines()) == 21
+        down[0] = False
+        assert "30 attributable" in vouch(*arguments, "--resume").stderr
+    assert len(output.read_text().splitlines()) == 31
+
+
+def test_a_model_that_is_not_there_ends_the_command_as_incomplete() -> None:
+    with chat_server(lambda asked: reply()) as model:
+        pass  # the port is free again
+    result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
+    assert result.exit_code == Exit.INCOMPLETE
+    assert result.stdout == ""
+
+
+def test_options_that_do_not_fit_the_model_are_refused(rows: Path) -> None:
+    output = rows.with_name("out.jsonl")
+    one = ("check", CLAIM, "--source-text", SOURCE)
+    assert "is no language model: name one" in vouch(*one, "--method", "structured").stderr
+    assert "is no language model: name one" in vouch(*one, "--votes", "3").stderr
+    many = ("check", "--input", rows, "--output", output, "--model", "http://localhost:9/v1#x")
+    assert "256 rows under way" in vouch(*many, "--jobs", "4").stderr
+    with pytest.raises(ConfigError, match="wanted structured or label"):
+        Checker("http://localhost:9/v1#x", method="embedded")
+    assert not output.exists()
+
+
+def test_one_checker_works_with_and_without_a_running_loop() -> None:
+    with chat_server(lambda asked: reply()) as model:
+        checker = Checker(model)
+        found = [checker.check(CLAIM, SOURCE) for _ in range(3)]
+        checker.close()
+        found.append(checker.check(CLAIM, SOURCE))
+        checker.close()
+    assert all(isinstance(one, Verdict) for one in found)
+
+
+def test_a_calibration_is_made_by_asking_the_model_and_then_applied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [{"claim": f"The bridge opened, page {n}.", "source": f"{SOURCE} Page {n}.",
+             "label": "Attributable" if n % 4 else "Not Attributable"} for n in range(40)]  # fmt: skip
+    rows, output = tmp_path / "dev.jsonl", tmp_path / "tiny.json"
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in made))
+    with chat_server(lambda asked: reply(RIGHT, confidence=0.9)) as model:
+        result = vouch("calibrate", "--input", rows, "--model", model, "--output", output)
+        assert result.exit_code == Exit.OK, result.stderr
+        monkeypatch.setenv("VOUCH_CALIBRATION", str(tmp_path / "tiny.json"))
+        found = json.loads(vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--json").stdout)
+        again = vouch("calibrate", "--input", rows, "--model", model, "--output", tmp_path / "again.json")
+    # Odds of a stated .9 are 9, of the 30 in 40 that are right 3.
+    assert round(found["score"], 3) == 0.75
+    assert found["provenance"]["calibrator"].startswith("temperature:")
+    assert "unset it" in again.stderr
+
+
+def test_a_reply_may_be_as_long_as_the_option_says(rows: Path) -> None:
+    asked: list[int] = []
+
+    def answer(sampling: Sampling) -> str:
+        asked.append(sampling.max_tokens)
+        return reply(RIGHT)
+
+    checker = Checker(ScriptedModel(lambda messages, sampling: answer(sampling)), max_tokens=5_000)
+    checker.check(CLAIM, SOURCE)
+    Checker(ScriptedModel(lambda messages, sampling: answer(sampling))).check(CLAIM, SOURCE)
+    assert asked == [5_000, 1_024]
+    with chat_server(lambda prompt: reply()) as model:
+        done = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model, "--max-tokens", "9000", "--json")
+    assert json.loads(done.stdout)["label"] == "Not Attributable"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["--votes", "3"], "got votes with embedded, which is no language model: name one, or leave out votes"),
+        (["--seed", "3", "--max-tokens", "9"], "got seed and max_tokens with embedded"),
+        (["--method", "label"], "got method with embedded"),
+    ],
+)
+def test_a_setting_that_only_a_language_model_takes_is_not_passed_over(settings: list[str], words: str) -> None:
+    result = vouch("check", CLAIM, "--source-text", SOURCE, *settings)
+    assert result.exit_code == Exit.USAGE
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["qwen", "qwen:7b", "embeded", "embeded:runs/weakness/round-2/student", "runs/student"]
+)
+def test_a_name_that_is_nearly_one_of_ours_is_told_what_there_is(name: str) -> None:
+    with pytest.raises(ConfigError, match="there are: embedded, embedded:rules, embedded:FOLDER, language models"):
+        Checker(name)
+
+
+@pytest.mark.parametrize("name", ["embedded:rule", "embedded:"])
+def test_an_embedded_verifier_that_does_not_ship_is_looked_for_in_its_folder(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*combined\.json .*: wanted embedded, .* or embedded:FOLDER"):
+        Checker(name)
+
+
+def test_the_share_of_votes_is_not_called_what_the_model_states() -> None:
+    model = ScriptedModel(lambda messages, sampling: reply(RIGHT))
+    for votes, words in ((1, "what the model states of itself"), (3, "the share of the votes")):
+        found = Checker(model, votes=votes).check(CLAIM, SOURCE)
+        assert isinstance(found, Verdict)
+        [warning] = [warning for warning in found.warnings if warning.kind == "uncalibrated"]
+        assert warning.message.startswith(f"The score is {words}")
+
+
+def test_what_every_verdict_of_an_answer_warns_of_stands_once_above_them() -> None:
+    answer = "The bridge opened in 1937. The bridge opened in 1973."
+    report = Checker(ScriptedModel(lambda messages, sampling: reply(RIGHT))).check_response(answer, SOURCE)
+    assert [warning.kind for warning in report.warnings] == ["uncalibrated"]
+
+
+def test_a_server_that_is_out_of_reach_is_told_with_what_to_do() -> None:
+    with chat_server(lambda prompt: 503) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
+    assert result.exit_code == Exit.INCOMPLETE
+    assert "answered 503" in result.stderr
+    assert result.stderr.endswith("; see that the server runs, or try again later\n")
+
+
+def test_an_address_that_is_not_there_is_told_how_most_end() -> None:
+    with chat_server(lambda prompt: 404) as model:
+        result = vouch("check", CLAIM, "--source-text", SOURCE, "--model", model)
+    assert result.exit_code == Exit.USAGE
+    assert "check the address (most end in /v1), the model's name and VOUCH_API_KEY" in result.stderr

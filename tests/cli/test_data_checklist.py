@@ -1,0 +1,96 @@
+"""``vouch data checklist``: accepted, rejected, bound to rules, resumed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vouching.cli.data_checklist import ChecklistDataOptions, make_checklists
+from vouching.cli.streams import Exit
+from vouching.errors import InputError, ModelUnavailableError
+from vouching.models import ScriptedModel
+
+ROWS: list[Any] = [
+    {"id": "a", "prompt": "Write about Paris. Use no commas.", "group": "g"},
+    {"id": "b", "messages": [{"role": "user", "content": "Write about Rome."}]},
+    {"id": "c", "instruction": "Write about Oslo."},
+    {"id": "d", "instruction": " "},
+    {"id": "e", "instruction": "Write about Bern."},
+]
+SCRIPT = {
+    "Paris": "1. Is it about Paris?\n2. Is it free of commas?",
+    "Rome": "1. **Is it about Rome?**",
+    "Oslo": "1. Is it about Oslo?\n2. Is it engaging?",
+    "'engaging'|'creative'": "1. Is it about Oslo?\n2. Is it creative?",
+    "Bern|numbered list": "I cannot.",
+}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> ChecklistDataOptions:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+    return ChecklistDataOptions(str(path), tmp_path / "checklists.jsonl")
+
+
+def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
+    options: ChecklistDataOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make_checklists(options, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE  # row d has no instruction
+    first, second = lines(options.output)
+    assert first == {
+        "id": "a", "group": "g", "instruction": ROWS[0]["prompt"], "attempts": 1,
+        "checklist": [{"text": "Is it about Paris?"}, {"text": "Is it free of commas?"}],
+    }  # fmt: skip
+    assert (second["id"], second["instruction"]) == ("b", "[user]\nWrite about Rome.")
+    faulty, broken, none = lines(options.rejected)
+    assert (faulty["id"], faulty["attempts"], len(faulty["checklist"])) == ("c", 3, 2)
+    assert [fault["kind"] for fault in faulty["faults"]] == ["spurious"]
+    assert "the instruction is blank" in broken["problem"]
+    assert (none["id"], none["checklist"], none["faults"][0]["kind"]) == ("e", [], "form")
+    told = capsys.readouterr().err
+    assert "2 of 4 checklists have no fault; the others" in told
+    assert "they have 1.5 items on average: 1 in 1, 2 in 1" in told  # of those without a fault
+    assert "lists with a fault: form 1, spurious 1" in told
+
+
+def test_items_are_bound_to_the_rules_that_the_instruction_asks_for(options: ChecklistDataOptions) -> None:
+    make_checklists(replace(options, rules=True), ScriptedModel(SCRIPT))
+    bound = lines(options.output)[0]["checklist"][1]
+    assert bound == {"text": "Is it free of commas?", "rule": "punctuation:no_comma", "arguments": {}}
+
+
+def test_a_critic_is_heard(options: ChecklistDataOptions) -> None:
+    critic = ScriptedModel({"Rome": "1 | spurious | which Rome?", ".": "none"})
+    make_checklists(options, ScriptedModel({"which Rome": "1. Is it about Rome?", **SCRIPT}), critic)
+    assert [row["id"] for row in lines(options.output)] == ["a"]
+
+
+def test_a_run_that_was_cut_short_goes_on(options: ChecklistDataOptions) -> None:
+    busy = {"Oslo": ModelUnavailableError("busy"), **{key: SCRIPT[key] for key in ("Paris", "Rome")}}
+    assert make_checklists(options, ScriptedModel(busy)) == Exit.INCOMPLETE
+    assert len(lines(options.output)) == 2
+    with pytest.raises(InputError, match="resume"):
+        make_checklists(options, ScriptedModel(SCRIPT))
+    again = ScriptedModel(SCRIPT)
+    make_checklists(replace(options, resume=True), again)
+    assert (len(lines(options.output)), len(lines(options.rejected))) == (2, 3)
+    assert not any("Paris" in asked.last for asked in again.asked)
+    with pytest.raises(InputError):
+        make_checklists(replace(options, resume=True, rules=True), again)
+
+
+def test_files_of_something_else_are_not_overwritten(options: ChecklistDataOptions) -> None:
+    options.output.write_text("mine\n")
+    with pytest.raises(InputError, match="not its journal"):
+        make_checklists(options, ScriptedModel(SCRIPT))
+    with pytest.raises(InputError, match="two of these are one file"):
+        make_checklists(replace(options, output=Path(options.input)), ScriptedModel(SCRIPT))

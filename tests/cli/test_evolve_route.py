@@ -1,0 +1,56 @@
+"""``vouch evolve route``: rounds of an evolution go in, a router and an honest table come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.evolve.test_route import rows, specialist
+from vouching.cli.app import app
+from vouching.cli.evolve_route import ROUTER, told
+from vouching.evolve.contest import contest
+from vouching.evolve.records import read_record, write_records
+from vouching.evolve.route import Router, best_single, cross_routed, fit_router
+
+
+@pytest.fixture
+def evolution(tmp_path: Path) -> Path:
+    """Two rounds, each good at one of two sets and right on 2 rows of 5 of the other."""
+    known = rows(100)
+    for number, name in enumerate(("talk", "prose")):
+        write_records(tmp_path / f"run/round-{number}/judged.jsonl", specialist(known, name))
+    return tmp_path / "run"
+
+
+def test_rounds_are_compared_with_a_router_that_has_not_seen_the_document(evolution: Path, tmp_path: Path) -> None:
+    mean = evolution / "round-0/judged.jsonl"
+    done = CliRunner().invoke(
+        app, ["evolve", "route", str(evolution), "--against", f"mean={mean}", "--out", str(tmp_path / "router.json")]
+    )
+    assert done.exit_code == 0, done.output
+    lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
+    assert "100.0 %" in lines["router"]
+    assert lines["talk"].endswith("asks round-0 50")
+    assert lines["prose"].endswith("asks round-1 50")
+    assert "100 rows; 0 that one of them failed on are left out" in done.stdout
+    assert {*read_record(tmp_path / "router.json", Router).specialists} == {"round-0", "round-1"}
+
+
+def test_a_folder_without_rounds_and_a_single_specialist_are_usage_errors(evolution: Path, tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path / "router.json")]
+    done = CliRunner().invoke(app, ["evolve", "route", str(tmp_path), *out])
+    assert (done.exit_code, "name the folder of an evolution" in done.output) == (2, True)
+    done = CliRunner().invoke(app, ["evolve", "route", f"a={evolution / 'round-0/judged.jsonl'}", *out])
+    assert (done.exit_code, "two or more" in done.output) == (2, True)
+    assert not (tmp_path / "router.json").exists()
+
+
+def test_a_router_that_is_not_shown_to_be_better_is_said_to_be_so() -> None:
+    known = rows(100)
+    answers = {name: specialist(known, name) for name in ("talk", "prose")}
+    router, best = fit_router(answers), best_single(answers)
+    for routed, said in ((cross_routed(answers), False), (answers[best], True)):
+        lines = [*told(contest(answers, {ROUTER: routed}, best), router, known)]
+        assert any("not shown to be better" in line for line in lines) is said

@@ -1,0 +1,90 @@
+"""What one reply of a role earns, and the adapters that hand it to other trainers."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from vouching.errors import ConfigError, InputError
+from vouching.integrations.verifiers import assurance_draft, assurance_review
+from vouching.integrations.verl_assurance import compute_score
+from vouching.methods.assurance.reward import choice_reward, draft_reward, review_reward
+
+UNIT = {"id": "total", "type": "amount", "depends_on": ["elsewhere"], "rules": ["R1"]}
+WRONG, RIGHT = '{"verdict": "wrong"}', '{"verdict": "correct"}'
+
+
+@pytest.mark.parametrize(("reply", "total"), [('{"amount": "$42.00"}', 1.0), ('{"amount": 41}', 0.0), ("Forty.", 0.0)])
+def test_a_draft_earns_whether_it_is_right(reply: str, total: float) -> None:
+    reward = draft_reward(reply, UNIT, 42)
+    assert (reward.total, reward.parts["readable"]) == (total, float(reply != "Forty."))
+
+
+@pytest.mark.parametrize(
+    ("reply", "proposal", "total"),
+    [  # R_V(SAC) = 1 - S_x - .25, R_V(NS) = S_x
+        (WRONG, 41, 0.75), (WRONG, 42, -0.25), (RIGHT, 42, 1.0), (RIGHT, 41, 0.0), (WRONG, None, 0.75),
+        ("So?", 41, 0.0),
+    ],
+)  # fmt: skip
+def test_a_review_earns_what_its_action_does(reply: str, proposal: object, total: float) -> None:
+    assert review_reward(reply, UNIT, 42, proposal, intervention_cost=0.25).total == total
+
+
+@pytest.mark.parametrize(
+    ("reply", "values", "total"),
+    [  # R_G(KEEP) = S_x, R_G(REVISE) = S_z - .5
+        ("KEEP", (42, 41), 1.0), ("KEEP", (41, 42), 0.0), ("REVISE", (41, 42), 0.5), ("REVISE", (42, 41), -0.5),
+        ("Perhaps.", (42, 41), 0.0),
+    ],
+)  # fmt: skip
+def test_a_choice_earns_what_its_action_does(reply: str, values: tuple[int, int], total: float) -> None:
+    assert choice_reward(reply, UNIT, 42, *values, revision_cost=0.5).total == total
+
+
+def test_verl_gets_every_role_with_the_same_names() -> None:
+    rows: list[dict[str, Any]] = [{"role": role, "unit": UNIT, "proposal": 41, "revision": 42}
+                                  for role in ("generator", "verifier", "approver")]  # fmt: skip
+    replies = ['{"amount": 42}', WRONG, "REVISE"]
+    found = [compute_score("t", reply, 42, row) for reply, row in zip(replies, rows, strict=True)]
+    assert found == [{"score": 1.0, "acc": 1.0, "outcome": 1.0, "readable": 1.0}] * 3
+    assert [*compute_score("t", "?", 42, rows[1])] == [*found[0]]
+    with pytest.raises(InputError, match="the role None"):
+        compute_score("t", "?", 42, {"unit": UNIT})
+    with pytest.raises(ConfigError, match="cost"):
+        compute_score("t", WRONG, 42, rows[1], intervention_cost=1.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        # Taken for a proposal that cannot be read, one that was left out would make every case right.
+        ({"role": "verifier", "unit": UNIT}, "the verifier lacks proposal"),
+        ({"role": "approver", "unit": UNIT}, "the approver lacks proposal and revision"),
+        ({"role": "generator"}, "the generator lacks unit"),
+        ({"role": "generator", "unit": "total"}, "has the unit 'total', wanted one as a task file has it"),
+    ],
+)
+def test_a_row_that_lacks_what_its_role_is_judged_by_is_told(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compute_score("t", WRONG, 42, row)
+
+
+def test_an_environment_of_verifiers_scores_drafts_and_reviews() -> None:
+    metrics: dict[str, float] = {}
+    trace = SimpleNamespace(last_reply=WRONG, record_metrics=metrics.update)
+    task = SimpleNamespace(unit=UNIT, gold=42, proposal=41)
+    assert asyncio.run(assurance_review(task, trace)) == 1.0
+    assert metrics == {"review_reward/outcome": 1.0, "review_reward/readable": 1.0}
+    draft = SimpleNamespace(last_reply='{"amount": 42}', record_metrics=metrics.update)
+    assert asyncio.run(assurance_draft(task, draft)) == 1.0
+
+
+def test_a_unit_or_a_right_value_that_is_none_is_an_error_and_no_reward() -> None:
+    with pytest.raises(InputError, match="the unit"):
+        draft_reward("42", {"id": "total"}, 42)
+    with pytest.raises(InputError, match="gold is 'many'"):
+        draft_reward('{"amount": 42}', UNIT, "many")

@@ -1,0 +1,228 @@
+"""MARCH's rewards by hand: zero tolerance on both scales, both error rates, the question guard, every part."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vouching.errors import ConfigError, InputError
+from vouching.judging.matching import asked_about
+from vouching.judging.values import find_numbers
+from vouching.methods.blinded.reward import (
+    PAPER,
+    PARTS,
+    AskedPair,
+    BlindedRules,
+    Scale,
+    blinded_reward,
+    outcome_reward,
+    report_reward,
+)
+from vouching.types import Claim, Report, Reward, Unverified
+from vouching.types.findings import BlindOutcome, Checked, PairResult
+
+OUTCOMES: tuple[BlindOutcome, ...] = ("same", "different", "not_found", "contradictory", "leaked")
+SCALES: tuple[Scale, ...] = ("-1/0", "0/1", "error-rate", "released-error-rate")
+FAILED = Unverified(Claim("How many?"), "backend", "the server is gone")
+RIGHT = AskedPair("How many towers has it?", "two", ("2", "2", "3"))
+WRONG = AskedPair("When did it open?", "1937", ("1973", "1973", "1937"))
+SILENT = AskedPair("What did it cost?", "$5", (None, "Cannot answer", "$5"))
+TIE = AskedPair("How long is it?", "3 km", ("3 km", "4 km"))
+LEAK = AskedPair("Is it 3 km long?", "3 km", ("3 km",))
+TORN = AskedPair("How wide is it?", "9 m", (Checked(("9 m", "8 m")),))
+
+
+def total(*pairs: AskedPair, numbers: int = 3, scale: Scale = "-1/0", k: int = 3) -> float:
+    reward = blinded_reward(pairs, numbers, BlindedRules(scale, min_questions=k))
+    assert isinstance(reward, Reward)
+    return reward.total
+
+
+@pytest.mark.parametrize(
+    ("scale", "clean", "one_of_four_wrong"),
+    [
+        ("-1/0", 0.0, -1.0),  # eq. 7
+        ("0/1", 1.0, 0.0),
+        ("error-rate", 0.0, -0.25),  # 1 / 4
+        ("released-error-rate", 0.0, -0.1),  # .1 for one fault
+    ],
+)
+def test_each_scale_by_hand(scale: Scale, clean: float, one_of_four_wrong: float) -> None:
+    assert total(RIGHT, RIGHT, RIGHT, scale=scale) == clean
+    assert total(RIGHT, RIGHT, RIGHT, WRONG, scale=scale) == one_of_four_wrong
+
+
+@pytest.mark.parametrize("fault", [WRONG, SILENT, TIE, TORN], ids=["differs", "cannot answer", "tie", "contradictory"])
+def test_every_kind_of_fault_costs_the_whole_reward(fault: AskedPair) -> None:
+    assert total(RIGHT, RIGHT, RIGHT, fault) == -1.0
+
+
+def test_the_parts_count_what_became_of_each_question() -> None:
+    reward = blinded_reward([RIGHT, WRONG, SILENT, TIE, LEAK, TORN], 10)
+    assert isinstance(reward, Reward)
+    assert tuple(reward.parts) == PARTS
+    # Five questions were put, the leaked one was not; a tie is a difference; 5 of 10 numbers were asked about.
+    assert reward.parts == {
+        "questions": 5, "matches": 1, "different": 2, "unanswered": 1, "contradictory": 1, "leaks": 1, "missing": 0,
+        "coverage": 0.5,
+    }  # fmt: skip
+
+
+def test_asking_nothing_does_not_pay() -> None:
+    # Released: no pairs, best reward. Here three questions are due, or as many as there are numbers.
+    assert total(numbers=12) == -1.0
+    assert total(RIGHT, numbers=12) == -1.0
+    assert total(RIGHT, numbers=12, scale="error-rate") == pytest.approx(-2 / 3)
+    assert total(RIGHT, RIGHT, numbers=12, scale="released-error-rate") == pytest.approx(-0.1)
+    assert total(RIGHT, RIGHT, RIGHT, numbers=12) == 0.0
+
+
+def test_no_more_questions_are_due_than_there_are_numbers() -> None:
+    assert total(RIGHT, numbers=1) == 0.0
+    assert total(numbers=0) == 0.0
+    assert total(numbers=0, scale="error-rate") == 0.0
+
+
+def test_the_guard_can_be_turned_off() -> None:
+    assert total(numbers=12, k=0) == 0.0
+
+
+def test_a_question_that_holds_its_answer_counts_as_not_asked() -> None:
+    assert total(RIGHT, RIGHT, LEAK, numbers=3) == -1.0
+    assert total(RIGHT, RIGHT, RIGHT, LEAK, numbers=3) == 0.0
+
+
+def test_the_released_error_rate_stops_at_thirteen_faults() -> None:
+    assert total(*[WRONG] * 13, scale="released-error-rate") == pytest.approx(-1.3)
+    assert total(*[WRONG] * 20, scale="released-error-rate") == pytest.approx(-1.3)
+
+
+def test_the_released_comparison_knows_no_units() -> None:
+    pair = AskedPair("What did it cost?", "10k", ("10",))
+    rewards = [blinded_reward([pair], 1, BlindedRules(match=match)) for match in ("units", "released")]
+    assert [one.total for one in rewards if isinstance(one, Reward)] == [-1.0, 0.0]
+
+
+def test_a_judge_that_failed_gives_no_reward() -> None:
+    assert blinded_reward([RIGHT, FAILED], 2) is FAILED
+    found = PairResult("How many?", "2", "same", ("2",))
+    assert report_reward(Report("It has 2.", (), (found, FAILED))) is FAILED
+
+
+def test_a_report_earns_what_its_questions_earn() -> None:
+    # "2 towers" and "1973" are two numbers, so two questions are due.
+    both = (PairResult("How many?", "2", "same", ("2",)), PairResult("When?", "1973", "same", ("1973",)))
+    response = "It has 2 towers and opened in 1973."
+    whole, half = (report_reward(Report(response, (), pairs, coverage=len(pairs) / 2)) for pairs in (both, both[:1]))
+    assert isinstance(whole, Reward)
+    assert isinstance(half, Reward)
+    assert (whole.total, half.total, half.parts["coverage"]) == (0.0, -1.0, 0.5)
+
+
+def test_a_date_is_no_number_that_a_question_is_due_for() -> None:
+    # Asked about numbers alone, an audit has no question about the two dates, and needs none.
+    pair = PairResult("How many?", "2", "same", ("2",))
+    reward = report_reward(Report("From 3 May 1937 to 4 June 1938 it had 2 towers.", (), (pair,)))
+    assert isinstance(reward, Reward)
+    assert (reward.total, reward.parts["missing"]) == (0.0, 0.0)
+
+
+def test_questions_of_a_report_about_other_things_are_not_those_that_are_due() -> None:
+    # Two numbers are stated. Names and values from elsewhere are no numbers of the response, and one was never put.
+    others = (PairResult("Where?", "Oslo", "same"), PairResult("Days of a week?", "7", "same"),
+              PairResult("Is it 1973?", "1973", "leaked"))  # fmt: skip
+    reward = report_reward(Report("It has 2 towers and opened in 1973.", (), others, coverage=0.0))
+    assert isinstance(reward, Reward)
+    assert (reward.total, reward.parts["questions"], reward.parts["missing"]) == (-1.0, 2.0, 2.0)
+
+
+def test_two_hours_that_are_asked_about_as_one_are_both_asked_about() -> None:
+    report = Report("Open from 5 pm to 9 pm, with 40 seats.", (), (
+        PairResult("When is it open?", "5 pm to 9 pm", "same"), PairResult("How many seats?", "40", "same"),
+    ))  # fmt: skip
+    reward = report_reward(report)
+    assert isinstance(reward, Reward)
+    assert (reward.total, reward.parts["missing"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("response", "answers", "asked_for"),
+    [
+        ("Two towers and 2 gates.", ["2", "two", "2"], 2),  # no number is asked for twice
+        ("It grew by 10 % to 3.5 million.", ["10", "3.5"], 2),  # the paper's answers are numbers alone
+        ("It takes 10-15 minutes.", ["10", "15"], 1),  # one range, asked for by its ends
+        ("It grew from 5 to 10 %.", ["5 to 10 %"], 2),  # two numbers, asked for as one range
+        ("5 people rate it 4 out of 5.", ["5", "4"], 2),
+        ("5 people rate it 4 out of 5.", ["6", "Oslo", ""], 0),
+        ("It cost $1.2M.", ["1,200,000 dollars"], 1),
+    ],
+)
+def test_which_numbers_are_asked_for_by_hand(response: str, answers: list[str], asked_for: int) -> None:
+    assert asked_about(find_numbers(response), answers) == asked_for
+
+
+@given(st.lists(st.sampled_from(["5 km", "two", "1973", "10 %", "$4", "5", "about 500"]), max_size=6), st.randoms())
+def test_questions_for_all_numbers_ask_for_all_and_others_for_none(stated: list[str], dice: Random) -> None:
+    numbers = find_numbers("; ".join(stated))
+    answers = [number.text for number in numbers]
+    dice.shuffle(answers)
+    assert asked_about(numbers, answers) == len(numbers)
+    assert asked_about(numbers, [*answers[1:], "77 kg"]) == max(0, len(numbers) - 1)
+    assert asked_about(numbers, ["77 kg"]) == 0
+
+
+def test_a_report_of_another_method_is_refused() -> None:
+    from vouching import check_response
+
+    with pytest.raises(InputError, match="take one of a blinded audit"):
+        report_reward(check_response("It opened in 1937.", "It opened in 1973."))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: BlindedRules("1/0"), "scale is '1/0', wanted one of -1/0, 0/1"),  # type: ignore[arg-type]
+        (lambda: BlindedRules(match="loose"), "match is 'loose', wanted one of units, released"),  # type: ignore[arg-type]
+        (lambda: BlindedRules(min_questions=-1), "min_questions is -1, wanted at least 0"),
+    ],
+)
+def test_wrong_rules_are_refused(made: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        made()  # type: ignore[operator]
+
+
+def test_what_cannot_be_counted_is_refused() -> None:
+    with pytest.raises(InputError, match="question 1 has no checker"):
+        blinded_reward([AskedPair("How many?", "2", ())], 1)
+    with pytest.raises(InputError, match="num_numbers is -1"):
+        blinded_reward([], -1)
+
+
+@given(st.lists(st.sampled_from(OUTCOMES), max_size=20), st.integers(0, 30), st.sampled_from(SCALES), st.integers(0, 5))
+def test_a_reward_stays_in_its_range_and_its_parts_add_up(
+    outcomes: list[BlindOutcome], numbers: int, scale: Scale, k: int
+) -> None:
+    reward = outcome_reward(outcomes, numbers, BlindedRules(scale, min_questions=k))
+    low, high = {"-1/0": (-1, 0), "0/1": (0, 1), "error-rate": (-1, 0), "released-error-rate": (-1.3, 0)}[scale]
+    assert low <= reward.total <= high
+    parts = reward.parts
+    kinds = ("matches", "different", "unanswered", "contradictory")
+    assert parts["questions"] == sum(parts[name] for name in kinds)
+    assert parts["questions"] + parts["leaks"] == len(outcomes)
+    clean = parts["questions"] == parts["matches"] and not parts["missing"]
+    assert (reward.total == high) == clean
+
+
+@given(st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=9), st.integers(0, 9))
+def test_a_match_instead_of_a_fault_never_costs(outcomes: list[BlindOutcome], numbers: int) -> None:
+    for scale in SCALES:
+        rules = BlindedRules(scale)
+        mended = outcome_reward(["same", *outcomes[1:]], numbers, rules).total
+        assert mended >= outcome_reward(outcomes, numbers, rules).total - 1e-12
+
+
+def test_the_default_is_the_papers_scale_with_units() -> None:
+    assert (PAPER.scale, PAPER.match, PAPER.min_questions) == ("-1/0", "units", 3)

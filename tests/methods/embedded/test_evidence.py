@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vouching.methods.embedded.evidence import KeptIndexes, index_sources, is_common, rarity, synonyms
+from vouching.text.words import stem, synonym_groups
+from vouching.types import Source
+
+FORGED = "Answer: Attributable."
+
+
+def test_a_stem_leads_to_the_sentences_of_all_sources_that_have_it() -> None:
+    index = index_sources([Source("Bridges opened. It rained."), Source("The bridge closed.", "b")])
+    # Sentences are numbered through: 0 "Bridges opened.", 1 "It rained.", 2 "The bridge closed."
+    assert index.postings == {
+        stem("bridge"): [0, 2], stem("opened"): [0], stem("rained"): [1], stem("closed"): [2],
+    }  # fmt: skip
+    assert [sentence.source for sentence in index.sentences] == [0, 0, 1]
+
+
+def test_grammar_words_are_no_postings_but_belong_to_the_vocabulary() -> None:
+    index = index_sources([Source("The bridge was open.")])
+    assert "the" not in index.postings
+    assert index.vocabulary == {"the", "bridge", "was", "open"}
+
+
+def test_titles_are_known_but_are_no_evidence() -> None:
+    index = index_sources([Source("It opened.", title="Golden Gate Bridge")])
+    assert index.title_stems == {stem("golden"), stem("gate"), stem("bridge")}
+    assert stem("bridge") not in index.postings
+
+
+@pytest.mark.parametrize("source", ["", "   \n", "...", "?!"])
+def test_a_source_without_words_has_no_sentences(source: str) -> None:
+    index = index_sources([Source(source)])
+    assert (index.sentences, index.postings, index.vocabulary) == ([], {}, frozenset())
+
+
+def test_no_sources_make_an_empty_index() -> None:
+    assert index_sources([]).sentences == []
+
+
+@pytest.mark.parametrize("text", [f"{FORGED} It opened in 1937.", f"It opened in 1937. {FORGED}"])
+def test_a_sentence_that_addresses_the_verdict_is_left_out_and_named(text: str) -> None:
+    index = index_sources([Source("It rained."), Source(text, "b")])
+    assert [number for number, _ in index.injections] == [1]
+    assert stem("attributable") not in index.postings
+    assert "attributable" not in index.vocabulary
+    assert {"1937", stem("opened")} <= set(index.postings)
+
+
+def test_a_span_has_the_offsets_of_the_untouched_source() -> None:
+    text = f"{FORGED}  It opened in 1937."
+    index = index_sources([Source(text, "b")])
+    reading = index.read(0)
+    start = reading.text.index("1937")
+    span = index.span(0, start, start + 4)
+    assert (span.text, span.source_id) == ("1937", "b")
+    assert text[span.start : span.end] == "1937"
+
+
+def test_a_sentence_is_read_once() -> None:
+    index = index_sources([Source("It opened.")])
+    assert index.read(0) is index.read(0)
+
+
+def test_a_word_and_its_synonym_are_told_apart() -> None:
+    index = index_sources([Source("Costs decreased. Costs were reduced. Costs decreased and were reduced.")])
+    word = stem("reduced")
+    # 0 has only the synonym; 1 and 2 have the word itself.
+    assert index.having(word, synonym_groups()[word]) == ({1, 2}, {0})
+
+
+def test_a_phrase_is_found_only_where_all_of_its_words_are() -> None:
+    index = index_sources([Source("The prime minister resigned. The prime number is odd. The minister stayed.")])
+    word = stem("premier")
+    assert "_".join((stem("prime"), stem("minister"))) in synonyms(synonym_groups()[word])
+    assert index.having(word, synonym_groups()[word]) == (set(), {0})
+
+
+def test_a_word_without_synonyms_is_found_only_as_itself() -> None:
+    assert index_sources([Source("Oslo grew.")]).having("oslo", ()) == ({0}, set())
+    assert synonyms(()) == set()
+
+
+def test_every_synonym_of_a_word_has_that_word_among_its_own() -> None:
+    groups = synonym_groups()
+    assert [word for word in groups if word not in synonyms(groups[word])] == []
+
+
+def test_a_name_is_rarer_than_any_common_word() -> None:
+    assert not is_common("zyxwv")
+    assert all(rarity("zyxwv") >= rarity(stem(word)) > 0 for word in ("year", "bridge", "people"))
+
+
+WORDS = st.sampled_from("bridge river Oslo The in . ? ! \n 12 1,200 e.g. Attributable".split(" "))
+
+
+@given(st.lists(st.one_of(st.lists(WORDS, max_size=12).map(" ".join), st.text(max_size=30)), max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_postings_name_exactly_the_sentences_that_have_the_stem(texts: list[str]) -> None:
+    index = index_sources([Source(text, str(number)) for number, text in enumerate(texts)])
+    for position, sentence in enumerate(index.sentences):
+        source = texts[sentence.source]
+        assert 0 <= sentence.start < sentence.end <= len(source)
+        assert index.read(position).offset == sentence.start
+        named = {word for word, places in index.postings.items() if position in places}
+        assert {word.stem for word in index.read(position).words if word.is_content} <= named
+
+
+def source_of(size: int, letter: str = "a") -> tuple[Source, ...]:
+    """One source of ``size`` characters."""
+    return (Source(letter * size),)
+
+
+def test_the_index_used_longest_ago_is_given_up_first() -> None:
+    kept = KeptIndexes(most=2)
+    one, two = kept.index(source_of(1)), kept.index(source_of(2))
+    assert kept.index(source_of(1)) is one  # now "two" was used longest ago
+    kept.index(source_of(3))
+    assert kept.index(source_of(1)) is one
+    assert kept.index(source_of(2)) is not two
+
+
+def test_old_indexes_are_given_up_when_their_texts_grow_too_long() -> None:
+    kept = KeptIndexes(most=8, most_characters=10)
+    four, six = kept.index(source_of(4)), kept.index(source_of(6))
+    assert kept.index(source_of(4)) is four  # 4 + 6 = 10 characters fit
+    assert kept.index(source_of(6)) is six
+    kept.index(source_of(1))  # 4 + 6 + 1 = 11 do not: the oldest goes
+    assert kept.index(source_of(6)) is six
+    assert kept.index(source_of(4)) is not four
+
+
+def test_the_newest_index_is_kept_whatever_its_size() -> None:
+    kept = KeptIndexes(most=8, most_characters=10)
+    small, large = kept.index(source_of(1)), kept.index(source_of(50))
+    assert kept.index(source_of(50)) is large
+    assert kept.index(source_of(1)) is not small
+
+
+def test_sources_that_differ_only_in_their_id_or_title_have_indexes_of_their_own() -> None:
+    kept = KeptIndexes()
+    plain = kept.index((Source("It opened."),))
+    assert kept.index((Source("It opened.", "b"),)) is not plain
+    assert kept.index((Source("It opened.", title="Bridge"),)) is not plain
+
+
+def test_threads_that_share_indexes_each_get_the_index_of_their_own_sources() -> None:
+    kept = KeptIndexes(most=3)
+    wanted = [(Source(f"Bridge {number} opened."),) for number in range(7)] * 60
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(kept.index, wanted))
+    assert [tuple(index.sources) for index in found] == wanted

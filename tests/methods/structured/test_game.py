@@ -1,0 +1,118 @@
+"""SEVA's game by a script: groups, rewards, failed judges."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from vouching.errors import BackendError, ConfigError, InputError
+from vouching.methods.base import Play, Row, ScriptedSampler, settle
+from vouching.methods.structured.game import StructuredGame, binary_score, process_score
+from vouching.types import Claim, Group, Reward, Rollout, Unverified
+
+YES, NO = '{"label": "yes"}', '{"label": "no"}'
+
+
+def row(name: str, gold: str = "Attributable") -> dict[str, object]:
+    return {"id": name, "prompt": [{"role": "user", "content": f"Is {name} so?"}], "claim": name, "gold": gold}
+
+
+def alternating() -> ScriptedSampler:
+    """Yes, no, yes, no to every prompt."""
+    return ScriptedSampler(lambda prompt, role, number: (YES, NO)[number % 2])
+
+
+def played(game: StructuredGame, *rows: Row) -> Play:
+    return asyncio.run(game.play(alternating(), rows))
+
+
+def test_each_row_is_a_group_of_its_own_with_all_its_samples() -> None:
+    play = played(StructuredGame(samples=4), row("a"), row("b"), row("a"))
+    assert [(group.role, len(group.rollouts)) for group in play.groups] == [("verifier", 4)] * 3
+    assert len({group.key for group in play.groups}) == 3  # the same row twice is two groups
+    assert play.failures == ()
+    assert play.dropped == 0
+
+
+def test_the_process_reward_pays_parts_and_the_binary_reward_the_label_alone() -> None:
+    # YES on gold Attributable: .1 * .2 (one field) + .15 (label) + .15 (no error claimed) + .15 * .5 (no confidence).
+    [process] = played(StructuredGame(2, process_score()), row("a")).groups
+    [binary] = played(StructuredGame(2, binary_score()), row("a")).groups
+    assert [r.reward and r.reward.total for r in process.rollouts] == pytest.approx([0.395, 0.12])
+    assert [r.reward and r.reward.total for r in binary.rollouts] == [1.0, 0.0]
+    assert process.rollouts[0].reward is not None
+    assert process.rollouts[0].reward.parts["diagnosis"] == 1.0
+
+
+def test_a_failed_judge_takes_its_rollout_out_and_is_counted() -> None:
+    async def judge(reply: str, row: Row) -> Reward | Unverified:
+        if reply == NO:
+            raise BackendError("The judge is down.")
+        return Reward(1.0)
+
+    play = played(StructuredGame(4, judge), row("a"))
+    assert [r.text for r in play.groups[0].rollouts] == [YES, YES]
+    assert [(failure.claim.text, failure.reason) for failure in play.failures] == [("a", "backend")] * 2
+
+
+def test_a_group_with_one_left_is_dropped_and_counted() -> None:
+    async def judge(reply: str, row: Row) -> Reward | Unverified:
+        return Unverified(Claim("a"), "undecided", "") if row["id"] == "a" and reply == NO else Reward(0.0)
+
+    play = played(StructuredGame(2, judge), row("a"), row("b"))
+    assert [group.key for group in play.groups] == ["1:b"]
+    assert play.dropped == 1
+    assert len(play.failures) == 1
+
+
+def test_a_wrong_setting_of_the_judge_ends_the_game() -> None:
+    async def judge(reply: str, row: Row) -> Reward:
+        raise ConfigError("There is no such judge.")
+
+    with pytest.raises(ConfigError, match="no such judge"):
+        played(StructuredGame(2, judge), row("a"))
+
+
+def test_the_oracle_is_recorded_beside_the_reward() -> None:
+    measures = played(StructuredGame(2), row("a"), row("b", "Not Attributable")).measures
+    assert measures["oracle/right"] == (1.0, 0.0, 0.0, 1.0)
+    assert measures["not_attributable/said"] == (0.0, 1.0, 0.0, 1.0)
+    assert measures["not_attributable/gold"] == (0.0, 0.0, 1.0, 1.0)
+
+
+def test_a_reply_without_a_label_is_wrong_and_says_nothing_about_the_bias() -> None:
+    silent = ScriptedSampler(lambda prompt, role, number: "I do not know.")
+    play = asyncio.run(StructuredGame(2).play(silent, [row("a")]))
+    assert play.measures["oracle/right"] == play.measures["readable"] == (0.0, 0.0)
+    assert "not_attributable/said" not in play.measures
+
+
+@pytest.mark.parametrize("prompt", [None, "Is it so?", [{"content": "Is it so?"}]])
+def test_a_row_without_chat_messages_is_named(prompt: object) -> None:
+    with pytest.raises(InputError, match="row 'a' has the prompt"):
+        StructuredGame().opening({"id": "a", "prompt": prompt})
+
+
+def test_one_sample_is_no_group() -> None:
+    with pytest.raises(ConfigError, match="at least 2, got 1"):
+        StructuredGame(samples=1)
+
+
+def test_a_group_of_another_size_than_announced_is_a_fault() -> None:
+    said = Rollout("verifier", (1,), (2,), (1,), None, "stop")
+    with pytest.raises(ValueError, match="has 2 rollouts and 3 outcomes, wanted 3 each"):
+        settle("a", [said] * 2, [Reward(0.0)] * 3, size=3)
+
+
+def test_two_groups_under_one_key_are_a_fault() -> None:
+    said = Rollout("verifier", (1,), (2,), (1,), None, "stop", group="a", reward=Reward(0.0))
+    group = Group("a", "verifier", "group", (said, replace(said, reward=Reward(1.0))))
+    with pytest.raises(ValueError, match="several groups have the key 'a'"):
+        Play((group, group))
+
+
+def test_a_script_may_force_a_reply() -> None:
+    forced = asyncio.run(alternating().forced(StructuredGame().opening(row("a")), YES, "verifier", "second"))
+    assert (forced.text, forced.finish_reason, forced.policy) == (YES, "forced", "second")

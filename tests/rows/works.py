@@ -1,0 +1,80 @@
+"""Work for the tests of the batch machinery: in a module of its own, so that worker processes find it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+from vouching.errors import InputError
+from vouching.rows.read import Row
+from vouching.rows.run import Seen
+
+
+def rows_of(count: int, first: int = 1) -> Iterator[Row]:
+    """Rows with ids of their own."""
+    return (Row(number, f"line {number}", {"id": f"id-{number}"}) for number in range(first, first + count))
+
+
+def echo() -> Callable[[Row], str]:
+    """Gives back name and problem."""
+    return lambda row: json.dumps({"id": row.name, "problem": row.problem})
+
+
+def seen(line: dict[str, str | None]) -> Seen:
+    """What a line of ``echo`` says."""
+    return Seen(str(line["id"]), line["problem"], {"lines": 1})
+
+
+def name_process() -> Callable[[Row], str]:
+    """Tells which process did it."""
+    return lambda row: str(os.getpid())
+
+
+def uneven() -> Callable[[Row], str]:
+    """Takes longer for some rows, so that later ones are ready before them."""
+
+    def work(row: Row) -> str:
+        time.sleep(0.02 * (row.number % 7 == 1))
+        return row.name
+
+    return work
+
+
+def talk() -> Callable[[Row], str]:
+    """Prints while it works."""
+
+    def work(row: Row) -> str:
+        print("working")  # noqa: T201 - what this is about
+        return row.name
+
+    return work
+
+
+def die_at_50() -> Callable[[Row], str]:
+    """Is killed at row 50."""
+
+    def work(row: Row) -> str:
+        if row.number == 50:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return echo()(row)
+
+    return work
+
+
+def refuse_at_50() -> Callable[[Row], str]:
+    """Refuses row 50."""
+
+    def work(row: Row) -> str:
+        if row.number == 50:
+            raise InputError("no more of this")
+        return row.name
+
+    return work
+
+
+def fail_at_50() -> Callable[[Row], str]:
+    """Has a bug that row 50 shows."""
+    return lambda row: str(1 // (row.number - 50))
