@@ -25,8 +25,8 @@ from vouching.methods.blinded.directions import directed
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.prompt import prompt_digest
 from vouching.methods.blinded.roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
+from vouching.methods.embedded.language import looks_english
 from vouching.models.base import Model
-from vouching.text.language import looks_english
 from vouching.types import (
     Checked,
     Claim,

@@ -22,8 +22,8 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from vouching.methods.checklist.reply import is_question
+from vouching.methods.embedded.language import looks_english
 from vouching.methods.rules.find import find_rules
-from vouching.text.language import looks_english
 from vouching.text.numerals import find_numerals
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import find_words, lower_words, stem

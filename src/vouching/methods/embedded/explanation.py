@@ -11,9 +11,9 @@ from vouching.encoder.reading import Reading as SoftReading
 from vouching.methods.embedded.diagnosis import error_of
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
+from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.soft_reading import MOST_CHARACTERS, is_too_long
-from vouching.text.language import looks_english
 from vouching.types import Alignment, Judgment, ReasoningStep, Span, VerdictWarning
 
 NOT_FOUND = "NOT_FOUND"

@@ -30,6 +30,7 @@ from vouching.methods.embedded.explanation import (
     source_warnings,
 )
 from vouching.methods.embedded.features import Segment, compare_claim, comparisons_of, measure
+from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model
 from vouching.methods.embedded.soft_reading import (
     SoftReader,
@@ -40,7 +41,6 @@ from vouching.methods.embedded.soft_reading import (
     with_counterparts,
 )
 from vouching.models.running import in_thread
-from vouching.text.language import looks_english
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, ErrorType, Provenance, ReasoningStep, Source, Usage, Verdict
 from vouching.version import __version__
