@@ -1,30 +1,63 @@
-"""A module imports only from layers above its own: the direction of imports is the architecture."""
+"""A module imports only from what stands above it: the direction of imports is the architecture."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from tests.house.source_tree import Module, library_imports, library_modules
+from tests.house.source_tree import Module, all_modules, library_imports, library_modules
 
 LAYERS = [
-    "version", "errors", "types", "prompts", "text", "metrics", "perturb", "models", "encoder", "batch", "inputs",
-    "search", "evidence", "verifiers", "claims", "report", "repair", "checker", "answering", "shortcuts", "rewards",
-    "advantages", "games", "bench", "train", "fit", "evolve", "worlds", "ledger", "__init__", "integrations",
-    "serve", "commands", "cli", "__main__",
+    "version", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder", "rows",
+    "judging", "inputs", "search", "methods", "claims", "repair", "report", "checker", "shortcuts", "answering", "bench", "train",
+    "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "cli", "__main__",
 ]  # fmt: skip
-"""First to last. "__init__" is the package's own front: what stands before it may not lean on it."""
+"""First to last. "__init__" is the package's own front: nothing above it may import it."""
+
+ROOMS = ["reply", "verify", "reward", "game", "config"]
+"""Inside the folder of a method, first to last. Files of other names belong to the method alone and are not ordered."""
+
+GROUND = {"embedded", "rules"}
+"""Methods without a language model. The others may import them, and nothing else of each other."""
+
+HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets"}
+"""What only training loads."""
+
+IN_THIS_PROCESS = {
+    "vouching.models.local",
+    "vouching.models.batching",
+}
+"""Models run in this process: the only modules outside train/ and integrations/ that may name torch, in functions."""
+
+REACHED_BY_NAME = {"vouching.rows.worker", "vouching.__main__"}
+"""Modules that a process is started with."""
 
 
 def layer_of(module: str) -> str:
     """Name of the layer of a dotted module name.
 
-    >>> layer_of("vouching.text.dates"), layer_of("vouching.cli.app"), layer_of("vouching")
+    >>> layer_of("vouching.text.dates"), layer_of("vouching.cli"), layer_of("vouching")
     ('text', 'cli', '__init__')
     """
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
+
+
+def method_of(module: str) -> str | None:
+    """The method that a module belongs to.
+
+    >>> method_of("vouching.methods.blinded.game"), method_of("vouching.methods.base"), method_of("vouching.text.dates")
+    ('blinded', None, None)
+    """
+    parts = module.split(".")
+    is_method = parts[1:2] == ["methods"] and (PACKAGE_OF_METHODS / parts[2]).is_dir() if len(parts) > 2 else False
+    return parts[2] if is_method else None
+
+
+PACKAGE_OF_METHODS = Path(__file__).resolve().parents[2] / "src/vouching/methods"
 
 
 def upward_imports(modules: tuple[Module, ...]) -> list[str]:
@@ -37,11 +70,33 @@ def upward_imports(modules: tuple[Module, ...]) -> list[str]:
     ]
 
 
+def imports_between_methods(modules: tuple[Module, ...]) -> list[str]:
+    """Imports of one method by another that is not its ground."""
+    pairs = ((found, method_of(found.importer), method_of(found.imported)) for found in library_imports(modules))
+    return [
+        f"{found.importer}:{found.line} imports {found.imported}: what two methods share belongs into judging/"
+        for found, importer, imported in pairs
+        if importer and imported and importer != imported and (imported not in GROUND or importer in GROUND)
+    ]
+
+
+def imports_against_the_rooms(modules: tuple[Module, ...]) -> list[str]:
+    """Imports of a later room by an earlier one inside a method."""
+    wrong: list[str] = []
+    for found in library_imports(modules):
+        rooms = [name.split(".")[-1] for name in (found.importer, found.imported)]
+        if method_of(found.importer) != method_of(found.imported) or not set(rooms) <= set(ROOMS):
+            continue
+        if method_of(found.importer) and ROOMS.index(rooms[1]) > ROOMS.index(rooms[0]):
+            wrong.append(f"{found.importer}:{found.line} imports {found.imported}")
+    return wrong
+
+
 def import_cycle(modules: tuple[Module, ...]) -> list[str]:
-    """A ring of modules that import each other when they are loaded; empty if there is none."""
+    """A ring of modules that import each other, inside functions and for types too; empty if there is none."""
     graph: dict[str, set[str]] = {}
     for found in library_imports(modules):
-        if found.at_top_level:
+        if layer_of(found.imported) != "__init__" and found.imported != found.importer:
             graph.setdefault(found.importer, set()).add(found.imported)
     try:
         TopologicalSorter(graph).prepare()
@@ -50,9 +105,58 @@ def import_cycle(modules: tuple[Module, ...]) -> list[str]:
     return []
 
 
+def heavy_imports(modules: tuple[Module, ...]) -> list[str]:
+    """Where an engine of training is imported outside train/ and integrations/, or loaded with the module there."""
+    wrong: list[str] = []
+    for module in modules:
+        if layer_of(module.name) in {"train", "integrations"} or module.name in IN_THIS_PROCESS:
+            continue
+        for node in ast.walk(module.tree):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            wrong += [f"{module.name}:{node.lineno} {name}" for name in names if name.split(".")[0] in HEAVY]
+    return wrong
+
+
+def unreached(modules: tuple[Module, ...], others: tuple[Module, ...]) -> set[str]:
+    """Modules that neither the command line, a public name, an adapter nor a recipe leads to."""
+    by_name = {module.name: module for module in modules}
+    edges: dict[str, set[str]] = {}
+    for found in library_imports(modules):
+        edges.setdefault(found.importer, set()).add(found.imported)
+    for module in modules:  # what is loaded by name: "vouching.methods.blinded.verify:open_audit"
+        edges.setdefault(module.name, set()).update(_named(module.tree, by_name))
+    starts = {"vouching", "vouching.cli.app", *REACHED_BY_NAME}
+    starts |= {name for name in by_name if layer_of(name) == "integrations"}
+    starts |= {name for module in others for name in (*_imported(module.tree, by_name), *_named(module.tree, by_name))}
+    seen: set[str] = set()
+    todo = [name for name in starts if name in by_name]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += [to for to in edges.get(name, ()) if to in by_name]
+    return {name for name, module in by_name.items() if name not in seen and not module.is_package}
+
+
+def _named(tree: ast.AST, known: dict[str, Module]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for found in re.findall(r"vouching(?:\.\w+)+", node.value) if len(node.value) < 200 else ():
+                if found in known:
+                    yield found
+
+
+def _imported(tree: ast.AST, known: dict[str, Module]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (name for name in (node.module, *(f"{node.module}.{a.name}" for a in node.names)) if name in known)
+
+
 def parsed(**code_by_name: str) -> tuple[Module, ...]:
-    """Modules from code, named by their layer: the material of the tests of the tests."""
-    return tuple(Module(f"vouching.{name}", Path(f"{name}.py"), ast.parse(code)) for name, code in code_by_name.items())
+    """Modules from code, named by their layer (``a__b`` is a.b): the material of the tests of the tests."""
+    names = {name: "vouching." + name.replace("__", ".") for name in code_by_name}
+    return tuple(Module(names[name], Path(f"{name}.py"), ast.parse(code)) for name, code in code_by_name.items())
 
 
 def test_every_module_belongs_to_a_layer() -> None:
@@ -64,8 +168,25 @@ def test_no_module_imports_from_a_later_layer() -> None:
     assert upward_imports(library_modules()) == []
 
 
+def test_methods_do_not_import_each_other() -> None:
+    assert imports_between_methods(library_modules()) == []
+
+
+def test_inside_a_method_the_reply_comes_before_the_verifier_the_reward_the_game_and_the_settings() -> None:
+    assert imports_against_the_rooms(library_modules()) == []
+
+
 def test_no_modules_import_each_other_in_a_ring() -> None:
     assert import_cycle(library_modules()) == []
+
+
+def test_torch_is_named_in_training_and_integrations_only() -> None:
+    assert heavy_imports(library_modules()) == []
+
+
+def test_every_module_is_reached_from_a_command_a_public_name_or_a_recipe() -> None:
+    others = tuple(m for m in all_modules() if m.name.startswith(("recipes", "examples", "benchmarks")))
+    assert unreached(library_modules(), others) == set()
 
 
 def test_an_import_of_a_later_layer_is_found_inside_a_function_too() -> None:
@@ -81,8 +202,23 @@ def test_a_relative_import_counts_as_what_it_names() -> None:
     assert len(upward_imports(parsed(text="from .checker import check\n", checker=""))) == 1
 
 
-def test_an_import_inside_a_function_makes_no_ring() -> None:
-    ring = parsed(text="import vouching.metrics\n", metrics="import vouching.text\n")
-    lazy = parsed(text="import vouching.metrics\n", metrics="def f():\n    import vouching.text\n")
-    assert import_cycle(ring) != []
-    assert import_cycle(lazy) == []
+def test_an_import_inside_a_function_makes_a_ring_too() -> None:
+    assert import_cycle(parsed(text="import vouching.metrics\n", metrics="def f():\n    import vouching.text\n")) != []
+    assert import_cycle(parsed(text="import vouching.metrics\n", metrics="")) == []
+
+
+def test_a_method_that_imports_another_is_found_and_the_ground_is_allowed() -> None:
+    code = "from vouching.methods.{}.verify import x\n"
+    for imported, wrong in (("checklist", 1), ("embedded", 0)):
+        modules = parsed(**{"methods__blinded__verify": code.format(imported), f"methods__{imported}__verify": "x = 1"})
+        assert len(imports_between_methods(modules)) == wrong
+
+
+def test_a_verifier_that_imports_its_game_is_found() -> None:
+    modules = parsed(methods__blinded__verify="from vouching.methods.blinded.game import x\n", methods__blinded__game="")
+    assert len(imports_against_the_rooms(modules)) == 1
+
+
+def test_a_module_that_nothing_leads_to_is_found() -> None:
+    modules = parsed(cli__app="import vouching.text\n", text="", metrics="")
+    assert unreached(modules, ()) == {"vouching.metrics"}
