@@ -18,8 +18,9 @@ from tests.train.engine_runs import config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.methods.assurance.evidence import UnitState
-from vouching.methods.assurance.game import AssuranceGame, read_row
+from vouching.methods.assurance.game import AssuranceGame
 from vouching.methods.assurance.model import Role
+from vouching.methods.assurance.task import read_row
 from vouching.methods.training import LoraSettings
 from vouching.train.engine import tell_steps, train_from
 from vouching.types import Proposal

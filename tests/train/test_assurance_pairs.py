@@ -14,7 +14,8 @@ from tests.train.engine_runs import PLAIN, config, tokenizer_of, trainer_of, wei
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError
 from vouching.methods.assurance.evidence import UnitState
-from vouching.methods.assurance.game import AssuranceGame, read_row
+from vouching.methods.assurance.game import AssuranceGame
+from vouching.methods.assurance.task import read_row
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.training import LoraSettings
 from vouching.models.base import Message

@@ -10,7 +10,7 @@ import pytest
 from vouching.errors import ConfigError, InputError
 from vouching.methods.assurance.config import read_config
 from vouching.methods.assurance.reward import AssuranceCosts
-from vouching.methods.assurance.rows import read_work, units_of
+from vouching.methods.assurance.task import read_work, units_of
 from vouching.train.fit import assurance_games
 
 RECIPES = Path(__file__).parents[2] / "recipes/assurance"

@@ -14,7 +14,7 @@ def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, mon
     pytest.importorskip("torch", reason="the extra train (torch) is not installed")
     from tests.train.trial import write_trial
     from vouching.methods.assurance import config as assurance_config
-    from vouching.methods.assurance.rows import read_work
+    from vouching.methods.assurance.task import read_work
     from vouching.methods.blinded import config as blinded_config
     from vouching.methods.checklist import config as checklist_config
     from vouching.train.lessons import read_gold, read_questions, read_tasks

@@ -290,3 +290,13 @@ def _whole(digits: str) -> int:
         return int(digits)
     except ValueError:  # Python reads some thousands of digits, as their time grows with the square of their number
         raise ValueError(f"it has a number of {len(digits):,} digits: put it in quotes, as a text") from None
+
+
+def told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows. Raises InputError if two have the same id."""
+    seen: set[str] = set()
+    for row in rows:
+        if row["id"] in seen:
+            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
+        seen.add(row["id"])
+    return rows

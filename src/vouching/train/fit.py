@@ -29,7 +29,7 @@ from vouching.errors import InputError
 from vouching.methods.assurance.config import AssuranceRunConfig
 from vouching.methods.assurance.game import AssuranceGame
 from vouching.methods.assurance.reward import AssuranceCosts
-from vouching.methods.assurance.rows import read_work, units_of
+from vouching.methods.assurance.task import read_work, units_of
 from vouching.methods.base import Game, Row
 from vouching.methods.blinded.config import BlindedConfig
 from vouching.methods.blinded.game import BlindedGame, Preference, audit_watch

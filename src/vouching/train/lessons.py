@@ -26,7 +26,7 @@ from vouching.methods.blinded import game as blinded
 from vouching.methods.checklist.game import task_of
 from vouching.methods.checklist.replay import Labelled
 from vouching.methods.structured.prompt import structured_prompt
-from vouching.rows.read import read_as
+from vouching.rows.read import read_as, told_apart
 
 Message: TypeAlias = dict[str, str]
 T = TypeVar("T")
@@ -182,16 +182,6 @@ def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
     if fields.get("l") not in (0, 1):
         raise InputError(f'"l" is {fields.get("l")!r}, wanted 1 or 0: leave out what nobody labelled')
     return Labelled(x, y, c, bool(fields["l"]))
-
-
-def told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows. Raises InputError if two have the same id."""
-    seen: set[str] = set()
-    for row in rows:
-        if row["id"] in seen:
-            raise InputError(f"two rows have the id {row['id']!r}: groups are told apart by it, give each its own")
-        seen.add(row["id"])
-    return rows
 
 
 def _read(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T], wanted: str) -> list[T]:

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from tests.house.source_tree import ROOT
 from vouching.errors import InputError
-from vouching.methods.assurance.file import read_data
 from vouching.methods.assurance.task import as_proposal, as_task, read_file, read_proposal, read_task
-from vouching.methods.assurance.values import read_amount
+from vouching.methods.assurance.values import read_amount, read_data
 
 TASK: dict[str, Any] = {
     "task": "t",

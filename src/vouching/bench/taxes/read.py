@@ -17,8 +17,7 @@ from xml.parsers import expat
 from vouching.bench.rows import Fault
 from vouching.bench.taxes.lines import LINES
 from vouching.errors import InputError
-from vouching.methods.assurance.file import read_data
-from vouching.methods.assurance.values import read_amount
+from vouching.methods.assurance.values import read_amount, read_data
 from vouching.text.encoding import decode_text
 
 NAME = "taxcalcbench"

@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-from vouching.errors import ConfigError, InputError
+from vouching.errors import ConfigError
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.model import AssuranceVerifier, Role, unit_messages
 from vouching.methods.assurance.reward import FREE, AssuranceCosts, Challenge, Choice
-from vouching.methods.assurance.task import as_proposal, as_task
+from vouching.methods.assurance.task import read_row
 from vouching.methods.assurance.unit import (
     Decision,
     challenge_rewards,
@@ -41,7 +41,7 @@ from vouching.methods.assurance.unit import (
 from vouching.methods.assurance.verify import best_revision
 from vouching.methods.base import Play, Row, Sampler, gathered_measures
 from vouching.models.base import Message
-from vouching.types import Group, Proposal, Reward, Rollout, SafetyCase, Task, TaskUnit, Value
+from vouching.types import Group, Proposal, Reward, Rollout, SafetyCase, TaskUnit, Value
 
 Ask: TypeAlias = Callable[
     [Role, UnitState, Proposal | None, SafetyCase | None, Proposal | None], Sequence[Message]
@@ -214,26 +214,6 @@ class AssuranceGame:
             taken, rewards = read_approval(one.choice), choice_rewards(one, self.costs)
             groups.append(await _pair(sampler, one, self._asked("approve", one), one.choice, taken, texts, rewards))
         return groups
-
-
-def read_row(row: Row) -> tuple[Task, dict[str, Value]]:
-    """The task of a row, and the right value of each of its units.
-
-    Raises:
-        InputError: there is no task, or not a right value for every unit.
-
-    >>> task, gold = read_row({"task": {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]},
-    ...                        "gold": {"x": 3}})
-    >>> str(gold["x"])
-    '3'
-    """
-    name = f"row {row.get('id', '?')!r}"
-    for field in ("task", "gold"):
-        if not isinstance(row.get(field), Mapping):
-            raise InputError(f"{name} has no {field}, wanted a task as its file has it, and gold: {{unit: value}}")
-    task = as_task(dict(row["task"]), f"{name}: task")
-    right = as_proposal({"values": dict(row["gold"])}, task, f"{name}: gold")
-    return task, {unit: one.value for unit, one in right.items()}
 
 
 async def _pair(

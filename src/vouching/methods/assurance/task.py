@@ -13,6 +13,11 @@
 
 A proposal is ``{"values": {"total": "$1,234.50", "reason": {"value": "Fair", "rationale": "optional"}}}``. Left out:
 units that may stay empty; a choice with such a value says it better.
+
+Tasks with their right values, to train on, come from files of rows and from folders as ``recipes/taxes`` writes them:
+
+    {"id": "trip", "task": {"task": "trip", "data": ..., "units": [...]}, "gold": {"total": 42.5}}     a row
+    DIR/tasks/NAME.json, DIR/proposals/NAME.json                                                       a folder
 """
 
 from __future__ import annotations
@@ -29,10 +34,10 @@ from pydantic.dataclasses import dataclass
 
 from vouching.errors import InputError
 from vouching.methods.assurance.expression import ExpressionError, parse
-from vouching.methods.assurance.file import LONGEST_JSON, path_of, read_data
-from vouching.methods.assurance.values import read_value, shown_value
+from vouching.methods.assurance.values import LONGEST_JSON, path_of, read_data, read_value, shown_value
+from vouching.rows.read import read_as, told_apart
 from vouching.text.encoding import decode_text
-from vouching.types import Proposal, Rule, Task, TaskUnit, ValueType
+from vouching.types import Proposal, Rule, Task, TaskUnit, Value, ValueType
 
 _WHOLE = ConfigDict(extra="forbid")
 _Word = Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
@@ -153,6 +158,26 @@ def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str,
     if missing:
         raise InputError(f"{name}: {path_of('values', missing[0])} is missing ({len(missing)} of {len(ids)} units are)")
     return {unit.id: _proposed(values[unit.id], unit, name) for unit in task.units}
+
+
+def read_row(row: Mapping[str, Any]) -> tuple[Task, dict[str, Value]]:
+    """The task of a row, and the right value of each of its units.
+
+    Raises:
+        InputError: there is no task, or not a right value for every unit.
+
+    >>> task, gold = read_row({"task": {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]},
+    ...                        "gold": {"x": 3}})
+    >>> str(gold["x"])
+    '3'
+    """
+    name = f"row {row.get('id', '?')!r}"
+    for key in ("task", "gold"):
+        if not isinstance(row.get(key), Mapping):
+            raise InputError(f"{name} has no {key}, wanted a task as its file has it, and gold: {{unit: value}}")
+    task = as_task(dict(row["task"]), f"{name}: task")
+    right = as_proposal({"values": dict(row["gold"])}, task, f"{name}: gold")
+    return task, {unit: one.value for unit, one in right.items()}
 
 
 def _proposed(given: Any, unit: TaskUnit, name: str) -> Proposal:
@@ -294,3 +319,65 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
 def _near(word: str, known: Sequence[str]) -> str:
     found = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {found[0]}?" if found else ""
+
+
+def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
+    r"""Rows of the assurance game, in order; those that name themselves twice are an error.
+
+    Args:
+        paths: files of rows, and folders of tasks whose proposals are right.
+
+    Raises:
+        InputError: a file or a row cannot be used, a folder's proposals have mistakes, or there is no row.
+
+    >>> import json, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> task = {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]}
+    >>> _ = path.write_text(json.dumps({"id": "one", "task": task, "gold": {"x": 3}}) + "\n")
+    >>> [row["id"] for row in read_work([str(path)])]
+    ['one']
+    """
+    rows: list[dict[str, Any]] = []
+    for path in paths:
+        if not Path(path).suffix and not Path(path).exists():
+            raise InputError(f"{path}: there is no such folder or file; make one with  vouch data taxes --out {path}")
+        rows += _of_folder(Path(path)) if Path(path).is_dir() else read_as(path, _task_row)
+    if paths and not rows:
+        raise InputError(f"{', '.join(paths)}: no rows; give some with task and gold")
+    return told_apart(rows)
+
+
+def units_of(rows: Sequence[dict[str, Any]]) -> int:
+    """Units of the longest task, 0 if there is none.
+
+    >>> units_of([{"task": {"units": [{}, {}]}}, {"task": {"units": [{}]}}])
+    2
+    """
+    return max((len(row["task"]["units"]) for row in rows), default=0)
+
+
+def _task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    read_row(fields)
+    return {"id": name, "task": fields["task"], "gold": fields["gold"]}
+
+
+def _of_folder(folder: Path) -> list[dict[str, Any]]:
+    mistakes = folder / "mistakes.jsonl"
+    if mistakes.is_file() and mistakes.stat().st_size:
+        raise InputError(f"the proposals in {folder} have mistakes: make them without (vouch data taxes --out DIR)")
+    if not (folder / "tasks").is_dir():
+        raise InputError(
+            f"{folder} is a folder without tasks/ and proposals/: name one that  vouch data taxes  wrote, or files of "
+            "rows"
+        )
+    rows: list[dict[str, Any]] = []
+    for path in sorted((folder / "tasks").glob("*.json")):
+        right = cast("dict[str, Any] | None", read_file(folder / "proposals" / path.name))
+        gold = right.get("values") if isinstance(right, dict) else None
+        row: dict[str, Any] = {"id": path.stem, "task": read_file(path), "gold": gold}
+        try:
+            read_row(row)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        rows.append(row)
+    return rows

@@ -2,17 +2,29 @@
 
 "$1,234.50", "1,234.50", "USD 1234.5" and "(1,234.50)" for a loss are amounts; a thousands separator stands before
 three digits, or it is none. Left out: decimal commas ("1.234,50"), which cannot be told from separators safely.
+
+JSON and YAML files of structured work, read to plain data; every complaint names the path of the field.
+
+YAML is composed by PyYAML and never constructed: only maps, lists, texts, decimal numbers, true, false and null come
+out, so ``NO`` stays Norway, ``12:30`` a time and a date a text, and no tag makes an object. An alias is refused, which
+leaves no way to make a small file large. Left out: XML, several documents in one file, and comments kept.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections import Counter
+from collections.abc import Hashable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from vouching.errors import InputError
+from vouching.errors import InputError, MissingExtraError
 from vouching.types import TaskUnit, Value, ValueType
+
+if TYPE_CHECKING:
+    from yaml import MappingNode, Node
 
 _AMOUNT = re.compile(
     r"(?P<open>\()?\s*(?P<sign>[-+−]?)\s*(?:[$€£¥]|[A-Z]{3}\b)?\s*(?P<inner>[-−]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d+)"
@@ -148,3 +160,194 @@ def shown_value(raw: Any) -> str:
     # repr of a whole number with thousands of digits raises.
     text = "a number of enormous length" if isinstance(raw, int) and abs(raw) >= 10**40 else repr(raw)
     return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+LONGEST_JSON = 20_000_000
+"""Characters of a JSON file."""
+LONGEST_YAML = 2_000_000
+"""Characters of a YAML file, which takes ten times as long to read."""
+DEEPEST = 60
+"""How deep objects and lists may lie in each other."""
+_LONGEST_NUMBER = 40
+_LARGEST = 10**_LONGEST_NUMBER
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
+_DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
+_SINGLE: dict[str, bool | None] = {
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+    "null": None, "Null": None, "NULL": None, "~": None, "": None,
+}  # fmt: skip
+
+
+def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> Any:
+    r"""The content of a JSON or YAML text.
+
+    Args:
+        text: the whole text.
+        name: what to call it in messages.
+        yaml: whether it is YAML; None looks whether it begins as a JSON object or list does.
+
+    Raises:
+        InputError: it is too large or too deep, or neither; a key stands twice; a number is not finite.
+        MissingExtraError: it is YAML, and PyYAML is not installed.
+
+    >>> read_data("units: [a, NO]\nlimit: 12.5")
+    {'units': ['a', 'NO'], 'limit': 12.5}
+    >>> read_data('{"data": {"w2": [{"wages": NaN}]}}')
+    Traceback (most recent call last):
+    ...
+    vouching.errors.InputError: the file: data.w2[0].wages is nan, wanted a finite number
+    """
+    begins = text[:1000].lstrip("\ufeff \t\r\n")
+    if begins.startswith(("<?xml", "<!")):
+        raise InputError(f"{name}: XML is not read, wanted JSON or YAML")
+    as_yaml = not begins.startswith(("{", "[")) if yaml is None else yaml
+    most, kind = (LONGEST_YAML, "YAML") if as_yaml else (LONGEST_JSON, "JSON")
+    if len(text) > most:
+        raise InputError(f"{name} has {len(text):,} characters, at most {most:,} of {kind} are read: split the work")
+    found = _from_yaml(text, name) if as_yaml else _from_json(text.removeprefix("\ufeff"), name)
+    _check(found, name)
+    return found
+
+
+def path_of(*steps: str | int) -> str:
+    """Steps into a file as one path.
+
+    >>> path_of("units", 3, "depends_on", 0), path_of("values", "25d"), path_of("values", "a b")
+    ('units[3].depends_on[0]', 'values.25d', 'values["a b"]')
+    """
+    path = ""
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif re.fullmatch(r"[\w-]{1,60}", step):
+            path += f".{step}" if path else step
+        else:
+            path += f"[{json.dumps(step if len(step) <= 60 else step[:60] + '...')}]"
+    return path
+
+
+def _from_json(text: str, name: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{name} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise InputError(f"{name}: its objects lie too deep in each other, wanted at most {DEEPEST} levels") from None
+    except ValueError as error:  # a whole number of thousands of digits
+        raise InputError(f"{name} is no JSON that can be read: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise InputError(f"the key {twice[:60]!r} stands twice in one object (keys: {', '.join(found)[:100]})")
+    return found
+
+
+def _from_yaml(text: str, name: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtraError("tasks", "reading YAML", "yaml") from None
+    loader = cast("type[yaml.SafeLoader]", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        node = cast("Node | None", yaml.compose(text, Loader=loader))  # pyright: ignore[reportUnknownMemberType]
+        return None if node is None else _plain(node, set(), ())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise InputError(f"{name} is no YAML: {place}{getattr(error, 'problem', None) or error}") from None
+    except RecursionError:
+        raise InputError(f"{name}: its parts lie too deep in each other, wanted at most {DEEPEST} levels") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _plain(node: Node, seen: set[int], path: tuple[str | int, ...]) -> Any:
+    """What a node of YAML stands for, in the core schema of YAML 1.2."""
+    from yaml import MappingNode, ScalarNode, SequenceNode
+
+    if id(node) in seen:
+        raise InputError(f"{path_of(*path)} is an alias of another part: write it out")
+    if len(path) > DEEPEST:
+        raise InputError(f"{path_of(*path)} lies too deep, wanted at most {DEEPEST} levels")
+    seen.add(id(node))
+    if isinstance(node, MappingNode):
+        return _mapping(node, seen, path)
+    if isinstance(node, SequenceNode):
+        _check_tag(node, "seq", path)
+        members = cast("list[Node]", node.value)
+        return [_plain(member, seen, (*path, number)) for number, member in enumerate(members)]
+    assert isinstance(node, ScalarNode)
+    word = cast("str", node.value)
+    if node.style in ("'", '"', "|", ">"):
+        _check_tag(node, "str", path)
+        return word
+    _check_tag(node, "", path)
+    if word in _SINGLE:
+        return _SINGLE[word]
+    if re.fullmatch(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)", word):
+        raise InputError(f"{path_of(*path)} is {word}, wanted a finite number")
+    if len(word) <= _LONGEST_NUMBER and _WHOLE.fullmatch(word):
+        return word if node.tag.endswith(":str") else int(word)  # !!str 12
+    return float(word) if len(word) <= _LONGEST_NUMBER and _DECIMAL.fullmatch(word) else word
+
+
+def _mapping(node: MappingNode, seen: set[int], path: tuple[str | int, ...]) -> dict[str, Any]:
+    _check_tag(node, "map", path)
+    found: dict[str, Any] = {}
+    for key_node, value_node in cast("list[tuple[Node, Node]]", node.value):
+        # A key is its own letters: a unit 9 is "9", the country NO is "NO".
+        key = cast("Hashable", key_node.value)
+        if not isinstance(key, str):
+            raise InputError(f"{path_of(*path) or 'the top'} has a key that is no text")
+        if key_node.tag.endswith(":merge"):
+            raise InputError(f"{path_of(*path, key)}: merge keys are not read: write the part out")
+        if key in found:
+            raise InputError(f"{path_of(*path, key)} stands twice")
+        found[key] = _plain(value_node, seen, (*path, key))
+    return found
+
+
+_CORE = ("null", "bool", "int", "float", "str", "timestamp", "value", "merge")
+
+
+def _check_tag(node: Node, kind: str, path: tuple[str | int, ...]) -> None:
+    tag = node.tag
+    short = tag.removeprefix("tag:yaml.org,2002:")
+    if tag == short or (short != kind if kind else short not in _CORE):
+        raise InputError(f"{path_of(*path) or 'the top'} has the tag {tag[:60]}: wanted plain YAML without tags")
+
+
+def _check(found: Any, name: str) -> None:
+    """Refuse what is no value: numbers without end, half characters, parts too deep."""
+    stack: list[tuple[dict[str, Any] | list[Any], tuple[str | int, ...]]] = [({"": found}, ())]
+    while stack:
+        inside, path = stack.pop()
+        if len(path) > DEEPEST + 1:
+            raise InputError(f"{name}: {path_of(*path[1:])} lies too deep, wanted at most {DEEPEST} levels")
+        for key, value in inside.items() if isinstance(inside, dict) else enumerate(inside):
+            # A path costs more than a look at a number, and a file may have millions: only what needs one gets it.
+            if isinstance(value, dict | list):
+                stack.append((cast("dict[str, Any] | list[Any]", value), (*path, key)))
+                continue
+            fault = _no_value(value)
+            if fault:
+                raise InputError(f"{name}: {path_of(*path[1:], key) if path else 'the top'} {fault}")
+        if isinstance(inside, dict) and any(_SURROGATE.search(key) for key in inside):
+            raise InputError(f"{name}: {path_of(*path[1:]) or 'the top'} has half a character (a lone surrogate)")
+
+
+def _no_value(value: Any) -> str:
+    """What is wrong with a text, a number, a truth value or null; empty for what is right."""
+    if isinstance(value, str):
+        return "has half a character (a lone surrogate)" if _SURROGATE.search(value) else ""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"is {value}, wanted a finite number"
+    if isinstance(value, int | float) and not -_LARGEST < value < _LARGEST:
+        return f"is a number beyond 10^{_LONGEST_NUMBER}, wanted a smaller one"
+    return ""
