@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args, overl
 from vouching.claims import decompose
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
-from vouching.methods.base import ClaimVerifier, Outcome
+from vouching.methods.base import ClaimVerifier, Outcome, ThresholdConfig
 from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
 from vouching.models.base import Model
 from vouching.models.running import run
@@ -95,7 +95,7 @@ class Checker:
         """What judges single claims."""
         if self.embedded:
             _refuse_unused(model, method=method, votes=votes, seed=seed, max_tokens=max_tokens)
-            self.verifier = open_embedded(str(model), threshold)
+            self.verifier = open_embedded(str(model), ThresholdConfig(threshold))
         else:
             settings: dict[str, Any] = {"threshold": threshold, "votes": votes, "seed": seed}
             settings |= {} if max_tokens is None else {"max_tokens": max_tokens}
@@ -105,7 +105,7 @@ class Checker:
         self.finder: Finder | None = None
         """What finds sources; None if they must be given."""
         if search is not None:
-            self.finder = as_finder(search, open_embedded("embedded:rules", threshold).verify, queries)
+            self.finder = as_finder(search, open_embedded("embedded:rules", ThresholdConfig(threshold)).verify, queries)
         elif queries is not None:
             raise ConfigError(f"got queries={queries} without anything to search: give search, or leave it out")
 
@@ -332,7 +332,7 @@ def _named_verifier(
     if isinstance(model, str) and is_scorer(model):
         unused = {key: value for key, value in settings.items() if key != "threshold"}
         _refuse_unused(model, method=method, **unused)
-        return open_discriminative(model, settings["threshold"])
+        return open_discriminative(model, ThresholdConfig(settings["threshold"]))
     if isinstance(model, str) and not is_model(model):
         known = (
             f"{', '.join(MODELS)}, embedded:FOLDER, language models such as {FORMS}, and scorers such as minicheck:PATH"

@@ -39,10 +39,13 @@ def find_again(search: SearchOptions, threshold: float) -> FindAgain | None:
     local = replace(search, web=search.web if recorded else (), pages=False, record=None, replay=recorded)
     if not local:
         return None
+    from vouching.methods.base import ThresholdConfig
     from vouching.methods.embedded.verify import open_embedded
     from vouching.search.open import as_finder
 
-    finder = as_finder(local.engines(), open_embedded("embedded:rules", threshold).verify, search.queries)
+    finder = as_finder(
+        local.engines(), open_embedded("embedded:rules", ThresholdConfig(threshold)).verify, search.queries
+    )
 
     def find(claim: Claim, question: str | None, given: tuple[Source, ...]) -> tuple[Source, ...]:
         with suppress(VouchError):  # what another recording lacks, or an index that is gone: the page is without it

@@ -1,29 +1,27 @@
-"""What every verifier of claims offers. A claim goes in with its sources, a verdict or an honest failure comes out.
+"""The seams of a method: what verifies, rewards, is played, and speaks; and ``Method``, which names its parts.
 
-What every game is made of: a sampler that speaks for the roles, groups of scored rollouts, and what went wrong.
+A verifier of claims gets claims with their sources, one of responses a whole response; a verdict or an honest failure
+comes out. A game asks a sampler for completions, scores them, and hands back groups whose members are compared with
+each other. The group is the unit: its key is explicit, its size is asserted, and a member whose judge failed is taken
+out and counted, never scored 0. A group with fewer than two left has nothing to compare and is dropped and counted too.
+How rewards become advantages is not the game's business, nor is how advantages become weights. A scripted sampler plays
+every game to the letter without a model.
 
-A game asks a sampler for completions, scores them, and hands back groups whose members are compared with each other.
-The group is the unit: its key is explicit, its size is asserted, and a member whose judge failed is taken out and
-counted, never scored 0. A group with fewer than two left has nothing to compare and is dropped and counted too. How
-rewards become advantages is not the game's business (``advantages``), nor is how advantages become weights (``train``).
-
-Left out: games in which what one role says depends on samples of another row.
-
-A sampler that says what it was told to say: every game can be played to the letter without a model.
-
-Left out: log-probabilities; a script has none.
+Left out: games in which what one role says depends on samples of another row; log-probabilities of a script.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from vouching.errors import BackendError, ModelError
-from vouching.models.base import Message
-from vouching.types import Claim, Group, Reward, Rollout, Source, Unverified, Verdict
+from vouching.errors import BackendError, ConfigError, ModelError
+from vouching.models.base import Message, Model
+from vouching.types import Claim, Group, Report, Reward, Rollout, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
 """A verdict, or Unverified where the judge failed. Unverified is no label."""
@@ -43,6 +41,103 @@ class ClaimVerifier(Protocol):
     async def aclose(self) -> None:
         """Let go of connections and the like; a verifier that is used again opens them again."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdConfig:
+    """The settings of a verifier that has but one. Raises ConfigError for a threshold outside [0, 1]."""
+
+    threshold: float = 0.5
+    """Score from which a claim counts as Attributable, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.threshold, (int, float)) and 0.0 <= self.threshold <= 1.0):
+            raise ConfigError(f"threshold must lie in [0, 1], got {self.threshold!r}")
+
+
+class ResponseVerifier(Protocol):
+    """Judges a whole response: by its sources, or by the instruction that it answers."""
+
+    async def verify(self, question: str | None, response: str, sources: Sequence[Source] = ()) -> Report:
+        """The report on a response; ``question`` is what it answers, or the instruction that it should follow."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections and the like; a verifier that is used again opens them again."""
+        ...
+
+
+class RowReward(Protocol):
+    """From a row, as the transcript of a game holds it, to its reward: what ``vouch reward`` writes for the row."""
+
+    def __call__(self, row: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+        """The total, the parts, and what else is written. Raises InputError for a row that lacks what it needs."""
+        ...
+
+
+Judges: TypeAlias = Literal["claims", "response", "instruction", "answers", "units"]
+"""What a method judges: single claims; a whole response by its sources; a response by its instruction; the answers to
+one question against each other (and claims, by the same scorer); the units of a task."""
+Part: TypeAlias = Literal["verifier", "settings", "reward_row", "game", "config"]
+"""What a method may consist of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method by the names of its parts, each "module:attribute" and imported on use; None where it has no such part.
+
+    >>> from vouching.methods import METHODS
+    >>> METHODS["blinded"].load("game").__name__
+    'BlindedGame'
+    """
+
+    name: str
+    """Its name, which is that of its folder."""
+    paper: str
+    """The paper it is from; empty for our own."""
+    judges: Judges
+    """What it judges."""
+    verifier: str
+    """A factory: the name of a model, or a model, and the settings make what verifies."""
+    settings: str
+    """The dataclass of the verifier's settings."""
+    reward_row: str | None = None
+    """From a row to its reward, as :class:`RowReward`."""
+    game: str | None = None
+    """What it is trained by, a class of :class:`Game`."""
+    config: str | None = None
+    """The settings of a training run."""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, "Mapping[str, Any]"])
+    """Settings that go by a name of their own, such as a baseline."""
+
+    def load(self, part: Part) -> Any:
+        """A part. Raises ConfigError if the method has none."""
+        place: str | None = getattr(self, part)
+        if place is None:
+            raise ConfigError(f"the method {self.name} has no {part.replace('_', ' ')}")
+        module, _, name = place.partition(":")
+        return getattr(import_module(module), name)
+
+    def open(self, model: str | Model, settings: Mapping[str, Any] | None = None) -> Any:
+        """The verifier for a model, by its name or itself.
+
+        Raises:
+            ConfigError: a model that does not fit the method, an unknown setting (the nearest is named), or a value out
+                of range.
+
+        >>> from vouching.methods import METHODS
+        >>> METHODS["embedded"].open("embedded", {"treshold": 0.7})
+        Traceback (most recent call last):
+            ...
+        vouching.errors.ConfigError: the method embedded has no setting 'treshold'; did you mean threshold?
+        """
+        kind, given = self.load("settings"), dict(settings or {})
+        known = [one.name for one in fields(kind)]
+        for name in (name for name in given if name not in known):
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
+            raise ConfigError(f"the method {self.name} has no setting {name!r}; {hint}")
+        return self.load("verifier")(model, kind(**given))
 
 
 def failed(error: ModelError, claim: Claim) -> Unverified:

@@ -246,6 +246,25 @@ class AssuranceVerifier:
         return Unverified(Claim(f"{state.unit.id} is {shown}", id=state.unit.id), "undecided", message)
 
 
+def open_assurance(model: str | Model = "embedded", config: AssuranceConfig | None = None) -> AssuranceVerifier:
+    """The verifier of units: executable rules, and a language model for rules in words if one is named.
+
+    Args:
+        model: the model, or its name; "embedded" for the rules alone.
+        config: how it is sampled.
+
+    Raises:
+        ConfigError: a wrong name.
+    """
+    if isinstance(model, str):
+        if model == "embedded":
+            return AssuranceVerifier()
+        from vouching.models.open import open_model
+
+        model = open_model(model)
+    return AssuranceVerifier(ModelVerifier(model, config))
+
+
 class ModelGenerator:
     """A language model that proposes and revises, and the approver, the same model under a third prompt.
 

@@ -317,7 +317,7 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
         model = open_model(model)
     asks = ModelProposer(model, config.max_tokens, config.seed)
     answers = ModelChecker(model, config.votes, config.max_tokens, config.seed)
-    judge = open_embedded("embedded", 0.5) if config.scope == "facts" else None
+    judge = open_embedded() if config.scope == "facts" else None
     return BlindedVerifier(asks, answers, config, judge)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from vouching.errors import ConfigError
 from vouching.judging.calibration import find_calibration
+from vouching.methods.base import ThresholdConfig
 from vouching.methods.discriminative.claims import ClaimScorer
 from vouching.methods.discriminative.generative import PROMPTS, GenerativeRanker
 from vouching.methods.discriminative.input import Compress, Find
@@ -73,12 +74,14 @@ def open_scorer(name: str) -> Scorer:
     return _fact_score(rest)
 
 
-def open_discriminative(name: str, threshold: float = 0.5, compress: Compress | None = None) -> DiscriminativeVerifier:
+def open_discriminative(
+    name: str, config: ThresholdConfig | None = None, compress: Compress | None = None
+) -> DiscriminativeVerifier:
     """The verifier on a scorer, with the calibration that ``VOUCH_CALIBRATION`` has for it.
 
     Args:
         name: see :func:`open_scorer`.
-        threshold: probability from which a claim counts as Attributable.
+        config: the threshold, a probability.
         compress: makes the sources short for a scorer that is shown them so.
 
     Raises:
@@ -87,6 +90,7 @@ def open_discriminative(name: str, threshold: float = 0.5, compress: Compress | 
     >>> open_discriminative("embedded:rules").scorer.scorer.name
     'embedded:rules'
     """
+    threshold = (config or ThresholdConfig()).threshold
     return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=open_embedded())
 
 

@@ -16,7 +16,8 @@ from functools import cached_property
 from pathlib import Path
 
 from vouching.encoder.reading import Reading as SoftReading
-from vouching.methods.base import Outcome
+from vouching.errors import ConfigError
+from vouching.methods.base import Outcome, ThresholdConfig
 from vouching.methods.embedded.correction import propose
 from vouching.methods.embedded.diagnosis import decisive, diagnose, diagnose_softly, error_of, is_verbatim, relation_of
 from vouching.methods.embedded.evidence import KeptIndexes, SourceIndex
@@ -245,20 +246,23 @@ def is_embedded(model: object) -> bool:
     return isinstance(model, str) and model.partition(":")[0] == "embedded"
 
 
-def open_embedded(name: str = "embedded", threshold: float = 0.5) -> EmbeddedVerifier:
+def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None) -> EmbeddedVerifier:
     """The embedded verifier by its name.
 
     Args:
         name: one of ``MODELS``, or "embedded:FOLDER" for the student of a round of ``vouch evolve run``.
-        threshold: score from which a claim counts as Attributable, in [0, 1].
+        config: the threshold.
 
     Raises:
-        ConfigError: there is no such folder.
+        ConfigError: another name, or there is no such folder.
         WeightsError: a file of weights is missing or altered.
 
     >>> open_embedded("embedded:rules").name
     'embedded:rules'
     """
+    if not is_embedded(name):
+        raise ConfigError(f"no embedded verifier is called {name!r}; there are {', '.join(MODELS)}, embedded:FOLDER")
+    threshold = (config or ThresholdConfig()).threshold
     if name == "embedded:rules":
         return EmbeddedVerifier(threshold)
     _, named, folder = name.partition(":")

@@ -10,13 +10,15 @@ Left out: what no rule covers; the report says that it was not checked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
-from vouching.errors import InputError
+from vouching.errors import ConfigError, InputError
 from vouching.methods.rules.catalog import RULES, bind
 from vouching.methods.rules.find import find_rules
 from vouching.methods.rules.ruling import Ruling
-from vouching.types import ChecklistItem, ItemResult, Report, VerdictWarning
+from vouching.models.base import Model
+from vouching.types import ChecklistItem, ItemResult, Report, Source, VerdictWarning
 
 
 def rule_on(item: ChecklistItem, response: str) -> Ruling:
@@ -138,3 +140,32 @@ def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem]
     return Report(
         response=response, sources=(), findings=findings, question=instruction, score=score, warnings=warnings
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RulesConfig:
+    """Rules are exact: there is nothing to set."""
+
+
+class RulesVerifier:
+    """Verifies whole responses by the rules that their instruction asks for, or by those of a checklist."""
+
+    async def verify(
+        self,
+        question: str | None,
+        response: str,
+        sources: Sequence[Source] = (),
+        items: Sequence[ChecklistItem] | None = None,
+    ) -> Report:
+        """The report of :func:`rules_report`. Raises ConfigError for sources, which rules have no use for."""
+        if sources:
+            raise ConfigError("got sources with rules, which have no use for them: leave them out, or name a model")
+        return rules_report(question or "", response, items)
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+
+def open_rules(model: str | Model = "embedded", config: RulesConfig | None = None) -> RulesVerifier:
+    """The verifier by rules, whatever the model: none is asked."""
+    return RulesVerifier()
