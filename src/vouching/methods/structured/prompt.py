@@ -25,8 +25,6 @@ Style: TypeAlias = Literal["structured", "label"]
 NOT_FOUND = "NOT_FOUND"
 """What a model writes for a source span that does not exist (SEVA)."""
 _PACKAGE = __package__ or ""
-_LONGEST_SAID = 4_000
-"""Characters of an unusable reply that the model is shown again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +63,6 @@ class StructuredPrompt:
         if claim.context:
             stated = f"{self._block(fence, 'what the claim speaks about', claim.context)}\n{stated}"
         return Message("system", self.system), Message("user", self.user.fill(evidence=evidence, claim=stated))
-
-    def ask_again(self, reply: str, fault: str) -> tuple[Message, Message]:
-        """What follows an unusable reply: the reply, cut to a sensible length, and what is wrong with it."""
-        said = reply[:_LONGEST_SAID].encode(errors="replace").decode() or "(empty)"
-        return Message("assistant", said), Message("user", self.again.fill(fault=fault))
 
     def _blocks(self, fence: str, window: Sequence[Excerpt]) -> Iterator[str]:
         for excerpt in window:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, NoReturn, TypeVar, cast, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
+from vouching.judging.ask import ReplyError
 from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Status
 
 LONGEST_REPAIRED = 20_000
@@ -37,10 +38,6 @@ _SHOWN_RECORD = re.compile(r"label\W{0,4}:|\\u00[4-7]")
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _NOTHING = ("", "none", "null", "n/a", "na", "-")
 R = TypeVar("R", "Reply", "LabelReply")
-
-
-class ReplyError(ValueError):
-    """A reply that is no record; the message says why, as the end of "it cannot be used: ..."."""
 
 
 def _one_of(words: tuple[str, ...]) -> Any:
@@ -157,7 +154,7 @@ def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str
     >>> parse_reply('{"label": "Perhaps", "confidence": 0.9}', LabelReply)
     Traceback (most recent call last):
     ...
-    vouching.methods.structured.reply.ReplyError: label: Input should be 'Attributable' or 'Not Attributable', got ...
+    vouching.judging.ask.ReplyError: label: Input should be 'Attributable' or 'Not Attributable', got ...
     """
     if not text.strip():
         raise ReplyError("it is empty, wanted a JSON object")

@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias, get_args
 
-from vouching.errors import ConfigError, ModelError
+from vouching.errors import ConfigError
+from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.windows import Evidence, claim_records
 from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt, teacher_prompt
 from vouching.methods.structured.reading import read_reply
-from vouching.methods.structured.reply import Reply, ReplyError, parse_reply, reply_schema
-from vouching.models.base import Message, Model, Sampling
+from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
+from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.types import Claim, Label, Source, Unverified
 
 Demand: TypeAlias = Literal["label", "error_type", "fix", "grounded"]
@@ -100,9 +101,11 @@ class Teacher:
         formed: list[Reply] = []
         record: Reply | None = None
         while record is None and len(faults) < ATTEMPTS:
-            record, fault = await self._attempt(messages, len(faults), _Case(claim, evidence, gold, formed))
-            if fault is not None:
-                faults.append(fault)
+            found = await self._attempt(messages, len(faults), _Case(claim, evidence, gold, formed))
+            if isinstance(found, Reply):
+                record = found
+            else:
+                faults.append(found)
         return Annotation(
             record=record,
             attempts=len(faults) + (record is not None),
@@ -111,9 +114,7 @@ class Teacher:
             faults=tuple(faults),
         )
 
-    async def _attempt(
-        self, messages: Sequence[Message], number: int, case: _Case
-    ) -> tuple[Reply, None] | tuple[None, str]:
+    async def _attempt(self, messages: Sequence[Message], number: int, case: _Case) -> Reply | str:
         """A record, or what was wrong with the second of two tries, or with one whose fault is not told."""
         sampling = Sampling(
             max_tokens=self._max_tokens,
@@ -121,30 +122,24 @@ class Teacher:
             seed=self._seed + number,
             json_schema=reply_schema(),
         )
-        asked, fault = [*messages], ""
-        for _ in range(2):
-            try:
-                [said] = await self.model.generate(asked, sampling)
-            except ModelError as error:
-                if error.can_retry:
-                    raise
-                return None, str(error)
-            if said.finish_reason == "length":
-                return None, f"the reply was cut off at {self._max_tokens} tokens: allow more by --max-tokens"
-            try:
-                record = parse_reply(said.text, Reply, shown=[*case.evidence.records, *claim_records(case.claim)])
-            except ReplyError as error:
-                fault = str(error)
-            else:
-                case.formed.append(record)
-                found = {name: text for name, text in self._faults(record, case) if name in self._demands}
-                if not found:
-                    return record, None
-                if "label" in found:
-                    return None, found["label"]
-                fault = "; ".join(found.values())
-            asked += teacher_prompt().ask_again(said.text, fault)
-        return None, fault
+        again = teacher_prompt().again
+
+        def read(replies: Replies) -> Reply | str:
+            return self._read(replies[-1], case)
+
+        [found] = await ask(self.model, messages, sampling, read, lambda fault: again.fill(fault=fault))
+        return found.fault if isinstance(found, Unread) else found
+
+    def _read(self, said: Completion, case: _Case) -> Reply | str:
+        """A record; a text is a fault that is not told. Raises ReplyError for a fault that is."""
+        if said.finish_reason == "length":
+            return f"the reply was cut off at {self._max_tokens} tokens: allow more by --max-tokens"
+        record = parse_reply(said.text, Reply, shown=[*case.evidence.records, *claim_records(case.claim)])
+        case.formed.append(record)
+        found = {name: text for name, text in self._faults(record, case) if name in self._demands}
+        if found and "label" not in found:
+            raise ReplyError("; ".join(found.values()))
+        return found.get("label", record)
 
     def _faults(self, record: Reply, case: _Case) -> Iterator[tuple[Demand, str]]:
         if case.gold is not None:

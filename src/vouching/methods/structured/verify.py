@@ -14,15 +14,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from vouching.errors import ConfigError, ModelError
+from vouching.errors import ConfigError
+from vouching.judging.ask import Read, Replies, Unread, ask
 from vouching.judging.calibration import Calibration, find_calibration
 from vouching.judging.windows import Evidence, Window, claim_records
-from vouching.methods.base import Outcome, failed
+from vouching.methods.base import Outcome
 from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
 from vouching.methods.structured.reading import Reading, read_label, read_reply
-from vouching.methods.structured.reply import LabelReply, Reply, ReplyError, parse_reply, reply_schema
+from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, reply_schema
 from vouching.methods.structured.vote import Elected, Election, elect, merge
-from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of, in_thread
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.version import __version__
@@ -170,44 +171,33 @@ class StructuredVerifier:
             seed=config.seed,
             json_schema=reply_schema(Reply if config.style == "structured" else LabelReply),
         )
-        try:
-            completions = await self._generate(messages, sampling, case)
-        except ModelError as error:
-            return failed(error, claim)
-        votes = (self._vote(said, messages, sampling, claim, case) for said in completions)
-        return elect(claim, await all_of(votes))
+        again = self._prompt.again
+        votes = await ask(
+            self.model, messages, sampling, self._reader(claim, case), lambda fault: again.fill(fault=fault), case.said
+        )
+        return elect(claim, [self._unverified(vote, claim) if isinstance(vote, Unread) else vote for vote in votes])
 
-    async def _generate(self, messages: Sequence[Message], sampling: Sampling, case: _Case) -> list[Completion]:
-        completions = await self.model.generate(messages, sampling)
-        case.said += completions
-        return completions
+    def _reader(self, claim: Claim, case: _Case) -> Read[Reading | Unverified]:
+        shown = [*case.evidence.records, *claim_records(claim)]
 
-    async def _vote(
-        self, said: Completion, messages: Sequence[Message], sampling: Sampling, claim: Claim, case: _Case
-    ) -> Reading | Unverified:
-        """What a completion says; one that is no record is asked for once more."""
-        try:
-            return self._read(said, claim, case)
-        except ReplyError as fault:
-            if said.finish_reason != "stop":
-                return _cut_off(said, claim, fault, self.config.max_tokens)
-            more = self._prompt.ask_again(said.text, str(fault))
-        try:
-            [second] = await self._generate([*messages, *more], replace(sampling, n=1), case)
-        except ModelError as error:
-            return failed(error, claim)
-        try:
-            return self._read(second, claim, case)
-        except ReplyError as fault:
-            if second.finish_reason != "stop":
-                return _cut_off(second, claim, fault, self.config.max_tokens)
-            return Unverified(claim, "unparsable", f"the reply is no record, and neither is a second one: {fault}")
+        def read(replies: Replies) -> Reading | Unverified:
+            text, whole = replies[-1].text, replies[-1].finish_reason == "stop"
+            if self.config.style == "label":
+                return read_label(parse_reply(text, LabelReply, whole, shown))
+            return read_reply(parse_reply(text, Reply, whole, shown), claim, case.evidence)
 
-    def _read(self, said: Completion, claim: Claim, case: _Case) -> Reading | Unverified:
-        whole, shown = said.finish_reason == "stop", [*case.evidence.records, *claim_records(claim)]
-        if self.config.style == "label":
-            return read_label(parse_reply(said.text, LabelReply, whole, shown))
-        return read_reply(parse_reply(said.text, Reply, whole, shown), claim, case.evidence)
+        return read
+
+    def _unverified(self, vote: Unread, claim: Claim) -> Unverified:
+        if vote.reason == "truncated":
+            return vote.unverified(
+                claim,
+                f"the reply was cut off at {self.config.max_tokens} tokens, before the record was whole: allow more by "
+                "max_tokens (--max-tokens)",
+            )
+        if vote.reason == "refused":
+            return vote.unverified(claim, "the model ended its reply without a record: {}")
+        return vote.unverified(claim, "the reply is no record, and neither is a second one: {}")
 
     def _score(self, elected: Elected) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
         """P(Attributable), what calibrated it, and what is to be said about that."""
@@ -274,13 +264,3 @@ async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
     if sum(len(source.text) for source in sources) > _SHORT:
         return await in_thread(lambda: Evidence(sources, screen))
     return Evidence(sources, screen)
-
-
-def _cut_off(said: Completion, claim: Claim, fault: ReplyError, max_tokens: int) -> Unverified:
-    if said.finish_reason == "length":
-        message = (
-            f"the reply was cut off at {max_tokens} tokens, before the record was whole: allow more by max_tokens "
-            "(--max-tokens)"
-        )
-        return Unverified(claim, "truncated", message)
-    return Unverified(claim, "refused", f"the model ended its reply without a record: {fault}")
