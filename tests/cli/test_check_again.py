@@ -18,7 +18,7 @@ from tests.methods.scripts import RIGHT, SOURCE, reply
 from tests.models.fault_server import Answer, Request
 from tests.search.answers import speaks_searxng
 from vouching.cli.app import app
-from vouching.cli.row_progress import may_pass
+from vouching.rows import may_pass
 
 YEARS = ("1931", "1932", "1933", "1934")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.rows import works
 from tests.rows.works import rows_of, seen
 from vouching.errors import InputError
+from vouching.rows import Progress, RowJob, fields_of, json_work, looker, run_rows
 from vouching.rows.journal import open_journal
 from vouching.rows.read import Row, RowReader
 from vouching.rows.run import BatchSummary, run_batch
@@ -118,3 +120,36 @@ def test_a_line_that_no_batch_wrote_is_named(output: Path) -> None:
         with pytest.raises(InputError, match="line 3 of the output is not one that this command writes"):
             batch(output, rows_of(3))
         output.write_bytes(raw)
+
+
+def test_a_job_opens_what_it_names_and_tells_about_each_new_line(tmp_path: Path) -> None:
+    rows, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows.write_text('{"id": "a"}\nno JSON\n{"id": "b"}\n', encoding="utf-8")
+    work = json_work(lambda row: {"id": row.name, "keys": [*fields_of(row)]})
+    job = RowJob(str(rows), str(output), lambda: work, looker(lambda line: {"keys": len(line["keys"])}), SETTINGS)
+    told: list[tuple[int, str | None]] = []
+    shares: list[float | None] = []
+
+    def watch(done: Progress) -> None:
+        told.append((done.rows, done.seen.problem))
+        shares.append(done.share())
+
+    summary = run_rows(job, watch)
+    assert told == [(1, None), (2, "rows.jsonl, line 2: it is no JSON: Expecting value at character 1"), (3, None)]
+    assert shares[-1] == 1.0
+    assert (summary.rows, summary.problems, summary.counts["keys"], summary.complete) == (3, 1, 2, False)
+    assert output.read_text(encoding="utf-8").splitlines()[1] == (
+        '{"id": "row-2", "problem": "line 2: it is no JSON: Expecting value at character 1"}'
+    )
+    with pytest.raises(InputError, match="is not empty: finish it with --resume"):
+        run_rows(job)
+    again = run_rows(replace(job, resume=True), watch)
+    assert (again.found, len(told)) == (3, 3)
+    with pytest.raises(InputError, match="was made with model echo, now it is other"):
+        run_rows(replace(job, resume=True, settings={"model": "other"}))
+
+
+def test_a_job_takes_rows_as_they_are_and_prints_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    reader = RowReader("two", rows_of(2))
+    assert run_rows(RowJob(reader, "-", works.echo, lambda name, line: seen(line), SETTINGS)).rows == 2
+    assert [json.loads(line)["id"] for line in capfdbinary.readouterr().out.splitlines()] == ["id-1", "id-2"]

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from vouching.cli.outputs import journal_beside
 from vouching.cli.row_progress import AGAIN, run_rows
 from vouching.cli.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
+from vouching.rows import journal_beside
 from vouching.rows.journal import open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Row, open_rows

@@ -17,9 +17,9 @@ import typer
 
 from vouching.cli.check_options import CheckOptions
 from vouching.cli.files import STDIN
-from vouching.cli.outputs import json_output
 from vouching.cli.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
+from vouching.rows import json_output
 from vouching.rows.read import open_rows
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ from typing import Any
 
 from vouching.cli.check_options import CheckOptions
 from vouching.cli.files import STDIN
-from vouching.cli.row_progress import AGAIN, may_pass, run_rows, tell_stopped
+from vouching.cli.row_progress import AGAIN, run_rows, tell_stopped
 from vouching.cli.row_report import check_report, write_row_report
 from vouching.cli.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import as_sources, check_text, row_sources
 from vouching.methods.blinded.verify import BlindedConfig, BlindedVerifier, open_blinded
 from vouching.models.running import run
+from vouching.rows import may_pass
 from vouching.rows.journal import Journal, open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Row, open_rows

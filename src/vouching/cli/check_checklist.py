@@ -14,7 +14,7 @@ from typing import Any
 
 from vouching.cli.check_options import CheckOptions
 from vouching.cli.files import STDIN, read_text
-from vouching.cli.row_progress import AGAIN, may_pass, run_rows, tell_stopped
+from vouching.cli.row_progress import AGAIN, run_rows, tell_stopped
 from vouching.cli.row_report import check_report, write_row_report
 from vouching.cli.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
@@ -22,6 +22,7 @@ from vouching.inputs import as_sources, check_text, row_sources
 from vouching.methods.checklist.items import instruction_of, read_items, row_items
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier, open_checklist
 from vouching.models.running import run
+from vouching.rows import may_pass
 from vouching.rows.journal import Journal, open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Row, open_rows

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from vouching.cli.check_options import CheckOptions
 from vouching.cli.files import STDIN
-from vouching.cli.row_progress import AGAIN, may_pass, run_rows, tell_stopped
+from vouching.cli.row_progress import AGAIN, run_rows, tell_stopped
 from vouching.cli.row_report import check_report, write_row_report
 from vouching.cli.search_options import SearchOptions
 from vouching.cli.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.repair import Rest
+from vouching.rows import may_pass
 from vouching.rows.journal import Journal, Settings, open_journal
 from vouching.rows.pool import PATIENCE, ROWS_AT_ONCE, Waiting, cores
 from vouching.rows.read import Row, open_rows

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from vouching.cli.outputs import new_output
 from vouching.cli.row_progress import RowProgress
 from vouching.cli.streams import Exit, cannot_write, usage_errors, write_error
 from vouching.errors import InputError
+from vouching.rows import new_output
 from vouching.rows.read import Row, RowReader, open_rows
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 import typer
 
-from vouching.cli.outputs import journal_beside
 from vouching.cli.row_progress import AGAIN, run_rows
 from vouching.cli.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
@@ -25,6 +24,7 @@ from vouching.methods.checklist.lint import bind_rules, encoder_nearness
 from vouching.methods.checklist.make import MAX_TOKENS, ChecklistMaker
 from vouching.methods.checklist.prompt import make_digest
 from vouching.models.base import Model
+from vouching.rows import journal_beside
 from vouching.rows.journal import open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Row, open_rows

@@ -19,7 +19,6 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from vouching.cli.outputs import journal_beside
 from vouching.cli.row_progress import AGAIN, run_rows
 from vouching.cli.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError, ModelError
@@ -27,6 +26,7 @@ from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruc
 from vouching.methods.rules import named_items
 from vouching.methods.rules.verify import rule_on
 from vouching.models.base import Message, Model, Role, Sampling
+from vouching.rows import journal_beside
 from vouching.rows.journal import open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Fields, Row, open_rows

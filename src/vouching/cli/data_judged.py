@@ -16,12 +16,12 @@ from typing import Annotated, Any, cast
 import typer
 
 from vouching.cli.files import STDIN
-from vouching.cli.outputs import new_output
 from vouching.cli.row_progress import MOST_NAMED
 from vouching.cli.streams import Exit, cannot_write, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.judging.votes import Votes, as_votes
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
+from vouching.rows import new_output
 from vouching.rows.read import Fields, open_rows
 
 app = typer.Typer()

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vouching.cli.outputs import json_output
 from vouching.cli.row_progress import run_rows
 from vouching.cli.streams import Exit, usage_errors, write_error, write_result
 from vouching.errors import InputError
+from vouching.rows import json_output
 from vouching.rows.journal import open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Row as BatchRow

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vouching.cli.outputs import json_output
 from vouching.cli.streams import usage_errors, write_result
 from vouching.errors import InputError
+from vouching.rows import json_output
 
 if TYPE_CHECKING:
     from vouching.evolve.contest import Contest

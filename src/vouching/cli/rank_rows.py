@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from vouching.cli.files import STDIN
 from vouching.cli.rank import NEEDS_NOTHING, RankOptions
-from vouching.cli.row_progress import AGAIN, may_pass, run_rows, tell_stopped
+from vouching.cli.row_progress import AGAIN, run_rows, tell_stopped
 from vouching.cli.streams import Exit, cannot_write, write_error
 from vouching.errors import InputError
 from vouching.inputs import OR_SEARCH, SOURCE_KEYS, as_sources, check_text, row_sources
 from vouching.models.open import is_model
+from vouching.rows import may_pass
 from vouching.rows.journal import Journal, open_journal
 from vouching.rows.pool import ROWS_AT_ONCE, Waiting
 from vouching.rows.read import Fields, Row, open_rows

@@ -6,22 +6,20 @@ Left out: worker processes; one core scores some ten thousand replies a second.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from vouching.cli.files import STDIN
-from vouching.cli.row_progress import AGAIN, LookIn, run_rows
-from vouching.cli.streams import Exit, cannot_write, usage_errors, write_error
+from vouching.cli.row_progress import show_rows, tell_rows
+from vouching.cli.streams import Exit, usage_errors
 from vouching.errors import InputError
 from vouching.methods.structured.reward_weights import Calibration, Split, Variant, structured_weights
-from vouching.rows.journal import Journal, Settings, open_journal
-from vouching.rows.read import Fields, Row, open_rows
+from vouching.rows import LookIn, RowJob
+from vouching.rows.journal import Settings
+from vouching.rows.read import Fields, Row
 from vouching.rows.run import BatchSummary, Seen
 from vouching.rows.worker import Work, WorkFactory
 from vouching.version import __version__
@@ -95,36 +93,10 @@ def structured_command(
 
 
 def score_rows(
-    files: tuple[str, str],
-    work: WorkFactory,
-    look: LookIn,
-    settings: Settings,
-    columns: Sequence[str],
-    resume: bool,
+    files: tuple[str, str], work: WorkFactory, look: LookIn, settings: Settings, columns: Sequence[str], resume: bool
 ) -> BatchSummary:
-    """Write a line for each row, as far as an output takes them.
-
-    Args:
-        files: the input and the output, either of them "-" for a standard stream.
-        work: makes the function from a row to its line.
-        look: tells what a line says.
-        settings: what makes the lines, for the note beside them.
-        columns: a table of rows must have one of these.
-        resume: whether to finish an output that was cut short.
-
-    Raises:
-        InputError: the input or the output cannot be used.
-        typer.Exit: the output takes no more.
-    """
-    input, output = files
-    try:
-        with ExitStack() as open_files:
-            reader = open_files.enter_context(open_rows(input, columns))
-            journal = Journal(sys.stdout.buffer) if output == STDIN else open_journal(output, settings, resume)
-            open_files.enter_context(journal)
-            return run_rows(reader, journal, work, look, again="" if output == STDIN else AGAIN)
-    except OSError as error:
-        raise typer.Exit(cannot_write(error, output)) from None
+    """Write a line for each row: input and output, work, and what makes the lines. Raises InputError and typer.Exit."""
+    return show_rows(RowJob(*files, work, look, settings, columns, resume))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +191,5 @@ def _look(input_name: str, record: dict[str, Any]) -> Seen:
 
 def told(summary: BatchSummary, more: str = "") -> Exit:
     """Say on standard error what became of the rows, and how the command ends."""
-    if summary.stopped is not None:
-        write_error(f"stopped: {summary.stopped}")
-    elif summary.found and summary.found == summary.rows:
-        write_error("nothing to do: the output is finished")
-    broken = f"; {summary.problems:,} of the rows cannot be used, the output says why" if summary.problems else ""
-    write_error(f"{summary.rows:,} row{'s' * (summary.rows != 1)}{more}{broken}")
-    return Exit.INCOMPLETE if summary.problems or summary.stopped is not None else Exit.OK
+    tell_rows(summary, more)
+    return Exit.OK if summary.complete else Exit.INCOMPLETE

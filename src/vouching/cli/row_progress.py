@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vouching.cli.streams import PATIENCE, interruptible, write_error
+import typer
+
+import vouching.rows
+from vouching.cli.streams import PATIENCE, cannot_write, interruptible, write_error
+from vouching.rows import STDIN, RowJob
+from vouching.rows import Progress as Progressed
 from vouching.rows.journal import Journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Row, RowReader
@@ -30,11 +36,48 @@ MOST_NAMED = 100
 AGAIN = "finish with --resume"
 """How to go on with an output that is a file."""
 
-_MAY_PASS = ("backend", "unparsable")
-"""Reasons of an Unverified that may not hold a second time: out of reach, too slow, too many calls, a garbled reply."""
-
 LookIn: TypeAlias = Callable[[str, dict[str, Any]], Seen]
 """From the name of the input and a line of the output to what the batch needs to know about it."""
+
+
+def show_rows(job: RowJob, again: str = AGAIN) -> BatchSummary:
+    """Run a file of rows; tell how far it is, name the rows that cannot be used, and say why it stopped.
+
+    Args:
+        job: rows, work and output.
+        again: how to resume an output that is a file.
+
+    Raises:
+        InputError: the input or the output cannot be used, or the output belongs to other rows.
+        typer.Exit: the output takes no more.
+    """
+    again = again if job.output != STDIN and (not Path(job.output).exists() or Path(job.output).is_file()) else ""
+    with RowProgress() as progress, interruptible(again):
+
+        def watch(done: Progressed) -> None:
+            progress.advance(done.share)
+            if done.seen.problem is not None:
+                progress.name(done.seen.problem)
+
+        try:
+            summary = vouching.rows.run_rows(job, watch)
+        except OSError as error:
+            raise typer.Exit(cannot_write(error, job.output)) from None
+    if summary.again:
+        write_error(f"{_rows(summary.again)} of an earlier run, not verified then, tried again")
+    if summary.left and again:
+        write_error(f"{_rows(summary.left)} not verified for now: --resume tries again")
+    if summary.stopped is not None:
+        write_error(f"stopped: {summary.stopped}" + (f"; mend that and {again}" if again else ""))
+    elif summary.found and summary.found == summary.rows:
+        write_error(f"nothing to do: {job.output} is finished")
+    return summary
+
+
+def tell_rows(summary: BatchSummary, more: str = "") -> None:
+    """Say how many rows there are, ``more`` about them, and how many cannot be used."""
+    broken = f"; {summary.problems:,} of the rows cannot be used, the output says why" if summary.problems else ""
+    write_error(f"{_rows(summary.rows)}{more}{broken}")
 
 
 def run_rows(
@@ -70,27 +113,6 @@ def tell_stopped(stopped: str, again: str) -> None:
     write_error(f"stopped: {stopped}" + (f"; mend that and {again}" if again else ""))
 
 
-def may_pass(findings: Iterable[Mapping[str, Any]]) -> int:
-    """On how many of the findings of a row a check failed in a way that another try may mend.
-
-    Args:
-        findings: the JSON of verdicts and of what else a row gave.
-
-    >>> may_pass([{"kind": "unverified", "reason": "backend"}]), may_pass([{"kind": "unverified", "reason": "refused"}])
-    (1, 0)
-    """
-    return sum(
-        finding["kind"] == "unverified" and (finding["reason"] in _MAY_PASS or _half_searched(finding))
-        for finding in findings
-    )
-
-
-def _half_searched(finding: Mapping[str, Any]) -> bool:
-    """Whether nothing was found where one of the engines failed."""
-    warnings = finding.get("warnings", ())
-    return finding["reason"] == "no_evidence" and any(warning["kind"] == "engine" for warning in warnings)
-
-
 def _rows(number: int) -> str:
     return f"{number:,} row{'s' * (number != 1)}"
 
@@ -103,7 +125,7 @@ class RowProgress:
         what: what is counted.
     """
 
-    def __init__(self, share: Callable[[], float | None], what: str = "rows") -> None:
+    def __init__(self, share: Callable[[], float | None] = lambda: None, what: str = "rows") -> None:
         self._share = share
         self._what = what
         self._terminal = sys.stderr.isatty()
@@ -121,8 +143,9 @@ class RowProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self) -> None:
-        """Count a row."""
+    def advance(self, share: Callable[[], float | None] | None = None) -> None:
+        """Count a row; ``share`` tells how much has been read, where that was not known at the start."""
+        self._share = share or self._share
         now = time.monotonic()
         if self._rows == 0:
             # The rows that an earlier run finished were only read again; the rate is that of the new ones.
@@ -131,10 +154,10 @@ class RowProgress:
         if now < self._next:
             return
         self._next = now + (BAR_SECONDS if self._terminal else LINE_SECONDS)
-        share = self._share()
-        words = progress_words(self._rows, now - self._start, share, self._first_share, self._what)
+        read = self._share()
+        words = progress_words(self._rows, now - self._start, read, self._first_share, self._what)
         if self._terminal:
-            self._draw(words, share)
+            self._draw(words, read)
         else:
             write_error(words)
 

@@ -1,4 +1,42 @@
 """Many rows through one function: read, worked on in order by one process or several, kept line by line, resumable.
 
-Nothing here knows what is done with a row: a command passes a factory of functions from a row to a line of JSON.
+Nothing here knows what is done with a row: who runs rows passes a :class:`RowJob`, with a factory of functions from a
+row to a line of JSON, to :func:`run_rows`.
 """
+
+from vouching.rows.lines import Line, LookIn, Seen, fields_of, json_work, looker, may_pass, waiting_work
+from vouching.rows.outputs import journal_beside, json_output, new_output
+from vouching.rows.pool import ROWS_AT_ONCE, Waiting
+from vouching.rows.read import FORMATS, STDIN, Fields, Row, RowReader, open_rows, read_as, row_name
+from vouching.rows.run import BatchSummary, Progress, RowJob, run_rows
+from vouching.rows.worker import Work, WorkFactory
+
+__all__ = [
+    "FORMATS",
+    "ROWS_AT_ONCE",
+    "STDIN",
+    "BatchSummary",
+    "Fields",
+    "Line",
+    "LookIn",
+    "Progress",
+    "Row",
+    "RowJob",
+    "RowReader",
+    "Seen",
+    "Waiting",
+    "Work",
+    "WorkFactory",
+    "fields_of",
+    "journal_beside",
+    "json_output",
+    "json_work",
+    "looker",
+    "may_pass",
+    "new_output",
+    "open_rows",
+    "read_as",
+    "row_name",
+    "run_rows",
+    "waiting_work",
+]

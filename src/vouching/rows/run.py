@@ -1,48 +1,36 @@
-"""A batch from its rows to its finished output: what is there is confirmed, the rest is worked on.
+"""A file of rows from its first row to its finished output: what is there is confirmed, the rest is worked on.
 
-A line may say that its row is to be worked on again; a resumed batch does these rows first, then those without a line.
+``run_rows`` is the one way to run a file of rows: it opens the input and the output, confirms what an earlier run
+finished, works on the rest in order, tells about each line as it is written, and counts. A line may say that its row
+is to be worked on again; a resumed run does these rows first, then those without a line.
 
-Left out: reading, writing and working themselves (``rows``, ``journal``, ``pool``), and all printing.
+Not here: reading, writing and working themselves (``read``, ``journal``, ``pool``), and all printing.
 """
 
 from __future__ import annotations
 
 import json
 import pickle
+import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from tempfile import SpooledTemporaryFile
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from vouching.errors import BackendError, InputError
-from vouching.rows.journal import Journal
-from vouching.rows.pool import PATIENCE, Waiting, in_order
-from vouching.rows.read import Row
+from vouching.rows.journal import Journal, Settings, open_journal
+from vouching.rows.lines import Look, LookIn, Seen
+from vouching.rows.pool import PATIENCE, Waiting, cores, in_order
+from vouching.rows.read import STDIN, Row, RowReader, open_rows
 from vouching.rows.worker import WorkerError, WorkFactory
 
 _IN_MEMORY = 1 << 24
 """Bytes of rows to be worked on again; more of them wait on the disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a batch needs to know about a line of its output."""
-
-    name: str
-    """Id of the row it belongs to."""
-    problem: str | None = None
-    """What is wrong with that row; None if it could be worked on."""
-    counts: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What the line adds to the counts of the batch."""
-    again: int = 0
-    """How many parts of the row could not be worked on for now, so that a resumed run is to try again."""
-
-
-Look: TypeAlias = Callable[[dict[str, Any]], Seen]
-"""Tells about a line of output, new or found; the line is passed as the JSON object it is."""
 Watch: TypeAlias = Callable[[Row, Seen], None]
 """Told about each new line when it has been written."""
 
@@ -66,6 +54,11 @@ class BatchSummary:
     left: int = 0
     """How many lines are open now: a resumed run tries these rows again."""
 
+    @property
+    def complete(self) -> bool:
+        """Whether every row is finished and could be used."""
+        return self.stopped is None and not self.problems
+
     def add(self, seen: Seen) -> None:
         """Count a finished line."""
         self.rows += 1
@@ -79,6 +72,88 @@ class BatchSummary:
         self.rows -= 1
         self.left -= old.again > 0
         self.add(new)
+
+
+@dataclass(frozen=True, slots=True)
+class RowJob:
+    """A file of rows, what is done with each of them, and where the lines go."""
+
+    input: str | RowReader
+    """Path of the rows, "-" for JSONL on standard input, or the rows themselves."""
+    output: str
+    """Path of the lines, which ends in .jsonl, or "-" for standard output."""
+    work: WorkFactory | Waiting
+    """Makes the function from a row, with or without a problem, to its line (a JSON object)."""
+    look: LookIn
+    """Tells what a line says."""
+    settings: Settings
+    """What makes the lines, for the note beside the output."""
+    columns: Collection[str] = ()
+    """A table of rows must have one of these."""
+    resume: bool = False
+    """Whether to finish an output that is there already."""
+    jobs: int = 1
+    """How many processes work; 0 for one per core."""
+    stop_on_problem: bool = False
+    """Whether to end before the first row with a problem, so that a resumed run begins with it."""
+    patience: float = PATIENCE
+    """Seconds of work before several processes do it; see :func:`~vouching.rows.pool.in_order`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is, after each new line."""
+
+    seen: Seen
+    """What the line says."""
+    rows: int
+    """Finished lines, with those of earlier runs."""
+    share: Callable[[], float | None]
+    """Tells how much of the input has been read, from 0 to 1; None if nobody knows."""
+
+
+def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: None) -> BatchSummary:
+    r"""Run a file of rows, or what is left of it.
+
+    Args:
+        job: rows, work and output.
+        watch: told about each new line when it has been written.
+
+    Returns:
+        The counts over old and new lines, and why the run had to stop, if it had; it can be resumed then.
+
+    Raises:
+        InputError: the input or the output cannot be used, or the output belongs to other rows or settings.
+        OSError: the output takes no more.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from vouching.rows import fields_of, json_work, looker
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"id": "a", "x": 3}\n{"id": "b"}\n')
+    >>> work = json_work(lambda row: {"id": row.name, "square": float(fields_of(row, "x")["x"]) ** 2})
+    >>> look = looker(lambda line: {"squares": 1})
+    >>> job = RowJob(str(folder / "rows.jsonl"), str(folder / "out.jsonl"), lambda: work, look, {"command": "square"})
+    >>> summary = run_rows(job, lambda progress: print(progress.rows, progress.seen.problem))
+    1 None
+    2 rows.jsonl, line 2: the row has the keys ['id'], wanted "x"
+    >>> summary.rows, summary.problems, summary.counts["squares"]
+    (2, 1, 1)
+    """
+    with open_rows(job.input, job.columns) if isinstance(job.input, str) else job.input as reader:
+        printed = job.output == STDIN
+        opened = Journal(sys.stdout.buffer) if printed else open_journal(job.output, job.settings, job.resume)
+        with opened as journal:
+            return run_batch(
+                reader,
+                journal,
+                job.work,
+                lambda line: job.look(reader.name, line),
+                jobs=job.jobs or cores(),
+                stop_on_problem=job.stop_on_problem,
+                watch=lambda row, seen: watch(Progress(seen, journal.rows, reader.share)),
+                patience=job.patience,
+            )
 
 
 def run_batch(

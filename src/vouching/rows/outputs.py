@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from vouching.cli.files import STDIN
 from vouching.errors import InputError, VouchError
+from vouching.rows.read import STDIN
 
 
 def journal_beside(input: str, output: Path, *others: Path) -> Path:
