@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from vouching import check
-from vouching.cli.labelled import labelled_row
 from vouching.errors import InputError
 from vouching.evolve.reviewed import gold_rows, read_reviewed
+from vouching.inputs import labelled_row
 from vouching.rows.read import open_rows
 from vouching.types import Claim, ErrorType, Label, ReviewedVerdict, Source, Unverified
 from vouching.types.serial import from_json, to_json

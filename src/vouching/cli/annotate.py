@@ -141,7 +141,7 @@ class _Annotate:
     teacher: Teacher
 
     async def __call__(self, row: Row) -> str:
-        from vouching.cli.labelled import labelled_row
+        from vouching.inputs import labelled_row
         from vouching.methods.structured.teacher import lesson, lesson_prompt
 
         try:

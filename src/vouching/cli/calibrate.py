@@ -124,7 +124,7 @@ def calibrate_command(
 
 def _refuse_too_few_labels(path: str) -> None:
     """Raise InputError before anybody is asked, if the rows have a wrong label or too few to fit on."""
-    from vouching.cli.labelled import gold_of
+    from vouching.inputs import gold_of
     from vouching.metrics.calibrators import FEWEST_ROWS
 
     if path == STDIN:
@@ -177,7 +177,7 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> Iterator[LabelledVe
     Raises:
         InputError: a file cannot be used, or the verdicts are not those of the rows.
     """
-    from vouching.cli.labelled import labelled_row
+    from vouching.inputs import labelled_row
     from vouching.judging.calibration import LabelledVerdict
     from vouching.types import Verdict
     from vouching.types.serial import from_json

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vouching.cli.labelled import labelled_row
 from vouching.cli.row_progress import run_rows
 from vouching.cli.streams import Exit, write_error
 from vouching.errors import InputError
+from vouching.inputs import labelled_row
 from vouching.rows.journal import open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Row, open_rows

@@ -121,7 +121,7 @@ def _examples(reader: RowReader, seen: _Seen, progress: RowProgress) -> Iterator
 
 def _example(row: Row) -> tuple[Example, Label | None]:
     """A row as an example, and the label it bears. Raises InputError if it is none."""
-    from vouching.cli.labelled import labelled_row
+    from vouching.inputs import labelled_row
     from vouching.types import Example
 
     found = labelled_row(row)
