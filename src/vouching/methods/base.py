@@ -51,7 +51,8 @@ class ThresholdConfig:
     """Score from which a claim counts as Attributable, in [0, 1]."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.threshold, (int, float)) and 0.0 <= self.threshold <= 1.0):
+        given: object = self.threshold
+        if not (isinstance(given, (int, float)) and 0.0 <= given <= 1.0):
             raise ConfigError(f"threshold must lie in [0, 1], got {self.threshold!r}")
 
 
