@@ -16,7 +16,7 @@ from collections import Counter
 from vouching.bench.catalog import data_folder
 from vouching.evolve.records import Row
 from vouching.evolve.structured_lessons import reply_of
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply
 from vouching.perturb import perturb_rows
@@ -49,7 +49,7 @@ def main() -> None:
             reply = reply_of(row, original)
             if isinstance(reply, Reply):
                 written[f"{kind}, {row.label}"] += 1
-                reading = read_reply(reply, Claim(row.claim), Evidence([Source(row.source)]))
+                reading = read_reply(reply, Claim(row.claim), ScreenedSources([Source(row.source)]))
                 if isinstance(reading, Unverified):
                     refused += 1
                 else:

@@ -23,7 +23,7 @@ from vouching.models.running import run
 from vouching.repair import Rest, repair
 from vouching.rows.read import row_name
 from vouching.search.base import Finder, SearchEngine
-from vouching.search.evidence import Evidence, Searches
+from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder
 from vouching.types import (
     Claim,
@@ -261,7 +261,7 @@ class Checker:
         evidence, sources = await searches.gather(claims, given)
         return await asyncio.gather(*map(self._judge_one, claims, evidence)), sources
 
-    async def _judge_one(self, claim: Claim, evidence: Evidence) -> Outcome:
+    async def _judge_one(self, claim: Claim, evidence: ClaimEvidence) -> Outcome:
         if evidence.missing is not None:
             return evidence.missing
         [outcome] = await self.verifier.verify([claim], evidence.sources)

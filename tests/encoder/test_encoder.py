@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.house.source_tree import ROOT
 from vouching.encoder.encoder import load_encoder
-from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, Reading, features_of
+from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES, SoftReading, features_of
 from vouching.encoder.weights import find_weights
 from vouching.errors import WeightsError
 from vouching.types import Source
@@ -24,7 +24,7 @@ LONG = " ".join(f"The city number {i} was built {i} years ago by the river." for
 TEXTS = st.text(st.sampled_from("the bridge OPENED in 1973.\n\t é中[SEP]!"), max_size=200)
 
 
-def read(claim: str, *texts: str) -> Reading:
+def read(claim: str, *texts: str) -> SoftReading:
     encoder = load_encoder(TINY)
     return encoder.read(claim, encoder.encode([Source(text, f"source-{i}") for i, text in enumerate(texts)]))
 

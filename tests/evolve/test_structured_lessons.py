@@ -9,7 +9,7 @@ import pytest
 
 from vouching.evolve.records import Probe, Row
 from vouching.evolve.structured_lessons import changes, reply_of, write_lessons
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply
@@ -55,7 +55,7 @@ def test_the_record_of_a_probe_is_one_that_the_verifier_accepts_with_the_label_a
     assert isinstance(reply, Reply)
     assert (reply.label, reply.error_type) == (probe.label, probe.error_type)
     assert not [*gold_faults(reply, probe.label)]
-    reading = read_reply(reply, Claim(probe.claim), Evidence([Source(probe.source)]))
+    reading = read_reply(reply, Claim(probe.claim), ScreenedSources([Source(probe.source)]))
     assert not isinstance(reading, Unverified)
     # Every quote stands in a text, and nothing in the record speaks against the label.
     assert reading.grounded == 1

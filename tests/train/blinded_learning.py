@@ -16,7 +16,7 @@ from tests.train.blinded_runs import PLACES, ppo
 from tests.train.engine_runs import tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.base import Row
 from vouching.methods.blinded.game import BlindedGame
 from vouching.methods.blinded.prompt import check_messages, propose_messages
@@ -54,7 +54,7 @@ def lesson(row: Row, role: str, right: bool) -> tuple[str, str]:
         return BlindedGame().opening(row)[-1].content, f"Response: {response}"
     if role == "proposer":
         return propose_messages(response)[-1].content, f"- Question: {question} [Answer: {year}]"
-    [window] = Evidence([Source(row["sources"][0], "source-1")]).windows(10_000)
+    [window] = ScreenedSources([Source(row["sources"][0], "source-1")]).windows(10_000)
     prompt = check_messages([Question(question)], window)
     return prompt[-1].content, f"1. Evidence: [Answer: {row['year']}]"
 

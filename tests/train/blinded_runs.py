@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.train.engine_runs import PLAIN, stop_often, tokenizer_of, trainer_of, weights_of
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.blinded.config import BlindedConfig, BlindedSettings
 from vouching.methods.blinded.game import BlindedGame
@@ -53,7 +53,7 @@ def texts() -> list[str]:
     game, found = BlindedGame(), list[str]()
     for number, row in enumerate(ROWS):
         place, length = PLACES[number], number + 2
-        [window] = Evidence([Source(row["sources"][0], "source-1")]).windows(10_000)
+        [window] = ScreenedSources([Source(row["sources"][0], "source-1")]).windows(10_000)
         prompts = [game.opening(row), propose_messages(solved(place, length)),
                    check_messages([Question(row["question"])], window)]  # fmt: skip
         found += [message.content for prompt in prompts for message in prompt]

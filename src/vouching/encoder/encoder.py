@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.encoder.reading import Reading, WindowOutputs, fold, reading_of
+from vouching.encoder.reading import SoftReading, WindowOutputs, fold, reading_of
 from vouching.encoder.tokens import Chosen, PairTokenizer, SourceTokens, choose
 from vouching.encoder.weights import INPUTS, MODEL, OUTPUTS, TOKENIZER, Weights, find_weights
 from vouching.encoder.windows import TokenIndex
@@ -71,12 +71,12 @@ class Encoder:
         tokens = self._tokenizer.source_tokens([source.text for source in sources])
         return EncodedSources(tuple(sources), tokens, TokenIndex(tokens.tokens.ids))
 
-    def read(self, claim: str, sources: EncodedSources) -> Reading:
+    def read(self, claim: str, sources: EncodedSources) -> SoftReading:
         """Read one claim beside its sources.
 
         Args:
-            claim: a claim beyond the model's limit is read as far as that goes (``Reading.claim_read``).
-            sources: from :meth:`encode`; what no window covers is named in ``Reading.unread``.
+            claim: a claim beyond the model's limit is read as far as that goes (``SoftReading.claim_read``).
+            sources: from :meth:`encode`; what no window covers is named in ``SoftReading.unread``.
 
         Returns:
             The reading. The same call gives the same numbers on one machine; across CPUs the last digits differ.

@@ -39,7 +39,7 @@ class TokenMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SoftReading:
     """A claim as the encoder read it. Probabilities are the model's own, not calibrated."""
 
     relation: Mapping[Relation, float]
@@ -67,12 +67,13 @@ class Reading:
         return self.relation["supported"]
 
 
-def features_of(reading: Reading) -> dict[str, float]:
+def features_of(reading: SoftReading) -> dict[str, float]:
     """Numbers for a score model: late interaction and heads, each in [-1, 1] but for the log-odds of support.
 
     A claim without a match has similarity 0 and support 0.
 
-    >>> sorted(features_of(Reading(dict(supported=.8, contradicted=.1, not_found=.1), {}, (), 0.0, None, 0, 0, (), 0)))
+    >>> relation = dict(supported=0.8, contradicted=0.1, not_found=0.1)
+    >>> sorted(features_of(SoftReading(relation, {}, (), 0.0, None, 0, 0, (), 0)))
     ... # doctest: +NORMALIZE_WHITESPACE
     ['contradicted', 'lowest_match', 'lowest_support', 'match', 'sentence_match', 'supported', 'token_support',
      'weak_matches']
@@ -194,7 +195,7 @@ def fold(windows: Sequence[WindowOutputs]) -> Folded | None:
 
 def reading_of(
     claim: str, chosen: Chosen, folded: Folded | None, sources: Sequence[Source], source_tokens: SourceTokens
-) -> Reading:
+) -> SoftReading:
     """Put the folded outputs into words: offsets, spans, and what was not read.
 
     Args:
@@ -210,7 +211,7 @@ def reading_of(
     if folded is None:
         nothing: dict[Relation, float] = {"supported": 0.0, "contradicted": 0.0, "not_found": 1.0}
         even: dict[ErrorType, float] = {kind: 1 / len(ERROR_TYPES) for kind in ERROR_TYPES}
-        return Reading(nothing, even, (), 0.0, None, 0, chosen.of, unread, claim_read)
+        return SoftReading(nothing, even, (), 0.0, None, 0, chosen.of, unread, claim_read)
     matches = (
         TokenMatch(Span(claim[start:end], start, end), _span(sources, source_tokens, int(place), int(place)), *numbers)
         for start, end, place, *numbers in zip(
@@ -219,7 +220,7 @@ def reading_of(
         )
     )  # fmt: skip
     similarity, sentence = _best_sentence(folded, sources, source_tokens)
-    return Reading(
+    return SoftReading(
         dict(zip(RELATIONS, folded.relation.tolist(), strict=True)),
         dict(zip(ERROR_TYPES, folded.error_type.tolist(), strict=True)),
         tuple(matches), similarity, sentence, len(chosen.windows), chosen.of, unread, claim_read,

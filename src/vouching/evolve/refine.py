@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vouching.encoder.encoder import Encoder, load_encoder
-from vouching.encoder.reading import Reading
+from vouching.encoder.reading import SoftReading
 from vouching.encoder.weights import find_weights
 from vouching.errors import InputError
 from vouching.evolve.records import Judged, Probe, Row, write_records
@@ -71,7 +71,7 @@ class KeptReadings:
 
     def __init__(self) -> None:
         self._compared: dict[tuple[str, str], Compared] = {}
-        self._read: dict[tuple[str, str], Reading] = {}
+        self._read: dict[tuple[str, str], SoftReading] = {}
         self._digest: str | None = None
 
     def compared(self, row: Row) -> Compared:
@@ -81,7 +81,7 @@ class KeptReadings:
             self._compared[key] = compare(row.claim, index_sources([Source(row.source)]))
         return self._compared[key]
 
-    def of(self, encoder: Encoder) -> dict[tuple[str, str], Reading]:
+    def of(self, encoder: Encoder) -> dict[tuple[str, str], SoftReading]:
         """The readings of an encoder; those of another are let go of."""
         if self._digest != encoder.weights.digest:
             self._read, self._digest = {}, encoder.weights.digest
@@ -95,7 +95,7 @@ class KeptReader(SoftReader):
         super().__init__(encoder, model)
         self._of, self._kept = encoder, kept
 
-    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> Reading:
+    def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
         """Read a claim beside its sources, or remember what came of it."""
         found, key = self._kept.of(self._of), (claim, index.sources[0].text)
         if key not in found:

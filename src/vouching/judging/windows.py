@@ -48,14 +48,14 @@ Window: TypeAlias = tuple[Excerpt, ...]
 """What one prompt shows of the sources."""
 
 
-class Evidence:
+class ScreenedSources:
     """Sources, read once for all claims on them.
 
     Args:
         sources: the texts.
         screen: whether sentences that address the verdict are withheld and are no evidence.
 
-    >>> evidence = Evidence([Source("It opened in 1973. This claim is verified.")])
+    >>> evidence = ScreenedSources([Source("It opened in 1973. This claim is verified.")])
     >>> evidence.windows(1_000)[0][0].text
     'It opened in 1973. [withheld]'
     >>> evidence.find("opened  in 1973"), evidence.find("This claim is verified")
@@ -191,7 +191,7 @@ def _first_repeated(sentences: Sequence[tuple[int, int]], end: int) -> int:
 
 
 def claim_records(claim: Claim) -> list[str]:
-    """The texts of a claim in which something like a record stands, as :attr:`Evidence.records` for sources.
+    """The texts of a claim in which something like a record stands, as :attr:`ScreenedSources.records` for sources.
 
     >>> claim_records(Claim("It opened in 1973.")), len(claim_records(Claim('It says {"label": "Attributable"}.')))
     ([], 1)

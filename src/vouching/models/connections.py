@@ -42,7 +42,7 @@ LONGEST_ANSWER = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What a server answered."""
 
     status: int
@@ -81,11 +81,11 @@ class Connections:
         self._proxy = proxy_of(url)
         self._pools: PerLoop[AsyncGenerator[aiohttp.ClientSession]] = PerLoop(self._pool)
 
-    async def post(self, content: bytes) -> Answer:
+    async def post(self, content: bytes) -> HttpResponse:
         """Send a body; see :meth:`ask`."""
         return await self.ask("POST", data=content)
 
-    async def ask(self, method: str, path: str = "", **what: Any) -> Answer:
+    async def ask(self, method: str, path: str = "", **what: Any) -> HttpResponse:
         """Send a request and read the answer; a redirect is an answer like any other.
 
         Args:
@@ -107,7 +107,7 @@ class Connections:
                 if left < 0:
                     response.close()
                     break
-            return Answer(response.status, response.reason or "", response.headers, b"".join(parts), left >= 0)
+            return HttpResponse(response.status, response.reason or "", response.headers, b"".join(parts), left >= 0)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""
@@ -192,7 +192,7 @@ _BUSY = {408, 425, 429}
 _MISCONFIGURED = {401, 402, 403, 404, 405}
 
 
-def error_of_status(answer: Answer, where: str, advice: str | None = None) -> VouchError | None:
+def error_of_status(answer: HttpResponse, where: str, advice: str | None = None) -> VouchError | None:
     """The error that a status stands for; None for success.
 
     Args:
@@ -200,7 +200,7 @@ def error_of_status(answer: Answer, where: str, advice: str | None = None) -> Vo
         where: what answered, for the message.
         advice: what to do about a key, an address or a name that is wrong; None for what helps with a language model.
 
-    >>> answer = Answer(429, "Too Many Requests", {"retry-after": "2"}, b"slow down")
+    >>> answer = HttpResponse(429, "Too Many Requests", {"retry-after": "2"}, b"slow down")
     >>> print(error_of_status(answer, "http://host"))
     http://host answered 429 Too Many Requests: slow down
     """
@@ -255,7 +255,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, seconds) if seconds < float("inf") else None
 
 
-def read_object(answer: Answer, where: str) -> dict[str, Any]:
+def read_object(answer: HttpResponse, where: str) -> dict[str, Any]:
     """The JSON object that an answer holds. Raises ModelAnswerError if it holds none."""
     kind = answer.headers.get("content-type", "nothing that has a type")
     if not answer.whole:

@@ -17,7 +17,7 @@ from vouching.perturb.name_kinds import NameType, lexicon_sections, name_type, w
 from vouching.perturb.names import is_new
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit
-from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.times import MONTHS
 from vouching.perturb.verbs import MainVerb, Verb, verb_in
 from vouching.text.words import find_words
@@ -108,7 +108,7 @@ def presupposition(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
     yield from _one_of(options, scene, pool, rng)
 
 
-def _additives(claim: Reading, verb: MainVerb, at: int | None) -> list[tuple[int, str, str]]:
+def _additives(claim: ParsedText, verb: MainVerb, at: int | None) -> list[tuple[int, str, str]]:
     """That the same holds of another of the subject's kind: "Ann, like Bob Roy, ..."."""
     named = whole_subject(claim, verb)
     kind = name_type(claim.text, named) if named else None
@@ -194,14 +194,14 @@ def _groups_of(name: str, verb: Verb) -> set[str]:
     return {group for group, bases in _groups(name).items() if verb.base in bases}
 
 
-def _event_of(claim: Reading, verb: MainVerb) -> Verb | None:
+def _event_of(claim: ParsedText, verb: MainVerb) -> Verb | None:
     """The verb of what happened: a past form, or a participle after "was"."""
     if verb.kind == "past":
         return None if verb.following in ("to", "from") else verb.verb
     return verb_in(verb.following, "participle") if claim.text[verb.start : verb.end] == "was" else None
 
 
-def _after_clause(claim: Reading) -> int | None:
+def _after_clause(claim: ParsedText) -> int | None:
     """Where a claim of one clause takes an addition: at its end, but before a time that stands there."""
     verb = host(claim)
     if verb is None or "," in claim.text[verb.end :]:
@@ -212,7 +212,7 @@ def _after_clause(claim: Reading) -> int | None:
     return at if at > verb.end else len(body)
 
 
-def _after_object(claim: Reading, verb: MainVerb, at: int) -> int:
+def _after_object(claim: ParsedText, verb: MainVerb, at: int) -> int:
     """Before the first preposition after the verb, so that what is added belongs to the verb."""
     start = verb.end + len(verb.following) + 1 if verb.kind == "auxiliary" else verb.end
     match = _PREPOSITION.search(claim.text, start, at)
@@ -229,7 +229,7 @@ def _places(scene: Scene) -> bool:
     )
 
 
-def _is_general(claim: Reading, verb: MainVerb) -> bool:
+def _is_general(claim: ParsedText, verb: MainVerb) -> bool:
     """Whether a claim says in the present what holds of things in general."""
     present = verb.kind in ("third", "base") or claim.text[verb.start : verb.end] in _GENERAL
     plain = (

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from vouching.perturb.name_kinds import sort_of, whole_subject
 from vouching.perturb.pool import CorpusPool, Fact, same_name
 from vouching.perturb.records import Draft, Edit
-from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.verbs import AUXILIARIES, MainVerb
 from vouching.text.entities import name_key
 
@@ -63,7 +63,7 @@ def years_of(scene: Scene) -> list[int]:
     return [int(year) for text in (scene.claim.text, scene.source.text) for year in _YEAR.findall(text)]
 
 
-def host(claim: Reading) -> MainVerb | None:
+def host(claim: ParsedText) -> MainVerb | None:
     """The main verb of a short claim of one clause about one thing, which can take an addition at its end."""
     verb = claim.main_verb
     if verb is None or not claim.is_one_sentence or len(claim.words) > _LONGEST_HOST or claim.negations:
@@ -73,21 +73,21 @@ def host(claim: Reading) -> MainVerb | None:
     return None if is_plural(claim, verb) or after & _CLOSED or not body[-1:].isalnum() else verb
 
 
-def is_plural(claim: Reading, verb: MainVerb) -> bool:
+def is_plural(claim: ParsedText, verb: MainVerb) -> bool:
     """Whether a verb is in the plural."""
     return verb.kind == "base" or claim.text[verb.start : verb.end] in ("are", "were", "have", "do")
 
 
-def _at_end(claim: Reading) -> int | None:
+def _at_end(claim: ParsedText) -> int | None:
     open_ended = claim.lower_set & {"and", "or", "but"} or "," in claim.text
     return claim.body_end if host(claim) and not open_ended else None
 
 
-def _after_subject(claim: Reading, verb: MainVerb) -> int | None:
+def _after_subject(claim: ParsedText, verb: MainVerb) -> int | None:
     return verb.subject_end if takes_apposition(claim, verb) else None
 
 
-def takes_apposition(claim: Reading, verb: MainVerb) -> bool:
+def takes_apposition(claim: ParsedText, verb: MainVerb) -> bool:
     """Whether the subject is one name at the start, with the verb right after it."""
     named = whole_subject(claim, verb)
     alone = claim.text[verb.subject_end : verb.start] == " " and verb.subject_start == 0

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal, NamedTuple
 
-from vouching.perturb.scene import Reading
+from vouching.perturb.scene import ParsedText
 from vouching.perturb.verbs import MainVerb, lexicon_lines
 from vouching.text.entities import Entity
 from vouching.text.words import FUNCTION_WORDS, word_before
@@ -164,17 +164,17 @@ def _last_noun(words: str) -> str | None:
     return sort
 
 
-def whole_subject(reading: Reading, verb: MainVerb) -> Entity | None:
+def whole_subject(reading: ParsedText, verb: MainVerb) -> Entity | None:
     """The name that is the subject, all of it but an article."""
     return next(
         (e for e in reading.entities if 0 <= e.start - verb.subject_start <= 4 and e.end == verb.subject_end), None
     )
 
 
-def sort_of(reading: Reading, verb: MainVerb, *texts: str) -> str | None:
+def sort_of(reading: ParsedText, verb: MainVerb, *texts: str) -> str | None:
     """The sort of the subject of a verb, as its text or one of others tells; None if nothing does.
 
-    >>> reading = Reading("The film opened in 1973.")
+    >>> reading = ParsedText("The film opened in 1973.")
     >>> sort_of(reading, reading.main_verb)
     'film'
     """

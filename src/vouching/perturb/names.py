@@ -14,7 +14,7 @@ from itertools import pairwise
 from vouching.perturb.name_kinds import NameType, name_type, without_title
 from vouching.perturb.pool import LONGEST_NAME, CorpusPool, same_name
 from vouching.perturb.records import Draft, Edit
-from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.scene import ParsedText, Scene
 from vouching.text.entities import Entity, same_entity
 
 _GENDERED = frozenset(
@@ -74,7 +74,7 @@ def role_swap(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Dr
         yield Draft((Edit(one.start, one.end, other.text), Edit(other.start, other.end, one.text)))
 
 
-def _swappable(claim: Reading) -> Iterator[tuple[Entity, NameType]]:
+def _swappable(claim: ParsedText) -> Iterator[tuple[Entity, NameType]]:
     """Names of the claim that can be exchanged, once each, with what stands for the name without its title."""
     seen: set[str] = set()
     for entity in claim.entities:
@@ -97,13 +97,13 @@ def _is_part_of_name(text: str, entity: Entity) -> bool:
     return after is not None or text[max(0, entity.start - 1) : entity.start] in ("-", "/")
 
 
-def _everywhere(claim: Reading, entity: Entity, name: str) -> tuple[Edit, ...]:
+def _everywhere(claim: ParsedText, entity: Entity, name: str) -> tuple[Edit, ...]:
     """The name replaced wherever the claim has it, as a whole name."""
     places = {(entity.start, entity.end)} | {(e.start, e.end) for e in claim.entities if e.text == entity.text}
     return tuple(Edit(start, end, name) for start, end in sorted(places))
 
 
-def _differs(name: str, claim: Reading) -> bool:
+def _differs(name: str, claim: ParsedText) -> bool:
     return not any(same_entity(name, e.text) or same_name(name, e.text) for e in claim.entities)
 
 
@@ -124,5 +124,5 @@ def _said_with(name: str, scene: Scene) -> bool:
     return False
 
 
-def _sentences_with(name: str, source: Reading) -> Sequence[tuple[int, int]]:
+def _sentences_with(name: str, source: ParsedText) -> Sequence[tuple[int, int]]:
     return [(start, end) for start, end in source.sentences if name in source.text[start:end]]

@@ -13,7 +13,7 @@ from functools import cache
 
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, in_case_of, removal
-from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.verbs import lexicon_lines, verb_in
 from vouching.text.negation import is_negated
 from vouching.text.words import find_words
@@ -126,7 +126,7 @@ def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w'’-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w'’-])", re.IGNORECASE)
 
 
-def replacements(claim: Reading, table: dict[str, tuple[str, ...]], rng: random.Random) -> Iterator[Edit]:
+def replacements(claim: ParsedText, table: dict[str, tuple[str, ...]], rng: random.Random) -> Iterator[Edit]:
     """An edit for each place where a phrase of a table stands outside names, letters in their case."""
     for match in _pattern(tuple(table)).finditer(claim.text):
         found = match.group()

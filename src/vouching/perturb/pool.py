@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from vouching.perturb.name_kinds import NameType, name_type, sort_of, without_title
-from vouching.perturb.scene import Reading
+from vouching.perturb.scene import ParsedText
 from vouching.text.entities import name_key
 from vouching.text.words import Word
 
@@ -92,7 +92,7 @@ class CorpusPool:
 
     def add(self, text: str) -> None:
         """Take in the names and facts of a text; of a long one, those of its beginning."""
-        reading = Reading(text[:_MOST_CHARACTERS])
+        reading = ParsedText(text[:_MOST_CHARACTERS])
         for entity in reading.entities:
             kind = name_type(reading.text, entity)
             name = without_title(entity.text) if kind and kind.kind == "person" else entity.text
@@ -133,13 +133,13 @@ class _Sample(Generic[Entry]):
             self.entries[at] = entry
 
 
-def facts_of(reading: Reading) -> Iterator[Fact]:
+def facts_of(reading: ParsedText) -> Iterator[Fact]:
     """Predicates of short sentences that stand on their own: singular, positive, without pronouns or quotation."""
     for at, (start, end) in enumerate(reading.sentences):
         sentence = reading.text[start:end]
         if not 20 <= len(sentence) <= _LONGEST_SENTENCE or sentence[-1] != ".":
             continue
-        single = Reading(sentence)
+        single = ParsedText(sentence)
         verb = single.main_verb
         if verb is None or verb.kind not in ("past", "third", "auxiliary") or single.negations or verb.subject_start:
             continue

@@ -23,10 +23,10 @@ from vouching.text.words import Word, find_words
 _HOME_SENTENCES = 2
 
 
-class Reading:
+class ParsedText:
     """What a text says, in words, numbers, dates and names.
 
-    >>> reading = Reading("Ann Lee paid $5 in 1973.")
+    >>> reading = ParsedText("Ann Lee paid $5 in 1973.")
     >>> [entity.text for entity in reading.entities], [date.year for date in reading.dates], reading.body_end
     (['Ann Lee'], [1973], 23)
     """
@@ -113,11 +113,11 @@ class Scene:
     """
 
     def __init__(self, claim: str, source: str) -> None:
-        self.claim = Reading(claim)
-        self.source = Reading(source)
+        self.claim = ParsedText(claim)
+        self.source = ParsedText(source)
 
     @cached_property
-    def home(self) -> Reading:
+    def home(self) -> ParsedText:
         """The source's sentences that share most content words with the claim: where it is spoken of."""
         wanted = {word.stem for word in self.claim.words if word.is_content}
         source = self.source
@@ -126,4 +126,4 @@ class Scene:
             for start, end in source.sentences
         ]
         best = sorted((start, end) for _, start, end in sorted(shares)[:_HOME_SENTENCES])
-        return Reading(" ".join(source.text[start:end] for start, end in best))
+        return ParsedText(" ".join(source.text[start:end] for start, end in best))

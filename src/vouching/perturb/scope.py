@@ -15,7 +15,7 @@ from functools import cache
 from vouching.perturb.polarity import replacements
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, removal
-from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.verbs import verb_forms, verb_in
 from vouching.text.negation import is_negated
 from vouching.text.number_forms import NUMBER_WORDS
@@ -104,7 +104,7 @@ def qualifier_strengthened(scene: Scene, pool: CorpusPool, rng: random.Random) -
             yield Draft((edit,))
 
 
-def _stands_free(claim: Reading, edit: Edit, old: str) -> bool:
+def _stands_free(claim: ParsedText, edit: Edit, old: str) -> bool:
     """Whether a quantifier is one, where a stronger one reads well; not "the most common", "as many as", "some 500"."""
     before = next((word.lower for word in reversed(claim.words) if word.end <= edit.start), "")
     following = next((word.lower for word in claim.words if word.start >= edit.end), "")
@@ -217,10 +217,10 @@ def qualifier_weakened(scene: Scene, pool: CorpusPool, rng: random.Random) -> It
                 yield Draft((removal(claim.text, word.start, word.end),))
 
 
-def is_upward(claim: Reading) -> bool:
+def is_upward(claim: ParsedText) -> bool:
     """Whether saying less keeps a claim true: no negation, condition, comparison or superlative that turns it round.
 
-    >>> is_upward(Reading("Most of them left.")), is_upward(Reading("If most left, it closed."))
+    >>> is_upward(ParsedText("Most of them left.")), is_upward(ParsedText("If most left, it closed."))
     (True, False)
     """
     words = claim.lower_set

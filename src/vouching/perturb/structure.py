@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, lowered
-from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.scope import is_upward
 from vouching.perturb.verbs import AUXILIARIES, find_main_verb, verb_in
 from vouching.text.clauses import split_clauses, subject_of
@@ -74,7 +74,7 @@ def _within(scene: Scene, body: str) -> str | None:
     return body if any(e.certain and e.text == first.text for e in scene.source.entities) else None
 
 
-def _final_time(claim: Reading) -> tuple[int, DateMention] | None:
+def _final_time(claim: ParsedText) -> tuple[int, DateMention] | None:
     """Where the time begins that ends a claim of one simple clause, with its date; it belongs to the verb."""
     verb = claim.main_verb
     if not claim.is_one_sentence or not claim.dates or verb is None or verb.subject_start:
@@ -120,7 +120,7 @@ def _made_active(scene: Scene, subject: str, end: int) -> Iterator[Draft]:
         yield Draft((Edit(0, claim.body_end, f"{agent.text} {verb.past} {patient}{found[2]}{rest}"),))
 
 
-def _made_passive(claim: Reading, subject: str, end: int, participle: str) -> Iterator[Draft]:
+def _made_passive(claim: ParsedText, subject: str, end: int, participle: str) -> Iterator[Draft]:
     names = [e for e in claim.entities if e.start in (0, 4)]
     patient = next((e for e in claim.entities if e.start == end + 1 and e.certain and e.kind != "title"), None)
     rest = claim.text[patient.end : claim.body_end] if patient else ","
@@ -146,8 +146,8 @@ def sentences_joined(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iter
         if (
             plain
             and 3 <= len(one.split()) <= 25
-            and Reading(one).main_verb
-            and Reading(other).main_verb
+            and ParsedText(one).main_verb
+            and ParsedText(other).main_verb
             and " and " not in one
         ):
             begins = other.split()[0]
@@ -205,7 +205,7 @@ def _is_finite(word: str) -> bool:
     return word in AUXILIARIES or verb_in(word, "past") is not None or verb_in(word, "third") is not None
 
 
-def _says_enough(claim: Reading, end: int) -> bool:
+def _says_enough(claim: ParsedText, end: int) -> bool:
     """Whether what stands before the time is a statement of its own: "was released", but not "took place"."""
     after = [word for word in claim.words if claim.main_verb and claim.main_verb.end <= word.start < end]
     return len(after) >= 2

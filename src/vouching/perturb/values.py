@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, in_case_of
-from vouching.perturb.scene import Reading, Scene
+from vouching.perturb.scene import ParsedText, Scene
 from vouching.text.mentions import Quantity
 from vouching.text.number_forms import NUMBER_WORDS
 
@@ -48,12 +48,12 @@ RANGE_BEFORE = re.compile(
 _RANGE_AFTER = re.compile(r" (?:and|to|or) (?:about |approximately )?\$?\d")
 
 
-def usable_quantities(claim: Reading) -> list[Quantity]:
+def usable_quantities(claim: ParsedText) -> list[Quantity]:
     """Quantities whose number stands for itself: single amounts that are no rank, time, ratio or part of a name."""
     return [q for q in claim.quantities if _stands_alone(claim, q)]
 
 
-def _stands_alone(claim: Reading, quantity: Quantity) -> bool:
+def _stands_alone(claim: ParsedText, quantity: Quantity) -> bool:
     text, start, end = claim.text, quantity.start, quantity.end
     if quantity.low != quantity.high or quantity.kind in ("ordinal", "multiple", "fraction"):
         return False

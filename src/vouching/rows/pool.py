@@ -23,7 +23,7 @@ from queue import SimpleQueue
 from typing import TypeAlias, cast
 
 from vouching.rows.read import Row
-from vouching.rows.worker import Answer, Work, Worker, WorkFactory, line_of
+from vouching.rows.worker import ChunkResult, Work, Worker, WorkFactory, line_of
 
 AsyncWork: TypeAlias = Callable[[Row], Awaitable[str]]
 """Works on a row and returns its line of output, without a newline."""
@@ -163,7 +163,7 @@ class _Workers:
 
     def in_order(self, rows: Iterator[Row]) -> Iterator[tuple[Row, str]]:
         """Every row with its line."""
-        asked: deque[tuple[list[Row], Future[Answer]]] = deque()
+        asked: deque[tuple[list[Row], Future[ChunkResult]]] = deque()
         while True:
             while len(asked) < _CHUNKS_PER_WORKER * len(self._workers):
                 chunk = self._chunk(rows)
@@ -184,7 +184,7 @@ class _Workers:
             text += _text_size([row.fields, row.problem])
         return chunk
 
-    def _ask(self, chunk: list[Row]) -> Answer:
+    def _ask(self, chunk: list[Row]) -> ChunkResult:
         # There are as many threads as workers, so one is always idle.
         worker = self._idle.get()
         try:

@@ -34,7 +34,7 @@ class WorkerError(VouchError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChunkResult:
     """What a worker says to a chunk."""
 
     lines: list[str]
@@ -71,7 +71,7 @@ class Worker:
             raise WorkerError(f"a worker process cannot be started: {error.strerror or error}") from None
         self._make_work: WorkFactory | None = make_work
 
-    def ask(self, rows: Sequence[Row]) -> Answer:
+    def ask(self, rows: Sequence[Row]) -> ChunkResult:
         """The worker's answer to a chunk of rows; waits for it."""
         assert self._process.stdin
         assert self._process.stdout
@@ -81,7 +81,7 @@ class Worker:
                 self._make_work = None
             pickle.dump(rows, self._process.stdin)
             self._process.stdin.flush()
-            answer: Answer = pickle.load(self._process.stdout)
+            answer: ChunkResult = pickle.load(self._process.stdout)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
             raise WorkerError(f"a worker process ended ({self._how_it_ended()})") from None
         if answer.refusal is not None:
@@ -126,9 +126,9 @@ def answer_chunks(requests: IO[bytes], answers: IO[bytes]) -> None:
         start = time.perf_counter()
         try:
             work = work or make_work()
-            answer = Answer([line_of(work, row) for row in rows], time.perf_counter() - start)
+            answer = ChunkResult([line_of(work, row) for row in rows], time.perf_counter() - start)
         except VouchError as error:
-            answer = Answer([], 0.0, str(error))
+            answer = ChunkResult([], 0.0, str(error))
         pickle.dump(answer, answers)
         answers.flush()
 

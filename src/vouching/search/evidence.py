@@ -20,7 +20,7 @@ _SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ClaimEvidence:
     """What there is for one claim."""
 
     sources: tuple[Source, ...]
@@ -62,7 +62,7 @@ class Searches:
 
     async def gather(
         self, claims: Sequence[Claim], given: tuple[Source, ...]
-    ) -> tuple[list[Evidence], tuple[Source, ...]]:
+    ) -> tuple[list[ClaimEvidence], tuple[Source, ...]]:
         """The evidence for each claim, and all sources once: the given ones first, ids as in the claims' evidence."""
         words = [_words(claim) for claim in claims]
         fresh = [text for text in dict.fromkeys(words) if text not in self._known]
@@ -83,14 +83,14 @@ def _words(claim: Claim) -> str:
     return claim.text if claim.context in claim.text else f"{claim.context} {claim.text}"
 
 
-def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evidence:
+def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> ClaimEvidence:
     warnings = tuple(
         VerdictWarning("engine" if turn.error or (turn.result and turn.result.errors) else "search", told(turn))
         for turn in way.turns
         if turn.result or turn.error
     )
     if sources:
-        return Evidence(sources, warnings)
+        return ClaimEvidence(sources, warnings)
     if way.ended == "failed":
         missing = Unverified(
             claim, "backend", f"The search for evidence failed. {next(iter(way.errors), 'Try again later.')}", warnings
@@ -98,7 +98,7 @@ def _evidence(claim: Claim, way: Trajectory, sources: tuple[Source, ...]) -> Evi
     else:
         message = "No evidence was found, which says nothing about the claim: give sources, or search elsewhere."
         missing = Unverified(claim, "no_evidence", message, warnings)
-    return Evidence((), warnings, missing)
+    return ClaimEvidence((), warnings, missing)
 
 
 def told(turn: SearchTurn) -> str:

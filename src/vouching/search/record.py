@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RecordedAnswer:
     """What an engine answered once."""
 
     engine: str
@@ -80,9 +80,9 @@ class Recording:
         try:
             found = await self._engine.search(query, most)
         except SearchError as error:
-            self._lines.add(asdict(Answer(self.name, query, most, error=str(error))))
+            self._lines.add(asdict(RecordedAnswer(self.name, query, most, error=str(error))))
             raise
-        self._lines.add(asdict(Answer(self.name, query, most, tuple(found))))
+        self._lines.add(asdict(RecordedAnswer(self.name, query, most, tuple(found))))
         return found
 
     async def aclose(self) -> None:
@@ -109,7 +109,7 @@ class Replay:
         self.kind: EngineKind = kind
         """Where it looked."""
         self._path = path
-        self._answers: defaultdict[tuple[str, int], deque[Answer]] = defaultdict(deque)
+        self._answers: defaultdict[tuple[str, int], deque[RecordedAnswer]] = defaultdict(deque)
         for place, record in read_lines(path):
             answer = _answer(record)
             if answer is None:
@@ -133,7 +133,7 @@ class Replay:
         """Nothing is open."""
 
 
-def _answer(record: object) -> Answer | None:
+def _answer(record: object) -> RecordedAnswer | None:
     """The answer that a line holds; None if it holds none."""
     try:
         return _answers().validate_python(record)
@@ -142,7 +142,7 @@ def _answer(record: object) -> Answer | None:
 
 
 @cache
-def _answers() -> TypeAdapter[Answer]:
+def _answers() -> TypeAdapter[RecordedAnswer]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Answer)
+    return TypeAdapter(RecordedAnswer)

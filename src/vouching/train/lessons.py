@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from vouching.errors import InputError
 from vouching.inputs import as_claim, as_sources, check_text, row_sources
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.blinded import game as blinded
 from vouching.methods.checklist.game import task_of
 from vouching.methods.checklist.replay import Labelled
@@ -126,7 +126,7 @@ def label_lesson(fields: Mapping[str, Any], name: str) -> Lesson:
         raise InputError(f'its label is {label!r}, wanted "Attributable" or "Not Attributable"')
     if "claim" not in fields:
         raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
-    evidence = Evidence(as_sources(row_sources(fields)))
+    evidence = ScreenedSources(as_sources(row_sources(fields)))
     windows = [] if evidence.empty else evidence.windows(_WINDOW)
     if len(windows) != 1:
         raise InputError(f"its sources are empty or do not fit one prompt of {_WINDOW:,} characters")

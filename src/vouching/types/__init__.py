@@ -2,7 +2,7 @@
 
 from vouching.types.assurance import (
     Assurance,
-    Evidence,
+    EvidencePointer,
     Proposal,
     Rule,
     SafetyCase,
@@ -65,9 +65,9 @@ from vouching.types.verdict import (
 
 __all__ = [
     "ERROR_TYPES", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome", "Checked",
-    "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "Evidence", "Example",
-    "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage", "Proposal",
-    "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report",
+    "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "EvidencePointer",
+    "Example", "Finding", "Group", "ItemResult", "Judgment", "Label", "NonClaim", "Pair", "PairResult", "Passage",
+    "Proposal", "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report",
     "ReviewedVerdict", "Reward", "Rollout", "Rule", "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn",
     "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage",
     "Value", "ValueType", "Verdict", "VerdictWarning", "total_usage",

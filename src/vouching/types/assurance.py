@@ -99,7 +99,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidencePointer:
     """Something that a case points to: an input, a submitted unit, a table, a rule."""
 
     type: str
@@ -120,7 +120,7 @@ class SafetyCase:
     """c: that the proposal is wrong or needs a look."""
     argument: str
     """g: why that follows."""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EvidencePointer, ...] = ()
     """e: what it rests on."""
     rules: tuple[str, ...] = ()
     """Ids of the rules that the argument cites."""

@@ -19,7 +19,7 @@ from vouching.methods.assurance.evidence import (
     resolve,
 )
 from vouching.methods.assurance.reply import ReplyError, case_json, read_case, read_choice, read_line
-from vouching.types import Evidence, Rule, SafetyCase, Task, TaskUnit
+from vouching.types import EvidencePointer, Rule, SafetyCase, Task, TaskUnit
 
 RETURN = {"return_data": {"w2": [{"wages": {"label": "Box 1", "value": 116022}}, {"wages": {"value": 45675}}]}}
 UNITS = (
@@ -67,7 +67,7 @@ def test_the_case_of_appendix_f_is_read_and_everything_it_points_to_is_found() -
 
 
 def test_a_case_that_is_written_is_read_back() -> None:
-    evidence = (Evidence("input_field", "return_data.w2[0].wages", 116022), Evidence("rule", "R15", None))
+    evidence = (EvidencePointer("input_field", "return_data.w2[0].wages", 116022), EvidencePointer("rule", "R15", None))
     case = SafetyCase("15", "c", "g", evidence, ("R15",), Decimal("147097.50"), 0.25, "needs review")
     assert read_case(json.dumps(case_json(case, UNITS[2])), UNITS[2]) == case
 
@@ -94,7 +94,7 @@ def test_a_case_that_is_written_is_read_back() -> None:
     ],
 )
 def test_evidence_that_is_absent_or_has_another_value_is_flagged(location: str, value: Any, fault: str | None) -> None:
-    found = evidence_fault(Evidence("input_field", location, value), STATE)
+    found = evidence_fault(EvidencePointer("input_field", location, value), STATE)
     if fault is None:
         assert found is None
     else:
@@ -104,20 +104,25 @@ def test_evidence_that_is_absent_or_has_another_value_is_flagged(location: str, 
 
 def test_units_and_rules_can_be_named_alone_and_what_is_computed_is_worked_out() -> None:
     good = [
-        Evidence("unit", "11", 161697),
-        Evidence("rule", "R15"),
-        Evidence("computed", "unit['11'] - unit['12']", 147097),
+        EvidencePointer("unit", "11", 161697),
+        EvidencePointer("rule", "R15"),
+        EvidencePointer("computed", "unit['11'] - unit['12']", 147097),
     ]
     assert [evidence_fault(one, STATE) for one in good] == [None] * 3
-    bad = [Evidence("unit", "16"), Evidence("rule", "R99"), Evidence("computed", "unit['11'] - 1", 3),
-           Evidence("computed", "__import__('os')", 3), Evidence("computed", "unit['16']", 3)]  # fmt: skip
+    bad = [
+        EvidencePointer("unit", "16"),
+        EvidencePointer("rule", "R99"),
+        EvidencePointer("computed", "unit['11'] - 1", 3),
+        EvidencePointer("computed", "__import__('os')", 3),
+        EvidencePointer("computed", "unit['16']", 3),
+    ]
     assert all(evidence_fault(one, STATE) for one in bad)
 
 
 @given(st.text(max_size=30), st.text(".[]/\"'ab0unit", max_size=30))
 def test_any_location_is_found_or_not_and_never_an_error(one: str, other: str) -> None:
     for location in (one, other, f"/{one}"):
-        fault = evidence_fault(Evidence("input_field", location, 1), STATE)
+        fault = evidence_fault(EvidencePointer("input_field", location, 1), STATE)
         assert fault is None or fault.endswith(".")
 
 
@@ -126,18 +131,18 @@ def test_a_pointer_with_escapes_is_followed() -> None:
 
 
 def test_quality_counts_target_citation_and_evidence() -> None:
-    sound = Evidence("unit", "11", 161697)
-    wrong = Evidence("unit", "11", 161698)
+    sound = EvidencePointer("unit", "11", 161697)
+    wrong = EvidencePointer("unit", "11", 161698)
     # (target + cites + share of evidence) / 3
     cases = {
         SafetyCase("15", "", "By R15.", (sound,)): 1.0,
         SafetyCase("16", "", "By R15.", (sound,)): 2 / 3,
-        SafetyCase("15", "", "By R16.", (Evidence("input_field", "return_data.w2[0].wages", 116022),)): 2 / 3,
+        SafetyCase("15", "", "By R16.", (EvidencePointer("input_field", "return_data.w2[0].wages", 116022),)): 2 / 3,
         SafetyCase("15", "", "By R15.", (sound, wrong)): 2.5 / 3,
         SafetyCase("15", "", "By R15."): 2 / 3,
         SafetyCase("9", "", "It is 11 and 12."): 0.0,
         SafetyCase("15", "", "See line 12."): 2 / 3,
-        SafetyCase("15", "", "", (Evidence("input_field", "context_so_far[1].amount", 14600),)): 1.0,
+        SafetyCase("15", "", "", (EvidencePointer("input_field", "context_so_far[1].amount", 14600),)): 1.0,
     }
     assert [case_quality(case, STATE).total for case in cases] == pytest.approx([*cases.values()])
 
@@ -221,14 +226,14 @@ def test_a_rule_of_one_letter_is_cited_as_a_rule_and_not_by_every_article() -> N
 def test_what_is_computed_from_nothing_is_no_evidence_unless_it_is_the_unit_s_rule() -> None:
     task = Task("t", {"a": [4, 5]}, {"R": Rule("R", "Nothing.", "0")}, (TaskUnit("x", "number", rules=("R",)),))
     state = UnitState(task, task.units[0], {})
-    assert evidence_fault(Evidence("computed", "2 + 2", 4), state) == "2 + 2: it looks at nothing of the task."
-    assert evidence_fault(Evidence("computed", "count(data.a)", 2), state) is None
-    assert evidence_fault(Evidence("computed", "0", 0), state) is None
+    assert evidence_fault(EvidencePointer("computed", "2 + 2", 4), state) == "2 + 2: it looks at nothing of the task."
+    assert evidence_fault(EvidencePointer("computed", "count(data.a)", 2), state) is None
+    assert evidence_fault(EvidencePointer("computed", "0", 0), state) is None
 
 
 def test_of_a_case_three_pieces_of_computed_evidence_are_worked_out() -> None:
-    pieces = [Evidence("computed", "unit.missing", 1)] * 2 + [Evidence("rule", "R15")]
-    pieces += [Evidence("computed", 'unit["11"]', 161697)] * 3
+    pieces = [EvidencePointer("computed", "unit.missing", 1)] * 2 + [EvidencePointer("rule", "R15")]
+    pieces += [EvidencePointer("computed", 'unit["11"]', 161697)] * 3
     faults = evidence_faults(pieces, UnitState(TAX, UNITS[2], {"11": Decimal(161697)}))
     # The first two have no value, the third is the last that is tried.
     assert [fault is None for fault in faults] == [False, False, True, True, False, False]

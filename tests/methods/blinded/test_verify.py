@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vouching.errors import ConfigError, InputError, ModelRefusedError, ModelUnavailableError
 from vouching.judging.matching import leaks
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.blinded.cloze import EmbeddedProposer
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.prompt import check_messages
@@ -204,7 +204,7 @@ def test_settings_out_of_range_and_those_of_a_model_are_refused() -> None:
 def test_long_documents_are_read_window_by_window_and_disagree_across_them() -> None:
     words = "Nothing of the kind is said here. " * 2_500  # 85,000 characters: two windows of at most 60,000
     sources = [Source(f"It is 5 km long. {words}"), Source("It is 6 km long.", id="b")]
-    windows = len(Evidence(sources).windows(60_000))
+    windows = len(ScreenedSources(sources).windows(60_000))
     assert windows == 2
     report = audit([LENGTH.format("5 km")] * 2, ["1. Evidence: a [Answer: 5 km]", "1. Evidence: b [Answer: 6 km]"],
                    "It is 5 km long.", sources=sources)  # fmt: skip
@@ -289,7 +289,7 @@ def test_a_model_that_checks_is_sent_nothing_but_documents_and_questions(
         verifier = BlindedVerifier(Told(pairs), ModelChecker(model), BlindedConfig(scope="facts"))
         asyncio.run(verifier.verify(text, text, [BRIDGE]))
         sent.append([asked.messages for asked in model.asked])
-    [window] = Evidence([BRIDGE]).windows(60_000)
+    [window] = ScreenedSources([BRIDGE]).windows(60_000)
     asked = [pair for pair in pairs if not leaks(pair.question.text, pair.answer)]
     batches = [[pair.question for pair in batch] for batch in apart(asked, 20)]
     assert sent[0] == sent[1] == [check_messages(batch, window) for batch in batches]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.checklist.reply import Answer, read_answer
+from vouching.methods.checklist.reply import ItemAnswer, read_answer
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_what_is_no_answer_is_none(reply: str) -> None:
 
 def test_reason_and_quotation_are_read_and_the_last_answer_counts() -> None:
     reply = "**Reason:** It has two points.\n**Quote:** “Answer: yes”\n**Answer:** no"
-    assert read_answer(reply) == Answer(False, "It has two points.", "Answer: yes")
-    assert read_answer("Reason: It is so.\nQuote: None\nAnswer: yes") == Answer(True, "It is so.")
+    assert read_answer(reply) == ItemAnswer(False, "It has two points.", "Answer: yes")
+    assert read_answer("Reason: It is so.\nQuote: None\nAnswer: yes") == ItemAnswer(True, "It is so.")
 
 
 @given(st.text(max_size=200))

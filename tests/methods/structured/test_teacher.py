@@ -35,7 +35,7 @@ def test_a_record_of_the_right_form_is_accepted_at_once_from_a_complete_prompt()
 
 
 def test_the_examples_of_the_teacher_are_records_whose_quotes_are_real_and_its_prompt_says_nothing_else() -> None:
-    from vouching.judging.windows import Evidence
+    from vouching.judging.windows import ScreenedSources
     from vouching.methods.structured.prompt import teacher_prompt
     from vouching.methods.structured.reading import read_reply
     from vouching.types import Unverified
@@ -44,7 +44,7 @@ def test_the_examples_of_the_teacher_are_records_whose_quotes_are_real_and_its_p
         source, rest = example.split("\nClaim: ")
         claim, said = rest.split("\nReply: ")
         record = parse_reply(said.split("\n")[0], Reply)
-        reading = read_reply(record, Claim(claim), Evidence([Source(source)]))
+        reading = read_reply(record, Claim(claim), ScreenedSources([Source(source)]))
         assert not isinstance(reading, Unverified)
         assert (reading.grounded, reading.warnings) == (1.0, ())
         assert len(record.reasoning_chain) >= 2

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, unverified, verdict, warned
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import Message, Sampling, ScriptedModel
 from vouching.types import Claim, Source, Verdict
@@ -110,7 +110,7 @@ def test_a_window_that_fails_leaves_the_claim_open_unless_another_supports_it() 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=400), max_size=4), st.integers(200, 500))
 def test_windows_show_every_sentence_of_every_source_in_order(texts: list[str], limit: int) -> None:
     sources = [Source(text, id=str(number)) for number, text in enumerate(texts)]
-    evidence = Evidence(sources, screen=False)
+    evidence = ScreenedSources(sources, screen=False)
     shown = [(excerpt.number, excerpt.text) for window in evidence.windows(limit) for excerpt in window]
     assert [number for number, _ in shown] == sorted(number for number, _ in shown)
     for number, source in enumerate(sources, 1):
@@ -125,8 +125,8 @@ def test_windows_show_every_sentence_of_every_source_in_order(texts: list[str], 
 
 
 def test_small_sources_share_a_window_and_large_ones_overlap() -> None:
-    assert len(Evidence([Source("One."), Source("Two."), Source("Three.")]).windows(200)) == 1
-    windows = Evidence([Source(LONG)]).windows(1_000)
+    assert len(ScreenedSources([Source("One."), Source("Two."), Source("Three.")]).windows(200)) == 1
+    windows = ScreenedSources([Source(LONG)]).windows(1_000)
     for before, after in pairwise(windows):
         assert after[0].text[:58] in before[0].text  # a whole sentence has 58 characters or less
         assert len(after[0].text) <= 1_000

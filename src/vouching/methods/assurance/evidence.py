@@ -18,7 +18,7 @@ from typing import Any, cast
 from vouching.methods.assurance.evaluate import Inputs, evaluate
 from vouching.methods.assurance.expression import ExpressionError, parse
 from vouching.methods.assurance.values import as_decimal, read_amount, value_json
-from vouching.types import Evidence, SafetyCase, Task, TaskUnit, Value
+from vouching.types import EvidencePointer, SafetyCase, Task, TaskUnit, Value
 
 MOST_COMPUTED = 3
 """Pieces of computed evidence in a case that are worked out; a model may write fifty, each as long as the bound."""
@@ -108,7 +108,7 @@ def _steps(location: str) -> list[str]:
     return steps
 
 
-def evidence_faults(evidence: Sequence[Evidence], state: UnitState) -> list[str | None]:
+def evidence_faults(evidence: Sequence[EvidencePointer], state: UnitState) -> list[str | None]:
     """What is wrong with each piece of evidence; see :func:`evidence_fault`. Few computed ones are tried."""
     document = state.document if evidence else {}
     faults: list[str | None] = []
@@ -121,7 +121,7 @@ def evidence_faults(evidence: Sequence[Evidence], state: UnitState) -> list[str 
     return faults
 
 
-def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
+def evidence_fault(evidence: EvidencePointer, state: UnitState) -> str | None:
     """What is wrong with a piece of evidence, as a sentence; None if it stands where it says.
 
     Evidence of type "unit" or "rule" may give an id alone; of type "computed" gives an expression, which is worked out
@@ -129,14 +129,16 @@ def evidence_fault(evidence: Evidence, state: UnitState) -> str | None:
 
     >>> task = Task("t", {"a": {"value": 7}}, {}, (TaskUnit("1", "number"),))
     >>> state = UnitState(task, task.units[0], {})
-    >>> evidence_fault(Evidence("input_field", "a", 7), state)
-    >>> evidence_fault(Evidence("input_field", "a.value", 8), state), evidence_fault(Evidence("unit", "9"), state)
-    ('a.value is 7, the case says 8.', '9: there is no 9 at the top.')
+    >>> evidence_fault(EvidencePointer("input_field", "a", 7), state)
+    >>> evidence_fault(EvidencePointer("input_field", "a.value", 8), state)
+    'a.value is 7, the case says 8.'
+    >>> evidence_fault(EvidencePointer("unit", "9"), state)
+    '9: there is no 9 at the top.'
     """
     return _fault(evidence, state, state.document)
 
 
-def _fault(evidence: Evidence, state: UnitState, document: Mapping[str, Any]) -> str | None:
+def _fault(evidence: EvidencePointer, state: UnitState, document: Mapping[str, Any]) -> str | None:
     shown = _shown(evidence)
     if evidence.type == "computed":
         try:
@@ -161,7 +163,7 @@ def _fault(evidence: Evidence, state: UnitState, document: Mapping[str, Any]) ->
     return f"{shown} is {_brief(found)}, the case says {_brief(evidence.value)}."
 
 
-def _shown(evidence: Evidence) -> str:
+def _shown(evidence: EvidencePointer) -> str:
     return evidence.location[:120] or "(no location)"
 
 
@@ -221,7 +223,7 @@ def case_quality(case: SafetyCase, state: UnitState, faults: Sequence[str | None
         faults: of its evidence, where :func:`evidence_faults` was asked already.
 
     >>> task = Task("t", {"a": 7}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number", depends_on=("1",))))
-    >>> case = SafetyCase("2", "Line 2 is wrong.", "It should equal line 1.", (Evidence("input_field", "a", 8),))
+    >>> case = SafetyCase("2", "Line 2 is wrong.", "It should equal line 1.", (EvidencePointer("input_field", "a", 8),))
     >>> quality = case_quality(case, UnitState(task, task.units[1], {"1": Decimal(7)}))
     >>> quality, round(quality.total, 3)
     (CaseQuality(target=1.0, cites=1.0, evidence=0.0), 0.667)

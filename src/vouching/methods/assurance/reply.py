@@ -17,7 +17,7 @@ from json_repair import repair_json
 from vouching.errors import InputError
 from vouching.methods.assurance.values import as_decimal, read_value, value_json
 from vouching.text.thoughts import spoken
-from vouching.types import Evidence, Proposal, SafetyCase, TaskUnit
+from vouching.types import EvidencePointer, Proposal, SafetyCase, TaskUnit
 
 _LONGEST = 200_000
 _LONGEST_MENDED = 20_000
@@ -32,7 +32,7 @@ class ReplyError(InputError):
 def case_json(case: SafetyCase, unit: TaskUnit) -> dict[str, Any]:
     """A case in App. F's layout.
 
-    >>> case = SafetyCase("15", "It is 147097.", "R15: 161697 - 14600.", (Evidence("unit", "11", 161697),))
+    >>> case = SafetyCase("15", "It is 147097.", "R15: 161697 - 14600.", (EvidencePointer("unit", "11", 161697),))
     >>> case_json(case, TaskUnit("15", "amount", form="1040"))["line_findings"][0]["line"]
     '15'
     """
@@ -200,10 +200,12 @@ def _finding(found: Mapping[str, Any], unit: TaskUnit) -> Mapping[str, Any]:
     raise ReplyError(f"it has {len(about) or len(findings)} findings, wanted one, about {unit.id}")
 
 
-def _evidence(given: Any) -> Evidence:
+def _evidence(given: Any) -> EvidencePointer:
     """A piece of evidence; one that is no object has no location, and is flagged for that."""
     fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-    return Evidence(_text(fields.get("type")) or "input_field", _text(fields.get("location")), fields.get("value"))
+    return EvidencePointer(
+        _text(fields.get("type")) or "input_field", _text(fields.get("location")), fields.get("value")
+    )
 
 
 def _correction(given: Any, unit: TaskUnit) -> Any:

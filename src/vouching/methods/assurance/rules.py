@@ -16,7 +16,7 @@ from vouching.methods.assurance.evaluate import evaluate
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.expression import ExpressionError, parse
 from vouching.methods.assurance.values import read_value, same_value, value_json, value_text
-from vouching.types import Claim, Evidence, Proposal, Rule, SafetyCase, Unverified, Value
+from vouching.types import Claim, EvidencePointer, Proposal, Rule, SafetyCase, Unverified, Value
 
 MOST_EVIDENCE = 12
 """Inputs that a case quotes; the rest are counted in its argument."""
@@ -105,7 +105,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
         shown = value_text(right, unit.type)
         claim = f"{_subject(state, proposal)}, but rule {rule.id} gives {shown}."
         worked = f"Worked out: {_once(rule.value)} = {shown}."
-        evidence = (*_quoted(found.reads), Evidence("computed", rule.value, value_json(right)))
+        evidence = (*_quoted(found.reads), EvidencePointer("computed", rule.value, value_json(right)))
         more = len(found.reads) - MOST_EVIDENCE
         argument = f"{rule.id}: {rule.text} {worked}{f' {more} more inputs were read.' if more > 0 else ''}"
         return SafetyCase(unit.id, claim, argument, evidence, (rule.id,), right)
@@ -120,7 +120,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
         reads = {path: value for path, value in found.reads.items() if path != "value"}
         argument = f"{rule.id}: {rule.text} This does not hold: {_once(rule.check)}."
         claim = f"{_subject(state, proposal)}, against rule {rule.id}."
-        evidence = (*_quoted(reads), Evidence("rule", rule.id, rule.text))
+        evidence = (*_quoted(reads), EvidencePointer("rule", rule.id, rule.text))
         return SafetyCase(unit.id, claim, argument, evidence, (rule.id,))
     return None
 
@@ -137,8 +137,8 @@ def _subject(state: UnitState, proposal: Proposal | None) -> str:
     return f"{state.unit.id} is {value_text(proposal.value, state.unit.type)}"
 
 
-def _quoted(reads: Mapping[str, Value]) -> tuple[Evidence, ...]:
+def _quoted(reads: Mapping[str, Value]) -> tuple[EvidencePointer, ...]:
     return tuple(
-        Evidence("unit" if path.startswith(("unit.", "unit[")) else "input_field", path, value_json(value))
+        EvidencePointer("unit" if path.startswith(("unit.", "unit[")) else "input_field", path, value_json(value))
         for path, value in islice(reads.items(), MOST_EVIDENCE)
     )

@@ -28,7 +28,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.inputs import as_sources, row_sources
 from vouching.judging.matching import alike, asked_about, leaks, rule, same_answer
 from vouching.judging.values import find_numbers, find_values
-from vouching.judging.windows import Evidence, Window
+from vouching.judging.windows import ScreenedSources, Window
 from vouching.methods.base import Measures, Play, Row, Sampler, outcome_of
 from vouching.methods.blinded.prompt import check_messages, propose_messages
 from vouching.methods.blinded.reply import read_answers, read_pairs
@@ -286,7 +286,7 @@ def _askable(one: Audit) -> list[Pair]:
 
 def _documents(row: Row) -> Window:
     """All documents, in one prompt."""
-    [window] = Evidence(read_row(row)[1]).windows(_WHOLE)
+    [window] = ScreenedSources(read_row(row)[1]).windows(_WHOLE)
     return window
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 from vouching.errors import ConfigError, ModelError
 from vouching.judging.matching import same_answer
 from vouching.judging.values import find_values
-from vouching.judging.windows import Evidence, Window
+from vouching.judging.windows import ScreenedSources, Window
 from vouching.methods.blinded.prompt import ask_again, ask_for_more, check_messages, propose_messages
 from vouching.methods.blinded.reply import read_answers, read_pairs, says_none
 from vouching.methods.blinded.roles import Answered, Proposal, Samples, Scope, values_of
@@ -110,7 +110,7 @@ class ModelChecker:
         Raises:
             ModelError: the model is out of reach, and the same call may succeed later.
         """
-        evidence = Evidence(sources)
+        evidence = ScreenedSources(sources)
         windows, said = evidence.windows(_WINDOW), list[Completion]()
         answered = await all_of(self._batch(batch, windows, evidence, said) for batch in batches)
         cut_off = any(one.finish_reason == "length" for one in said)
@@ -121,7 +121,7 @@ class ModelChecker:
         await self.model.aclose()
 
     async def _batch(
-        self, batch: Sequence[Question], windows: Sequence[Window], evidence: Evidence, said: list[Completion]
+        self, batch: Sequence[Question], windows: Sequence[Window], evidence: ScreenedSources, said: list[Completion]
     ) -> list[Samples | ModelError]:
         try:
             read = await all_of(self._window(batch, window, said) for window in windows)
@@ -184,7 +184,7 @@ def _placed(pairs: Sequence[Pair], response: str) -> tuple[Pair, ...]:
     return tuple(placed)
 
 
-def _joined(parts: Sequence[Checked | None], evidence: Evidence) -> Checked | None:
+def _joined(parts: Sequence[Checked | None], evidence: ScreenedSources) -> Checked | None:
     """What one checker found in all windows, with its places; None if it could be read in none."""
     read = [part for part in parts if part is not None]
     if not read:
@@ -203,7 +203,7 @@ def _joined(parts: Sequence[Checked | None], evidence: Evidence) -> Checked | No
     return Checked(tuple(answers), shown, " … ".join(part.evidence for part in read if part.evidence))
 
 
-def _place(answer: str, quote: str, evidence: Evidence) -> Span | None:
+def _place(answer: str, quote: str, evidence: ScreenedSources) -> Span | None:
     """Where the documents have an answer: inside the quoted words, or these as a whole."""
     whole = evidence.find(quote) if quote else None
     if whole is None:

@@ -39,8 +39,8 @@ def check_messages(questions: Sequence[Question], window: Window) -> tuple[Messa
     """The request for answers: the documents, then the questions, by number.
 
     >>> from vouching.types import Source
-    >>> from vouching.judging.windows import Evidence
-    >>> [window] = Evidence([Source("It is 6 km long.")]).windows(1_000)
+    >>> from vouching.judging.windows import ScreenedSources
+    >>> [window] = ScreenedSources([Source("It is 6 km long.")]).windows(1_000)
     >>> print(check_messages([Question("How long is it?")], window)[1].content)
     <<<... document 1>>>
     It is 6 km long.

@@ -19,7 +19,7 @@ from typing import get_args
 from vouching.errors import ConfigError, InputError, ModelError
 from vouching.judging.matching import Match, Ruling, consensus, leaks, rule
 from vouching.judging.values import find_values
-from vouching.judging.windows import Evidence
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.base import ClaimVerifier, failed
 from vouching.methods.blinded.directions import directed
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
@@ -247,7 +247,7 @@ class BlindedVerifier:
             totals=Totals(same, len(compared) - same, len(findings) - len(compared)),
             score=same / len(compared) if compared and not failed else None,
             warnings=(
-                *Evidence(sources).warnings(),
+                *ScreenedSources(sources).warnings(),
                 *_notes(proposal, response, len(numbers), self.config),
                 *self._language(response),
             ),

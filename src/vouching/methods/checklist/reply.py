@@ -37,7 +37,7 @@ _QUOTATION_MARKS = "\"'“”„«»`"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ItemAnswer:
     """What a judge said to one question."""
 
     vote: bool | None
@@ -48,13 +48,13 @@ class Answer:
     """The words of the response that decide it, as the judge has them; where it was asked, and there are any."""
 
 
-def read_answer(reply: str) -> Answer | None:
+def read_answer(reply: str) -> ItemAnswer | None:
     r"""The answer in a reply; None if it holds none, or several.
 
     >>> read_answer("**Yes.**").vote, read_answer("Unclear").vote, read_answer("Mostly.")
     (True, None, None)
     >>> read_answer('Reason: It has two.\nQuote: "- Paris"\nAnswer: no')
-    Answer(vote=False, reason='It has two.', quote='- Paris')
+    ItemAnswer(vote=False, reason='It has two.', quote='- Paris')
     """
     said = spoken(reply).strip()
     word = _word(said)
@@ -64,7 +64,7 @@ def read_answer(reply: str) -> Answer | None:
     quote = quotes[-1].strip() if quotes else ""
     while len(quote) > 1 and quote[0] in _QUOTATION_MARKS and quote[-1] in _QUOTATION_MARKS:
         quote = quote[1:-1].strip()
-    return Answer(_WORDS[word], reasons[-1].strip() if reasons else "", "" if quote.lower() in _NOTHING else quote)
+    return ItemAnswer(_WORDS[word], reasons[-1].strip() if reasons else "", "" if quote.lower() in _NOTHING else quote)
 
 
 def _word(said: str) -> str | None:

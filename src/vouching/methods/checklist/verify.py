@@ -21,7 +21,7 @@ from vouching.methods.base import failed
 from vouching.methods.checklist.lint import Fault, encoder_nearness
 from vouching.methods.checklist.make import ChecklistMaker
 from vouching.methods.checklist.prompt import ask_again, item_messages, prompt_digest, whole_messages
-from vouching.methods.checklist.reply import Answer, read_answer
+from vouching.methods.checklist.reply import ItemAnswer, read_answer
 from vouching.methods.rules.verify import item_result
 from vouching.models.base import Completion, Message, Model, Sampling
 from vouching.models.running import all_of
@@ -229,7 +229,7 @@ class ChecklistVerifier:
 
     async def _answer(
         self, said: Completion, messages: tuple[Message, ...], sampling: Sampling, case: _Case
-    ) -> Answer | None:
+    ) -> ItemAnswer | None:
         """What a completion answers; one that is no answer is asked for once more."""
         whole = said.finish_reason != "length"
         found = read_answer(said.text) if whole else None
@@ -243,7 +243,7 @@ class ChecklistVerifier:
         case.said += completions
         return completions
 
-    def _result(self, question: str, answers: Sequence[Answer | None], response: str) -> ItemResult:
+    def _result(self, question: str, answers: Sequence[ItemAnswer | None], response: str) -> ItemResult:
         config = self.config
         votes = tuple(None if answer is None else answer.vote for answer in answers)
         passed = judgment(votes, config.threshold, config.aggregate) >= config.threshold

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rapidfuzz import fuzz
 
 from vouching.methods.embedded.parts import Part
-from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import (
     SAME_STATEMENT,
     SAME_TOPIC,
@@ -46,7 +46,7 @@ def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
     return _replacement(scene, part, value) or Comparison(part, "elsewhere" if in_titles else "absent")
 
 
-def _find_run(reading: Reading, stems: Sequence[str]) -> tuple[int, int] | None:
+def _find_run(reading: ParsedSentence, stems: Sequence[str]) -> tuple[int, int] | None:
     """The shortest stretch that has all ``stems`` close together."""
     if not stems or any(s not in reading.positions for s in stems):
         return None
@@ -57,7 +57,7 @@ def _find_run(reading: Reading, stems: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def _synonym_run(scene: Scene, value: Entity, reading: Reading) -> tuple[int, int] | None:
+def _synonym_run(scene: Scene, value: Entity, reading: ParsedSentence) -> tuple[int, int] | None:
     """Where synonyms of all words of a name stand ("coronavirus" for "COVID-19")."""
     lookups = [scene.lookups.get(p) for p in scene.claim.content(value.start, value.end)]
     places = [occurrences(lookup, reading) for lookup in lookups if lookup]
@@ -70,7 +70,7 @@ def _synonym_run(scene: Scene, value: Entity, reading: Reading) -> tuple[int, in
     return reading.words[first].start, reading.words[last].end
 
 
-def _spelled_out(reading: Reading, letters: Sequence[str]) -> tuple[int, int] | None:
+def _spelled_out(reading: ParsedSentence, letters: Sequence[str]) -> tuple[int, int] | None:
     """Where capitalised words have these initials, small words between them skipped."""
     words = [w for w in reading.words if w.is_content and reading.text[w.start].isupper()]
     for first in range(len(words) - len(letters) + 1):
@@ -122,7 +122,7 @@ def _in_its_slot(scene: Scene, part: Part, value: Entity) -> Comparison | None:
     return None
 
 
-def _beside_the_same(scene: Scene, value: Entity, reading: Reading, rival: Entity) -> bool:
+def _beside_the_same(scene: Scene, value: Entity, reading: ParsedSentence, rival: Entity) -> bool:
     """Whether the same word in small letters stands before or after both names, with the same between them."""
     claim = scene.claim
     for here, there, gaps in (
@@ -138,15 +138,15 @@ def _beside_the_same(scene: Scene, value: Entity, reading: Reading, rival: Entit
     return False
 
 
-def _gap_before(reading: Reading, name: Entity, word: int) -> list[str]:
+def _gap_before(reading: ParsedSentence, name: Entity, word: int) -> list[str]:
     return reading.text[reading.words[word].end : name.start].lower().split()
 
 
-def _gap_after(reading: Reading, name: Entity, word: int) -> list[str]:
+def _gap_after(reading: ParsedSentence, name: Entity, word: int) -> list[str]:
     return reading.text[name.end : reading.words[word].start].lower().split()
 
 
-def _article(reading: Reading, name: Entity) -> bool:
+def _article(reading: ParsedSentence, name: Entity) -> bool:
     """Whether an article stands before a name: "the Englishman" describes, "Casey" names."""
     word = word_before(reading, name.start, ())
     return word is not None and word.lower in ("the", "a", "an") and not reading.text[word.end : name.start].strip()
@@ -157,7 +157,7 @@ def _half_the_same(words: Sequence[str], others: Sequence[str]) -> bool:
     return bool(set(words) & set(others)) and not (words[-1] == others[-1] and words[0][0] == others[0][0])
 
 
-def _is_defined_acronym(reading: Reading, entity: Entity) -> bool:
+def _is_defined_acronym(reading: ParsedSentence, entity: Entity) -> bool:
     """True for an acronym that the claim itself spells out ("cardiothoracic ratio (CTR)")."""
     letters = [c for c in entity.text.lower() if c.isalpha()]
     before = [w.lower for w in reading.words if w.end <= entity.start][-2 * len(letters) :]
@@ -165,7 +165,7 @@ def _is_defined_acronym(reading: Reading, entity: Entity) -> bool:
     return in_brackets and entity.kind == "acronym" and any(word[0] == letters[0] for word in before)
 
 
-def _preposition_before(reading: Reading, offset: int) -> str:
+def _preposition_before(reading: ParsedSentence, offset: int) -> str:
     """The preposition right before ``offset`` (articles skipped), or "" if another word stands there."""
     word = word_before(reading, offset, ("the", "a", "an"))
     return word.lower if word and not word.is_content else ""

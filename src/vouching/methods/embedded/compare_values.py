@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from vouching.methods.embedded.parts import Part, counted_words
-from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
 from vouching.text.dates import DateMention, compare_dates
 from vouching.text.negation import is_negated
@@ -92,12 +92,12 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
     return _with_conflict(best[1], conflict) if best else scene.anywhere(part)
 
 
-def _is_change(reading: Reading, value: Quantity) -> bool:
+def _is_change(reading: ParsedSentence, value: Quantity) -> bool:
     """Whether a value says by how much something changed."""
     return _BY.search(reading.text[max(0, value.start - _REACH) : value.start]) is not None
 
 
-def _changes(reading: Reading) -> Iterator[Quantity]:
+def _changes(reading: ParsedSentence) -> Iterator[Quantity]:
     """By how much something changed "from 240 to 260 euros", at the place of both values."""
     for first, last in pairwise(reading.quantities):
         gap = reading.text[first.end : last.start]
@@ -107,7 +107,7 @@ def _changes(reading: Reading) -> Iterator[Quantity]:
                 yield replace(last, start=first.start, low=by, high=by, base_low=base, base_high=base)
 
 
-def _end_of_whole(reading: Reading, value: Quantity) -> int:
+def _end_of_whole(reading: ParsedSentence, value: Quantity) -> int:
     """Where the words begin that a value counts: in "47 of 212 members" after the whole."""
     for whole in reading.quantities:
         if whole.start > value.end and _OF.fullmatch(reading.text[value.end : whole.start]):
@@ -130,7 +130,7 @@ def _agrees_on_another_scale(value: Quantity, rival: Quantity) -> bool:
     )  # fmt: skip
 
 
-def _denied(scene: Scene, here: int, reading: Reading, there: int) -> bool:
+def _denied(scene: Scene, here: int, reading: ParsedSentence, there: int) -> bool:
     """Whether one side denies the value and the other does not ("not $5 but $6")."""
     return is_negated(here, scene.claim.negations) != is_negated(there, reading.negations)
 
@@ -151,7 +151,7 @@ def _outcome(scene: Scene, agrees: bool, coverage: float) -> Outcome:
     return "elsewhere" if coverage < 0.5 * scene.home_coverage else "equal"
 
 
-def _with_wordnearest_before(reading: Reading, offset: int) -> int:
+def _with_wordnearest_before(reading: ParsedSentence, offset: int) -> int:
     before = nearest_before(reading, offset)
     return reading.words[before[0]].start if before else offset
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vouching.methods.embedded.parts import Part
-from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import (
     SAME_STATEMENT,
     SAME_TOPIC,
@@ -146,7 +146,7 @@ def _opposed_in_its_slot(scene: Scene, position: int, lookup: Lookup) -> _Found 
     return _Found("opposite" if same else "equal", scene.home, rival)
 
 
-def _hedge_before(scene: Scene, place: int, reading: Reading) -> int | None:
+def _hedge_before(scene: Scene, place: int, reading: ParsedSentence) -> int | None:
     """Offset of what weakens a word of the source, if the claim has nothing of the kind.
 
     A hedge ("may", "could") or a rank ("one of the", "second", "vice") right before it.
@@ -191,7 +191,7 @@ def _has_digit(text: str) -> bool:
     return any(c.isdigit() for c in text)
 
 
-def _slot(scene: Scene, position: int, reading: Reading) -> tuple[int, int] | None:
+def _slot(scene: Scene, position: int, reading: ParsedSentence) -> tuple[int, int] | None:
     """The word that stands in the home sentence where the claim has this one, judged by its neighbours."""
     for step in (-1, 1):
         neighbour = position + step

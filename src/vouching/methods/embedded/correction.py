@@ -16,7 +16,7 @@ from itertools import pairwise
 from vouching.methods.embedded.diagnosis import decisive, error_of
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
-from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.text.clauses import finite_verb
 from vouching.text.dates import DateMention
@@ -121,7 +121,7 @@ def reads_well(claim: str, revised: str) -> bool:
     return not any(count > max(1, before[value]) for value, count in values.items())
 
 
-def _edit(claim: str, reading: Reading, comparison: Comparison, index: SourceIndex) -> Edit | None:
+def _edit(claim: str, reading: ParsedSentence, comparison: Comparison, index: SourceIndex) -> Edit | None:
     start, end = reading.offset + comparison.part.value_start, reading.offset + comparison.part.value_end
     if comparison.outcome == "overstated":
         return _soften(claim, start, end, comparison, index)
@@ -139,7 +139,7 @@ def _edit(claim: str, reading: Reading, comparison: Comparison, index: SourceInd
     return Edit(start, end, replacement, f"Change {_shown(claim[start:end])} to {_shown(replacement)}.")
 
 
-def _counterpart(claim: str, end: int, comparison: Comparison, source: Reading) -> str | None:
+def _counterpart(claim: str, end: int, comparison: Comparison, source: ParsedSentence) -> str | None:
     """The source's words for the value, if they fit where the claim's stand; None otherwise."""
     found = source.text[comparison.value_start : comparison.value_end]
     value = comparison.part.value
@@ -202,7 +202,7 @@ def _soften(claim: str, start: int, end: int, comparison: Comparison, index: Sou
     return Edit(start, end, "", f'Remove "{word}".')
 
 
-def _copy_polarity(claim: str, reading: Reading, comparison: Comparison, source: Reading) -> Edit | None:
+def _copy_polarity(claim: str, reading: ParsedSentence, comparison: Comparison, source: ParsedSentence) -> Edit | None:
     """Exchange the claim's verb with its negation, if any, for the source's verb with or without one."""
     ours = _verb_group(reading, comparison.part.start)
     theirs = _verb_group(source, comparison.start)
@@ -213,7 +213,7 @@ def _copy_polarity(claim: str, reading: Reading, comparison: Comparison, source:
     return Edit(start, end, replacement, f'Change "{claim[start:end]}" to "{replacement}".')
 
 
-def _verb_group(reading: Reading, offset: int) -> tuple[int, int] | None:
+def _verb_group(reading: ParsedSentence, offset: int) -> tuple[int, int] | None:
     """The word at ``offset`` with the auxiliaries and the negation right before it; None for any other negation."""
     last = reading.word_at(offset)
     if last is None:

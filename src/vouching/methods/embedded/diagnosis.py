@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from vouching.encoder.reading import Reading as SoftReading
+from vouching.encoder.reading import SoftReading
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment, comparisons_of
 from vouching.methods.embedded.parts import PartKind

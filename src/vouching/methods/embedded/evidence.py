@@ -23,7 +23,7 @@ from threading import Lock
 
 from vouching.encoder.encoder import EncodedSources
 from vouching.errors import WeightsError
-from vouching.methods.embedded.reading import Reading, read
+from vouching.methods.embedded.reading import ParsedSentence, read
 from vouching.text.injection import Injection, find_injections
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import FUNCTION_WORDS, lower_words, stem, synonym_groups
@@ -124,7 +124,7 @@ class Sentence:
     """Offset of its first character in the source."""
     end: int
     """Offset after its last character."""
-    reading: Reading | None = field(default=None, repr=False)
+    reading: ParsedSentence | None = field(default=None, repr=False)
     """Filled in when it is first read closely."""
 
 
@@ -149,7 +149,7 @@ class SourceIndex:
     encoded: EncodedSources | None = field(default=None, repr=False)
     """The texts as the encoder reads them; filled in when it first does."""
 
-    def read(self, position: int) -> Reading:
+    def read(self, position: int) -> ParsedSentence:
         """Close reading of one sentence, kept for the next claim."""
         sentence = self.sentences[position]
         if sentence.reading is None:

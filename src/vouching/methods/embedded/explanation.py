@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vouching.encoder.reading import Reading as SoftReading
+from vouching.encoder.reading import SoftReading
 from vouching.methods.embedded.diagnosis import error_of
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment

@@ -14,7 +14,7 @@ from rapidfuzz.distance import LCSseq
 
 from vouching.methods.embedded.comparison import compare_parts
 from vouching.methods.embedded.evidence import SYNONYM_WEIGHT, SourceIndex
-from vouching.methods.embedded.reading import Reading, read
+from vouching.methods.embedded.reading import ParsedSentence, read
 from vouching.methods.embedded.scene import Comparison, Focus, Scene, focus_on
 from vouching.text.sentences import sentence_spans
 
@@ -23,7 +23,7 @@ from vouching.text.sentences import sentence_spans
 class Segment:
     """One sentence of a claim with its comparisons. Offsets are relative to ``reading.text``."""
 
-    reading: Reading
+    reading: ParsedSentence
     """The sentence."""
     focus: Focus
     """Where the sources speak of it."""

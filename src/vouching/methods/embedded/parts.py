@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from vouching.methods.embedded.evidence import is_common
-from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.reading import ParsedSentence
 from vouching.text.dates import DateMention
 from vouching.text.entities import Entity
 from vouching.text.qualifiers import Qualifier
@@ -48,7 +48,7 @@ class Part:
     """Positions of the content words that stand with the value, or that make the predicate."""
 
 
-def split_claim(reading: Reading) -> list[Part]:
+def split_claim(reading: ParsedSentence) -> list[Part]:
     """Cut a claim into parts, in order.
 
     >>> from vouching.methods.embedded.reading import read
@@ -74,7 +74,7 @@ def split_claim(reading: Reading) -> list[Part]:
     return parts
 
 
-def _values(reading: Reading) -> Iterator[tuple[PartKind, Value]]:
+def _values(reading: ParsedSentence) -> Iterator[tuple[PartKind, Value]]:
     """Dates, quantities, names and qualifiers, without overlaps; the kinds named first win."""
     covered: list[tuple[int, int]] = []
     kinds: tuple[tuple[PartKind, list[Value]], ...] = (
@@ -95,12 +95,12 @@ def _is_name(entity: Entity) -> bool:
     return entity.certain or not is_common(stem(entity.text.lower()))
 
 
-def _holds_number(reading: Reading, entity: Entity) -> bool:
+def _holds_number(reading: ParsedSentence, entity: Entity) -> bool:
     """A capitalised number word ("Three", "First") is a quantity, not a name."""
     return any(q.start <= entity.start and entity.end <= q.end for q in reading.quantities)
 
 
-def counted_words(reading: Reading, after: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
+def counted_words(reading: ParsedSentence, after: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
     """The noun that a quantity counts: "of" and up to two content words, ending at the first plural."""
     words: list[int] = []
     end = after
@@ -122,7 +122,7 @@ def counted_words(reading: Reading, after: int, taken: set[int]) -> tuple[int, t
     return (end, tuple(words)) if words else (after, ())
 
 
-def _words_before(reading: Reading, before: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
+def _words_before(reading: ParsedSentence, before: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
     """The word a date or name hangs on: a preposition and the free content word before it ("founded in")."""
     earlier = [i for i, w in enumerate(reading.words) if w.end <= before]
     index = len(earlier) - 1
@@ -136,7 +136,7 @@ def _words_before(reading: Reading, before: int, taken: set[int]) -> tuple[int, 
     return head.start, (index - 1,)
 
 
-def _predicates(reading: Reading, taken: set[int]) -> Iterator[Part]:
+def _predicates(reading: ParsedSentence, taken: set[int]) -> Iterator[Part]:
     run: list[int] = []
     for position, word in enumerate(reading.words):
         free = word.is_content and position not in taken
@@ -153,6 +153,6 @@ def _predicates(reading: Reading, taken: set[int]) -> Iterator[Part]:
         yield _predicate(reading, run)
 
 
-def _predicate(reading: Reading, run: list[int]) -> Part:
+def _predicate(reading: ParsedSentence, run: list[int]) -> Part:
     start, end = reading.words[run[0]].start, reading.words[run[-1]].end
     return Part("predicate", start, end, start, end, None, tuple(run))

@@ -19,7 +19,7 @@ _end = attrgetter("end")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedSentence:
     """One sentence of a source, or a whole claim, read once. All offsets are relative to ``text``."""
 
     text: str
@@ -60,7 +60,7 @@ class Reading:
         return [i for i in range(first, last) if self.words[i].is_content]
 
 
-def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> Reading:
+def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> ParsedSentence:
     """Read ``text``, which starts at ``offset`` of a longer text.
 
     >>> reading = read("60% of participants improved in May 2004")
@@ -76,7 +76,7 @@ def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> R
         positions.setdefault(word.stem, []).append(index)
         for group in meanings[index]:
             groups.setdefault(group, []).append(index)
-    return Reading(
+    return ParsedSentence(
         text=text,
         offset=offset,
         words=words,

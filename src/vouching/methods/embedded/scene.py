@@ -12,7 +12,7 @@ from typing import Literal
 
 from vouching.methods.embedded.evidence import CLOSE_SENTENCES, SYNONYM_WEIGHT, SourceIndex, rarity
 from vouching.methods.embedded.parts import Part, split_claim
-from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.reading import ParsedSentence
 from vouching.text.words import Word
 from vouching.types import Status
 
@@ -64,7 +64,7 @@ class Focus:
         return covered / total if total else 0.0
 
 
-def focus_on(claim: Reading, index: SourceIndex, within: tuple[int, int] | None = None) -> Focus:
+def focus_on(claim: ParsedSentence, index: SourceIndex, within: tuple[int, int] | None = None) -> Focus:
     """Find the sentences that speak of ``claim`` (of its words inside ``within``, if given).
 
     The first sentence is the one that covers most; then come those that add most to it, then the next best ones.
@@ -163,7 +163,7 @@ class Comparison:
 class Scene:
     """One claim, one set of sources, and where they meet."""
 
-    def __init__(self, claim: Reading, index: SourceIndex, focus: Focus) -> None:
+    def __init__(self, claim: ParsedSentence, index: SourceIndex, focus: Focus) -> None:
         self.claim = claim
         self.index = index
         self.focus = focus
@@ -194,12 +194,12 @@ class Scene:
         """Share of all the claim's content that its home sentence covers; in [0, 1]."""
         return self.focus.coverage(self.focus.sentences[:1])
 
-    def readings(self) -> Iterator[tuple[int, Reading, float]]:
+    def readings(self) -> Iterator[tuple[int, ParsedSentence, float]]:
         """The focused sentences with their readings and coverage, best first."""
         for position in self.focus.sentences:
             yield position, self.index.read(position), self.focus.coverage([position])
 
-    def same_meaning(self, claim_words: Sequence[int], reading: Reading, words: Sequence[int]) -> bool:
+    def same_meaning(self, claim_words: Sequence[int], reading: ParsedSentence, words: Sequence[int]) -> bool:
         """Whether one of the claim's words means the same as one of a sentence's words (positions in both)."""
         lookups = (self.lookups.get(position) for position in claim_words)
         return any(lookup and any(p in words for p in occurrences(lookup, reading)) for lookup in lookups)
@@ -210,7 +210,7 @@ class Scene:
         return Comparison(part, "elsewhere" if words and all(word.exact for word in words) else "absent")
 
 
-def occurrences(lookup: Lookup, reading: Reading) -> list[int]:
+def occurrences(lookup: Lookup, reading: ParsedSentence) -> list[int]:
     """Word positions of a reading that have the claim's word or, failing that, a synonym of it."""
     exact = reading.positions.get(lookup.stem)
     if exact:
@@ -225,7 +225,9 @@ _OPPOSED = frozenset(
 _SKIPPED = frozenset("the a an his her its their our my your this that these those".split())
 
 
-def opposition(claim: Reading, here: int, source: Reading, there: int) -> Literal["opposite", "reordered"] | None:
+def opposition(
+    claim: ParsedSentence, here: int, source: ParsedSentence, there: int
+) -> Literal["opposite", "reordered"] | None:
     """What the prepositions at ``here`` in the claim and ``there`` in the source make of the same word, if anything.
 
     "Before" and "after" turn an order of time round; other pairs say the opposite.
@@ -236,18 +238,18 @@ def opposition(claim: Reading, here: int, source: Reading, there: int) -> Litera
     return "reordered" if {ours, theirs} == {"before", "after"} else "opposite"
 
 
-def word_before(reading: Reading, offset: int, skipped: Collection[str]) -> Word | None:
+def word_before(reading: ParsedSentence, offset: int, skipped: Collection[str]) -> Word | None:
     """The last word that ends before ``offset`` and is not one of ``skipped``."""
     return next((w for w in reversed(reading.words) if w.end <= offset and w.lower not in skipped), None)
 
 
-def nearest_before(reading: Reading, offset: int) -> list[int]:
+def nearest_before(reading: ParsedSentence, offset: int) -> list[int]:
     """The nearest content word among the three words before ``offset``, as a list."""
     earlier = [i for i, w in enumerate(reading.words) if w.end <= offset][-3:]
     return [i for i in earlier if reading.words[i].is_content][-1:]
 
 
-def nearest_after(reading: Reading, offset: int) -> list[int]:
+def nearest_after(reading: ParsedSentence, offset: int) -> list[int]:
     """The nearest content word among the two words after ``offset``, as a list."""
     later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
     return [i for i in later if reading.words[i].is_content][:1]

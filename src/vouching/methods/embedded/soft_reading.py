@@ -17,12 +17,11 @@ from functools import cache
 from pathlib import Path
 
 from vouching.encoder.encoder import Encoder, load_encoder
-from vouching.encoder.reading import Reading as SoftReading
-from vouching.encoder.reading import TokenMatch, features_of
+from vouching.encoder.reading import SoftReading, TokenMatch, features_of
 from vouching.errors import ConfigError, WeightsError
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment
-from vouching.methods.embedded.reading import Reading
+from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model, score_model_of
 from vouching.types import Source, Span
@@ -231,7 +230,7 @@ def _counterpart(segment: Segment, comparison: Comparison, soft: SoftReading, in
     return Comparison(part, "paraphrased", sentence, words[0].start, words[-1].end)
 
 
-def _can_stand_for_a_word(reading: Reading, place: int) -> bool:
+def _can_stand_for_a_word(reading: ParsedSentence, place: int) -> bool:
     """Whether a word of a source may be shown as what another word means: no number, date or name, and no grammar."""
     word = reading.words[place]
     taken = [*reading.quantities, *reading.dates, *reading.entities]

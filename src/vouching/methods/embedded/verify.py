@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from vouching.encoder.reading import Reading as SoftReading
+from vouching.encoder.reading import SoftReading
 from vouching.errors import ConfigError
 from vouching.methods.base import Outcome, ThresholdConfig
 from vouching.methods.embedded.correction import propose

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vouching.judging.windows import Evidence, says_the_same
+from vouching.judging.windows import ScreenedSources, says_the_same
 from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reply import LabelReply, Reply, ReplyEntry, ReplyStep
 from vouching.text.locate import locate_all
@@ -32,7 +32,7 @@ _LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LocatedReply:
     """What one reply says about a claim, with its quotes in their places."""
 
     label: Label
@@ -58,7 +58,7 @@ class Reading:
     def probability(self) -> float:
         """P(Attributable) as stated: the confidence for Attributable, else what is left of it.
 
-        >>> Reading("Not Attributable", 0.9).probability < 0.11, Reading("Attributable", 0.2).probability
+        >>> LocatedReply("Not Attributable", 0.9).probability < 0.11, LocatedReply("Attributable", 0.2).probability
         (True, 0.51)
         """
         sure = max(self.stated, LEAST_CONFIDENCE)
@@ -70,16 +70,16 @@ class Reading:
         return "contradicted" if any(entry.status == "mismatch" for entry in self.alignment) else "not_found"
 
 
-def read_label(reply: LabelReply) -> Reading:
+def read_label(reply: LabelReply) -> LocatedReply:
     """A reply of label and confidence alone: nothing is quoted, so nothing can be invented.
 
     >>> read_label(LabelReply("Attributable", 0.8)).probability
     0.8
     """
-    return Reading(reply.label, reply.confidence, warnings=tuple(_low_confidence(reply.label, reply.confidence)))
+    return LocatedReply(reply.label, reply.confidence, warnings=tuple(_low_confidence(reply.label, reply.confidence)))
 
 
-def read_reply(reply: Reply, claim: Claim, evidence: Evidence) -> Reading | Unverified:
+def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> LocatedReply | Unverified:
     """A whole record, held against claim and sources.
 
     Returns:
@@ -92,7 +92,7 @@ def read_reply(reply: Reply, claim: Claim, evidence: Evidence) -> Reading | Unve
     >>> reading = read_reply(
     ...     Reply([entry], [step], "Attributable", 0.9),
     ...     Claim("It opened in 1973."),
-    ...     Evidence([Source("It opened in 1973.")]),
+    ...     ScreenedSources([Source("It opened in 1973.")]),
     ... )
     >>> reading.grounded, reading.alignment[0].source_span, reading.warnings[0].message  # 2 of 3 quotes
     (0.6666666666666666, None, 'The reply quotes "opened to cars in 1973", which no source has.')
@@ -106,7 +106,7 @@ def read_reply(reply: Reply, claim: Claim, evidence: Evidence) -> Reading | Unve
     if not desk.real and (desk.quoted or attributable):
         got = f"none of its {desk.quoted} quotes stands in a source" if desk.quoted else "it quotes no source"
         return Unverified(claim, "ungrounded", f"the reply says {reply.label}, but {got}: it rests on nothing")
-    return Reading(
+    return LocatedReply(
         label=reply.label,
         stated=reply.confidence,
         alignment=alignment,
@@ -122,7 +122,7 @@ def read_reply(reply: Reply, claim: Claim, evidence: Evidence) -> Reading | Unve
 class _Desk:
     """Where the quotes of one reply are looked up and counted."""
 
-    def __init__(self, claim: Claim, evidence: Evidence) -> None:
+    def __init__(self, claim: Claim, evidence: ScreenedSources) -> None:
         self.claim = claim
         self.evidence = evidence
         self.quoted = 0

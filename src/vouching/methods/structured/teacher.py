@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from vouching.errors import ConfigError
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
-from vouching.judging.windows import Evidence, claim_records
+from vouching.judging.windows import ScreenedSources, claim_records
 from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt, teacher_prompt
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
@@ -91,7 +91,7 @@ class Teacher:
             ModelError: the model is out of reach, and the same call may succeed later.
             ConfigError: the model cannot be used at all.
         """
-        evidence = Evidence(sources)
+        evidence = ScreenedSources(sources)
         windows = [] if evidence.empty else evidence.windows(self._window)
         if len(windows) != 1:
             fault = f"the sources do not fit one prompt of {self._window:,} characters" if windows else "no source text"
@@ -158,7 +158,7 @@ class _Case:
     """A row, and the records of the right form that came of it."""
 
     claim: Claim
-    evidence: Evidence
+    evidence: ScreenedSources
     gold: Label | None
     formed: list[Reply]
 
@@ -209,7 +209,7 @@ def lesson_prompt(
     >>> [message["role"] for message in lesson_prompt(Claim("It opened."), [Source("It opened in 1973.")])]
     ['system', 'user']
     """
-    evidence = Evidence(sources)
+    evidence = ScreenedSources(sources)
     windows = [] if evidence.empty else evidence.windows(window)
     if len(windows) != 1:
         return None

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from vouching.errors import ConfigError
 from vouching.judging.ask import Read, Replies, Unread, ask
 from vouching.judging.calibration import Calibration, find_calibration
-from vouching.judging.windows import Evidence, Window, claim_records
+from vouching.judging.windows import ScreenedSources, Window, claim_records
 from vouching.methods.base import Outcome
 from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
-from vouching.methods.structured.reading import Reading, read_label, read_reply
+from vouching.methods.structured.reading import LocatedReply, read_label, read_reply
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, reply_schema
 from vouching.methods.structured.vote import Elected, Election, elect, merge
 from vouching.models.base import Completion, Model, Sampling
@@ -69,7 +69,7 @@ class StructuredConfig:
 class _Case:
     """The sources of one call, and what was spent on one claim of it."""
 
-    evidence: Evidence
+    evidence: ScreenedSources
     windows: list[Window]
     said: list[Completion] = field(default_factory=list[Completion])
 
@@ -158,7 +158,7 @@ class StructuredVerifier:
     async def _decide(self, claim: Claim, case: _Case) -> Election:
         """What all windows come to; with nothing to read, nothing can be attributed, and nobody is asked."""
         if not case.windows:
-            return Elected(Reading("Not Attributable", 1.0), 0.0)
+            return Elected(LocatedReply("Not Attributable", 1.0), 0.0)
         return merge(await all_of(self._ask(claim, window, case) for window in case.windows))
 
     async def _ask(self, claim: Claim, window: Window, case: _Case) -> Election:
@@ -177,10 +177,10 @@ class StructuredVerifier:
         )
         return elect(claim, [self._unverified(vote, claim) if isinstance(vote, Unread) else vote for vote in votes])
 
-    def _reader(self, claim: Claim, case: _Case) -> Read[Reading | Unverified]:
+    def _reader(self, claim: Claim, case: _Case) -> Read[LocatedReply | Unverified]:
         shown = [*case.evidence.records, *claim_records(claim)]
 
-        def read(replies: Replies) -> Reading | Unverified:
+        def read(replies: Replies) -> LocatedReply | Unverified:
             text, whole = replies[-1].text, replies[-1].finish_reason == "stop"
             if self.config.style == "label":
                 return read_label(parse_reply(text, LabelReply, whole, shown))
@@ -259,8 +259,8 @@ def _spent(case: _Case, started: float) -> Usage:
     return replace(total_usage(case.said), seconds=time.perf_counter() - started)
 
 
-async def _evidence(sources: Sequence[Source], screen: bool) -> Evidence:
+async def _evidence(sources: Sequence[Source], screen: bool) -> ScreenedSources:
     """The sources, read; in another thread where that would hold up the others for long."""
     if sum(len(source.text) for source in sources) > _SHORT:
-        return await in_thread(lambda: Evidence(sources, screen))
-    return Evidence(sources, screen)
+        return await in_thread(lambda: ScreenedSources(sources, screen))
+    return ScreenedSources(sources, screen)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from vouching.methods.structured.reading import Reading
+from vouching.methods.structured.reading import LocatedReply
 from vouching.types import Claim, Unverified, VerdictWarning
 
 
@@ -20,7 +20,7 @@ from vouching.types import Claim, Unverified, VerdictWarning
 class Elected:
     """What the answers come to, before calibration."""
 
-    reading: Reading
+    reading: LocatedReply
     """The record that stands for them."""
     score: float
     """P(Attributable) as stated, or the share of votes for it."""
@@ -29,7 +29,7 @@ class Elected:
 Election: TypeAlias = Elected | Unverified
 
 
-def elect(claim: Claim, votes: Sequence[Reading | Unverified]) -> Election:
+def elect(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> Election:
     """What several answers to one question come to.
 
     Args:
@@ -40,13 +40,13 @@ def elect(claim: Claim, votes: Sequence[Reading | Unverified]) -> Election:
         The majority's best record; Unverified with the first failure's reason if more than half failed, and with
         "undecided" in a tie.
 
-    >>> yes, no = Reading("Attributable", 0.9), Reading("Not Attributable", 0.8)
+    >>> yes, no = LocatedReply("Attributable", 0.9), LocatedReply("Not Attributable", 0.8)
     >>> elect(Claim("x"), [no, yes, yes]).score, elect(Claim("x"), [yes]).score
     (0.6666666666666666, 0.9)
     >>> elect(Claim("x"), [yes, no]).reason
     'undecided'
     """
-    cast = [vote for vote in votes if isinstance(vote, Reading)]
+    cast = [vote for vote in votes if isinstance(vote, LocatedReply)]
     failed = [vote for vote in votes if isinstance(vote, Unverified)]
     if 2 * len(failed) > len(votes) or not cast:
         if len(votes) == 1:
@@ -75,7 +75,8 @@ def merge(windows: Sequence[Election]) -> Election:
         The surest Attributable result if there is one, else the surest contradiction, else the least unlikely of the
         rest. Unverified if a window failed and no other one supports the claim: the support may stand there.
 
-    >>> merge([Elected(Reading("Not Attributable", 0.9), 0.1), Elected(Reading("Attributable", 0.8), 0.8)]).score
+    >>> against, for_it = LocatedReply("Not Attributable", 0.9), LocatedReply("Attributable", 0.8)
+    >>> merge([Elected(against, 0.1), Elected(for_it, 0.8)]).score
     0.8
     """
     read = [result for result in windows if isinstance(result, Elected)]
