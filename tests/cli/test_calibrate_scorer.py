@@ -15,7 +15,7 @@ from vouching.cli.app import app
 from vouching.cli.calibrate_scorer import labelled_scores, look, score_work
 from vouching.cli.streams import Exit
 from vouching.judging.calibration import VARIABLE, calibrate_scores, load_calibration
-from vouching.methods.discriminative.claims import ClaimScorer
+from vouching.methods.discriminative.scorer import ClaimScorer
 from vouching.rows.journal import open_journal
 from vouching.rows.read import open_rows
 from vouching.rows.run import BatchSummary, run_batch

@@ -27,7 +27,7 @@ from vouching.bench.rows import Fault, Record, Split, converted, records, text_o
 from vouching.errors import InputError, ModelError
 from vouching.judging.fences import fenced
 from vouching.methods.checklist.reply import read_answer
-from vouching.methods.discriminative.reply import ReplyError, read_places
+from vouching.methods.discriminative.generative import ReplyError, read_places
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt

@@ -24,7 +24,7 @@ from vouching.version import __version__
 
 if TYPE_CHECKING:
     from vouching.judging.calibration import Calibration, LabelledScore
-    from vouching.methods.discriminative.claims import ClaimScorer
+    from vouching.methods.discriminative.scorer import ClaimScorer
     from vouching.metrics.calibrators import CalibratorKind
 
 

@@ -13,7 +13,7 @@ from typing import cast, get_args
 
 from vouching.errors import ModelError
 from vouching.judging.fences import fenced
-from vouching.methods.discriminative.reply import ReplyError, read_places, verdict_of
+from vouching.methods.discriminative.generative import ReplyError, read_places, verdict_of
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 from tests.methods.discriminative.scorers import BRIDGE, found, ranked
 from vouching.errors import ConfigError, ModelRefusedError, ModelUnavailableError
-from vouching.methods.discriminative.generative import GenerativeRanker
-from vouching.methods.discriminative.reply import ReplyError, explanation_of, read_places, read_points
+from vouching.methods.discriminative.generative import (
+    GenerativeRanker,
+    ReplyError,
+    explanation_of,
+    read_places,
+    read_points,
+)
 from vouching.models import ScriptedModel
 
 ANSWERS = ["In 1937.", "In 1973.", "I do not know."]

@@ -16,9 +16,9 @@ transformers: Any = pytest.importorskip("transformers", reason="the extra train 
 from tests.methods.discriminative.scorers import BRIDGE, ranked  # noqa: E402
 from tests.methods.discriminative.tiny_scorers import t5_config, write_t5_tokenizer, write_tiny_hhem, write_tiny_scorer  # noqa: E402
 from vouching.errors import ConfigError  # noqa: E402
-from vouching.methods.discriminative.hhem import Hhem  # noqa: E402
 from vouching.methods.discriminative.input import scorer_input  # noqa: E402
 from vouching.methods.discriminative.open import open_scorer  # noqa: E402
+from vouching.methods.discriminative.published import Hhem  # noqa: E402
 from vouching.methods.discriminative.rank import ScoringRanker  # noqa: E402
 from vouching.methods.discriminative.scorer import Candidate, Scored  # noqa: E402
 from vouching.types import Claim, Source  # noqa: E402

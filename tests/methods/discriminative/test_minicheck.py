@@ -18,8 +18,8 @@ from tests.methods.discriminative.tiny_scorers import write_tiny_minicheck, writ
 from vouching.checker import Checker  # noqa: E402
 from vouching.errors import ConfigError  # noqa: E402
 from vouching.methods.discriminative.input import scorer_input  # noqa: E402
-from vouching.methods.discriminative.minicheck import MiniCheck  # noqa: E402
 from vouching.methods.discriminative.open import open_scorer  # noqa: E402
+from vouching.methods.discriminative.published import MiniCheck  # noqa: E402
 from vouching.methods.discriminative.rank import ScoringRanker  # noqa: E402
 from vouching.methods.discriminative.scorer import Candidate, Scored  # noqa: E402
 from vouching.types import Claim, Source, Verdict  # noqa: E402

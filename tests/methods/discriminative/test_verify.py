@@ -11,9 +11,8 @@ from tests.methods.scripts import warned
 from vouching.errors import ConfigError, ModelError
 from vouching.judging.calibration import VARIABLE, Calibration
 from vouching.methods.base import Outcome
-from vouching.methods.discriminative.claims import ClaimScorer
 from vouching.methods.discriminative.open import SCORERS, open_scorer
-from vouching.methods.discriminative.scorer import Scored
+from vouching.methods.discriminative.scorer import ClaimScorer, Scored
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
 from vouching.metrics.calibrators import Calibrator
 from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unverified, Verdict

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from vouching.errors import ConfigError
 from vouching.judging.calibration import find_calibration
 from vouching.methods.base import ThresholdConfig
-from vouching.methods.discriminative.claims import ClaimScorer
 from vouching.methods.discriminative.generative import PROMPTS, GenerativeRanker
 from vouching.methods.discriminative.input import Compress, Find
 from vouching.methods.discriminative.rank import Ranker, ScoringRanker
-from vouching.methods.discriminative.scorer import Closable, EmbeddedScorer, Scorer
+from vouching.methods.discriminative.scorer import ClaimScorer, Closable, EmbeddedScorer, Scorer
 from vouching.methods.discriminative.verify import DiscriminativeVerifier
 from vouching.methods.embedded.verify import is_embedded, open_embedded
 from vouching.models.base import Model
@@ -64,11 +63,11 @@ def open_scorer(name: str) -> Scorer:
 
         return TrainedScorer(path, second or None)
     if kind == "hhem":
-        from vouching.methods.discriminative.hhem import Hhem
+        from vouching.methods.discriminative.published import Hhem
 
         return Hhem(path, second or None)
     if kind == "minicheck":
-        from vouching.methods.discriminative.minicheck import MiniCheck
+        from vouching.methods.discriminative.published import MiniCheck
 
         return MiniCheck(path)
     return _fact_score(rest)

@@ -15,8 +15,7 @@ from dataclasses import replace
 from vouching.errors import ConfigError
 from vouching.judging.calibration import VARIABLE, Calibration, find_calibration
 from vouching.methods.base import Outcome
-from vouching.methods.discriminative.claims import ClaimScorer
-from vouching.methods.discriminative.scorer import EmbeddedScorer, Scored
+from vouching.methods.discriminative.scorer import ClaimScorer, EmbeddedScorer, Scored
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import (
     Claim,

@@ -20,9 +20,8 @@ from vouching.judging.calibration import Calibration, find_calibration
 from vouching.judging.windows import ScreenedSources, Window, claim_records
 from vouching.methods.base import Outcome
 from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
-from vouching.methods.structured.reading import LocatedReply, read_label, read_reply
+from vouching.methods.structured.reading import Elected, Election, LocatedReply, elect, merge, read_label, read_reply
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, reply_schema
-from vouching.methods.structured.vote import Elected, Election, elect, merge
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of, in_thread
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage

@@ -1,0 +1,261 @@
+# pyright: basic
+"""MiniCheck and HHEM-2.1-Open as scorers, where their weights are at hand; of the windows they read the best counts.
+
+MiniCheck (Tang et al., EMNLP 2024), flan-t5, roberta and deberta, as its authors run it: the document in windows of
+whole sentences (500 words for flan-t5, 400 tokens for the others), "document </s> claim" for each ("predict: " before
+it for flan-t5), and the probability of support from two logits. Departures: Vouch's own sentences instead of nltk's,
+and where a window is too long with its claim, the window is cut and never the claim. Left out: Bespoke-MiniCheck-7B, a
+chat model; name it as one.
+
+HHEM-2.1-Open (Vectara) is the encoder of flan-t5-base with two outputs for the first token, behind one prompt. Its
+folder brings code that newer versions of transformers refuse and that is not run; the shape is read from the weights
+and a T5 of transformers is made to it. The tokenizer is flan-t5-base's and does not come along: put its tokenizer.json
+and tokenizer_config.json into the folder, or name where they are. A premise is read whole, as its authors do, up to
+``MOST_TOKENS``; a longer one in windows. Left out: HHEM-2.3, which is not public.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vouching.errors import ConfigError
+from vouching.judging.windows import windows
+from vouching.methods.discriminative.input import Shown
+from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
+from vouching.models.batching import RowScores, Tensor, config_of, device_of, load_tokenizer, load_weights, need
+from vouching.search.history import screened
+from vouching.types import Scale, Unverified, Usage, VerdictWarning
+
+MINICHECK = "minicheck:"
+"""What its name begins with."""
+NOT_SUPPORTED, SUPPORTED = 3, 209
+"""Tokens of flan-t5 whose logits are compared at the first step of the decoder."""
+_LONGEST = {"t5": 2048, "roberta": 512, "deberta-v2": 2048}
+"""Tokens of an input, by architecture."""
+
+
+class MiniCheck:
+    """MiniCheck from a folder of weights.
+
+    Args:
+        path: the folder, as its authors publish it.
+        device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
+
+    Raises:
+        ConfigError: no such model in the folder.
+        MissingExtraError: torch or transformers is not installed.
+    """
+
+    scale: Scale = "unit"
+    reads: Reads = "passages"
+    shown: Shown | None = None
+
+    def __init__(self, path: str | Path, *, device: str = "auto") -> None:
+        self.name = f"{MINICHECK}{path}"
+        """Its folder, as :func:`~vouching.methods.discriminative.open.open_scorer` takes it."""
+        kind = config_of(path).get("model_type")
+        if kind not in _LONGEST:
+            raise ConfigError(f"{path} is a model of type {kind!r}, MiniCheck is one of {', '.join(_LONGEST)}")
+        self._t5, self._longest = kind == "t5", _LONGEST[kind]
+        self._tokenizer = load_tokenizer(path)
+        place = device_of(device)
+        if self._t5:
+            model, missing = load_weights("AutoModelForSeq2SeqLM", path)
+        else:
+            model, missing = load_weights("AutoModelForSequenceClassification", path, num_labels=2)
+        if missing:
+            raise ConfigError(f"{path} is no MiniCheck: {min(missing)} is missing")
+        self._rows = RowScores(_forward(model.to(place), self._t5), place, self._tokenizer.pad_token_id or 0)
+
+    def digest(self, shown: Shown, question: bool = True) -> str:
+        """It has one form."""
+        return "minicheck"
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
+        """Probability of support by the best window of each."""
+        started = time.perf_counter()
+        encoded = [self._encode(candidate) for candidate in candidates]
+        numbers = iter(await self._rows.numbers([row for rows, _ in encoded for row in rows]))
+        seconds = (time.perf_counter() - started) / max(1, len(candidates))
+        outcomes: list[ScoreOutcome] = []
+        for candidate, (rows, lost) in zip(candidates, encoded, strict=True):
+            found = [next(numbers) for _ in rows]
+            usage = Usage(seconds, sum(map(len, rows)), 0, len(rows))
+            outcomes.append(best_window(candidate, found, lost, self.name, usage))
+        return outcomes
+
+    async def aclose(self) -> None:
+        """End the thread of the model."""
+        await self._rows.aclose()
+
+    def _encode(self, candidate: Candidate) -> tuple[list[tuple[int, ...]], int]:
+        """Token ids of each window with the claim, and how many windows were cut."""
+        text = "\n".join(screened(source.text) for source in candidate.sources)
+        count = _words if self._t5 else self._tokens
+        rows: list[tuple[int, ...]] = []
+        cut = 0
+        for window in windows(text, 500 if self._t5 else 400, count):
+            ids = self._ids(window, candidate.claim.text)
+            cut += len(ids) > self._longest
+            while len(ids) > self._longest and window:
+                window = window[: len(window) * self._longest // len(ids) - 1] if len(window) > 1 else ""
+                ids = self._ids(window, candidate.claim.text)
+            rows.append(tuple(ids[: self._longest]))
+        return rows, cut
+
+    def _ids(self, window: str, claim: str) -> list[int]:
+        text = f"{window}{self._tokenizer.eos_token}{claim}"
+        return self._tokenizer(f"predict: {text}" if self._t5 else text)["input_ids"]
+
+    def _tokens(self, sentence: str) -> int:
+        return len(self._tokenizer(sentence, add_special_tokens=False)["input_ids"])
+
+
+def best_window(candidate: Candidate, found: Sequence[float], cut: int, name: str, usage: Usage) -> ScoreOutcome:
+    """The best of the windows' numbers; Unverified where there is no window, or no number.
+
+    >>> from vouching.types import Claim
+    >>> from vouching.methods.discriminative.input import scorer_input
+    >>> one = Candidate("", "It opened.", Claim("It opened."), scorer_input("", "It opened."), ())
+    >>> best_window(one, [0.25, 0.75], 0, "minicheck:x", Usage()).value, best_window(one, [], 0, "", Usage()).reason
+    (0.75, 'no_evidence')
+    """
+    if not found:
+        return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
+    if not all(map(math.isfinite, found)):
+        return Unverified(candidate.claim, "undecided", f"{name} gave no number: its weights are broken")
+    message = f"{cut} windows of the evidence were longer than the model reads; their ends were cut off."
+    return Scored(max(found), (VerdictWarning("truncated", message),) if cut else (), usage=usage)
+
+
+def _forward(model: Any, t5: bool) -> Any:
+    """From token ids and mask to the probability of support."""
+
+    def classified(ids: Tensor, mask: Tensor) -> Tensor:
+        return model(input_ids=ids, attention_mask=mask).logits.softmax(dim=-1)[:, 1]
+
+    def decoded(ids: Tensor, mask: Tensor) -> Tensor:
+        start = need("torch").zeros((len(ids), 1), dtype=ids.dtype, device=ids.device)
+        logits = model(input_ids=ids, attention_mask=mask, decoder_input_ids=start).logits[:, 0]
+        return logits[:, [NOT_SUPPORTED, SUPPORTED]].softmax(dim=-1)[:, 1]
+
+    return decoded if t5 else classified
+
+
+def _words(sentence: str) -> int:
+    return len(sentence.split())
+
+
+HHEM = "hhem:"
+"""What its name begins with."""
+MOST_TOKENS = 4096
+"""Of a premise, before it is read in windows."""
+PROMPT = (
+    "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
+)
+"""The input that it was trained on."""
+_ROOT = "t5."
+"""What the names of its weights begin with."""
+
+
+class Hhem:
+    """HHEM-2.1-Open from a folder of weights.
+
+    Args:
+        path: the folder with model.safetensors.
+        tokenizer: folder with the tokenizer of flan-t5-base; None for ``path`` itself.
+        device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
+        most: tokens of a premise that are read at once; memory grows with their square.
+
+    Raises:
+        ConfigError: no such weights, or no tokenizer.
+        MissingExtraError: torch or transformers is not installed.
+    """
+
+    scale: Scale = "unit"
+    reads: Reads = "passages"
+    shown: Shown | None = None
+
+    def __init__(
+        self, path: str | Path, tokenizer: str | Path | None = None, *, device: str = "auto", most: int = MOST_TOKENS
+    ) -> None:
+        self.name = f"{HHEM}{path}" + (f"#{tokenizer}" if tokenizer else "")
+        """Its folders, as :func:`~vouching.methods.discriminative.open.open_scorer` takes them."""
+        self._most = most
+        place = device_of(device)
+        model = _hhem_model(Path(path)).to(place)
+        self._tokenizer = load_tokenizer(tokenizer or path)
+
+        def forward(ids: Tensor, mask: Tensor) -> Tensor:
+            return model(input_ids=ids, attention_mask=mask).logits[:, 0].softmax(dim=-1)[:, 1]
+
+        self._rows = RowScores(forward, place, self._tokenizer.pad_token_id or 0)
+
+    def digest(self, shown: Shown, question: bool = True) -> str:
+        """It has one form."""
+        return "hhem"
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
+        """Probability that each is consistent with its passages."""
+        started = time.perf_counter()
+        encoded = [self._encode(candidate) for candidate in candidates]
+        numbers = iter(await self._rows.numbers([row for rows in encoded for row in rows]))
+        seconds = (time.perf_counter() - started) / max(1, len(candidates))
+        return [
+            best_window(
+                candidate, [next(numbers) for _ in rows], 0, self.name,
+                Usage(seconds, sum(map(len, rows)), 0, len(rows)),
+            )
+            for candidate, rows in zip(candidates, encoded, strict=True)
+        ]  # fmt: skip
+
+    async def aclose(self) -> None:
+        """End the thread of the model."""
+        await self._rows.aclose()
+
+    def _encode(self, candidate: Candidate) -> list[tuple[int, ...]]:
+        text = "\n".join(screened(source.text) for source in candidate.sources)
+        parts = windows(text, self._most, lambda sentence: len(self._tokenizer(sentence)["input_ids"]))
+        return [
+            tuple(self._tokenizer(PROMPT.format(premise=part, hypothesis=candidate.claim.text))["input_ids"])
+            for part in parts
+        ]
+
+
+def _hhem_model(path: Path) -> Any:
+    """A T5 encoder with two outputs, in the shape of the weights."""
+    torch, transformers = need("torch"), need("transformers")
+    file = path / "model.safetensors"
+    try:
+        weights = need("safetensors.torch").load_file(str(file))
+    except Exception as error:  # a missing file, or one that is none
+        raise ConfigError(f"{path} holds no weights of HHEM: wanted model.safetensors ({error})") from error
+    weights = {name.removeprefix(_ROOT): tensor for name, tensor in weights.items()}
+    try:
+        shared = weights["transformer.shared.weight"]
+        weights.setdefault("transformer.encoder.embed_tokens.weight", shared)
+        first = "transformer.encoder.block.0.layer"
+        bias = weights[f"{first}.0.SelfAttention.relative_attention_bias.weight"]
+        gated = f"{first}.1.DenseReluDense.wi_0.weight" in weights
+        inner = weights[f"{first}.1.DenseReluDense.{'wi_0' if gated else 'wi'}.weight"]
+        config = transformers.T5Config(
+            vocab_size=shared.shape[0],
+            d_model=shared.shape[1],
+            d_kv=weights[f"{first}.0.SelfAttention.q.weight"].shape[0] // bias.shape[1],
+            d_ff=inner.shape[0],
+            num_layers=len({name.split(".")[3] for name in weights if name.startswith("transformer.encoder.block.")}),
+            num_heads=bias.shape[1],
+            relative_attention_num_buckets=bias.shape[0],
+            feed_forward_proj="gated-gelu" if gated else "relu",
+            num_labels=2,
+        )
+        with torch.device("meta"):
+            model = transformers.T5ForTokenClassification(config)
+        model.load_state_dict(weights, assign=True)
+    except (KeyError, IndexError, RuntimeError, ZeroDivisionError) as error:
+        raise ConfigError(f"{file} holds other weights than HHEM-2.1-Open: {error}") from error
+    return model.eval()
