@@ -6,7 +6,6 @@ import pytest
 
 import vouching
 from vouching.errors import ConfigError, InputError
-from vouching.methods.checklist.verify import ChecklistConfig
 from vouching.models import ScriptedModel
 
 ASKED = "Describe the sea. Use no commas."
@@ -31,7 +30,7 @@ def test_a_checklist_may_be_text_or_a_list_with_rules() -> None:
 
 def test_the_whole_is_judged_at_once_on_request() -> None:
     judge = ScriptedModel({"fulfil everything": "yes"})
-    report = vouching.check_instruction(ASKED, "Wide.", model=judge, config=ChecklistConfig(holistic=True, votes=2))
+    report = vouching.check_instruction(ASKED, "Wide.", model=judge, holistic=True, votes=2)
     assert report.findings[0].votes == (True, True)
 
 
@@ -39,7 +38,7 @@ def test_what_rules_cannot_do_is_refused() -> None:
     with pytest.raises(InputError, match="'Is it short\\?' has no rule, so a language model must judge it"):
         vouching.check_instruction(ASKED, "Wide.", ["Is it short?"])
     with pytest.raises(ConfigError, match="name a model"):
-        vouching.check_instruction(ASKED, "Wide.", config=ChecklistConfig())
+        vouching.check_instruction(ASKED, "Wide.", votes=3)
     with pytest.raises(InputError, match="the checklist has no items"):
         vouching.check_instruction(ASKED, "Wide.", [])
     with pytest.raises(InputError, match="the instruction is of type int"):

@@ -1,23 +1,25 @@
-"""The serve flow on one page: response -> decompose -> claims (-> search) -> verify -> verdicts -> report (-> repair).
+"""The serve flow on one page, for every method: what to judge -> verify -> findings -> report (-> repair).
 
-Async inside, synchronous at the edge. The sources that are given with a call belong to every claim of it; those that
-are searched for belong to the claim that they were found for. Left out: a search with several queries, which is a
-finder's business.
+A method that judges claims takes a response apart first (-> claims (-> search) -> verdicts); one that judges responses
+gets it whole; one that judges units gets a task and its proposal. ``METHODS`` says which is which; nothing else
+dispatches. Async inside, synchronous at the edge. The sources that are given with a call belong to every claim of it;
+those that are searched for belong to the claim that they were found for. Left out: a search with several queries, which
+is a finder's business.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args, overload
 
-from vouching.claims import decompose
+from vouching.claims import claims_report, decompose
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import OR_SEARCH, ClaimLike, SourcesLike, as_claim, as_sources, check_text, each_of, row_sources
-from vouching.methods.base import ClaimVerifier, Outcome, ThresholdConfig
-from vouching.methods.embedded.verify import MODELS, is_embedded, open_embedded
+from vouching.methods import method_for
+from vouching.methods.base import Outcome, ThresholdConfig
+from vouching.methods.embedded.verify import is_embedded, open_embedded
 from vouching.models.base import Model
 from vouching.models.running import run
 from vouching.repair import Rest, repair
@@ -25,29 +27,17 @@ from vouching.rows.read import row_name
 from vouching.search.base import Finder, SearchEngine
 from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder
-from vouching.types import (
-    Claim,
-    Finding,
-    NonClaim,
-    Report,
-    Source,
-    Totals,
-    Unverified,
-    Verdict,
-    VerdictWarning,
-    total_usage,
-)
+from vouching.types import Assurance, Claim, Report, Source, Unverified
 
 if TYPE_CHECKING:
-    from vouching.methods.discriminative.verify import DiscriminativeVerifier
-    from vouching.methods.structured.verify import StructuredVerifier
+    from vouching.types import ChecklistItem
 
-Method: TypeAlias = Literal["embedded", "structured", "label"]
-"""How claims are judged: by the verifier that ships, or by a language model with the whole record or a bare label."""
+Judged: TypeAlias = Outcome | Report | Assurance
+"""What becomes of a row: a claim's outcome, the report on a response, or that on a task."""
 
 
 class Checker:
-    """Checks claims and whole responses against sources.
+    """Checks claims, whole responses and structured work by any method of ``vouching.methods.METHODS``.
 
     Args:
         model: "embedded" (the default: rules and a shipped encoder, offline, no model needed), "embedded:rules" (the
@@ -55,24 +45,27 @@ class Checker:
             evolve`` learnt), or a language model, itself or by its name, e.g. "http://host:8000/v1#name" (see
             :func:`vouching.models.open.open_model`), or a scorer by its name, e.g. "minicheck:/weights" (see
             :func:`vouching.methods.discriminative.open.open_scorer`).
-        threshold: score from which a claim counts as Attributable, in [0, 1].
-        method: how a language model is asked: "structured" (the default) or "label", the binary baseline.
-        votes: how many answers of a language model decide on a claim.
-        seed: seed of a language model's sampling.
-        max_tokens: length of a language model's reply, 1,024 if not said; one that thinks aloud needs more.
+        threshold: score from which a claim counts as Attributable, or an item passes, in [0, 1].
+        method: one of ``METHODS``, or a variant of one: "label" (structured, the label alone) and "holistic"
+            (checklist, one question about the whole). None for what suits the model: "embedded", "discriminative" for
+            a scorer, "structured" for a language model.
         search: what finds sources for each claim, beside those that are given: engines or their names, e.g.
             ["index:notes", "wikipedia"] (see :func:`vouching.search.open.open_engine`), which are searched in steps, or
             a finder. A claim for which there is no source at all becomes Unverified(reason="no_evidence").
         queries: how many queries engines get for a claim, at most; 5 if not said. The first is the claim; the others
             follow names, until the rules find the claim supported or contradicted.
+        settings: those of the method's verifier, e.g. votes, seed and max_tokens of one that asks a language model;
+            None leaves one at its default.
 
     Raises:
-        ConfigError: an unknown model or engine, a setting that does not fit it, or a number out of range.
+        ConfigError: an unknown model, method, engine or setting, one that does not fit, or a number out of range.
         WeightsError: a shipped file is missing or altered.
 
     >>> checker = Checker(threshold=0.5)
     >>> checker.check("It opened in 1937.", "The bridge opened in 1973.").fix_suggestion
     'Change 1937 to 1973.'
+    >>> Checker(method="blinded").check_response("It has 2 towers.", "The bridge has three towers.").findings[0].outcome
+    'different'
     """
 
     def __init__(
@@ -80,34 +73,34 @@ class Checker:
         model: str | Model = "embedded",
         threshold: float = 0.5,
         *,
-        method: Method | None = None,
-        votes: int = 1,
-        seed: int | None = None,
-        max_tokens: int | None = None,
+        method: str | None = None,
         search: Finder | Sequence[SearchEngine | str] | None = None,
         queries: int | None = None,
+        **settings: Any,
     ) -> None:
-        if not _is_share(threshold):
-            raise ConfigError(f"threshold must lie in [0, 1], got {threshold!r}")
+        shared = ThresholdConfig(threshold)
+        self.method, given = method_for(model, method, settings)
+        """How it judges."""
+        if threshold != 0.5 or "threshold" in self.method.takes:
+            given["threshold"] = threshold
+        self.verifier: Any = self.method.open(model, given)
+        """What judges."""
         self.embedded = is_embedded(model)
         """Whether it works without a language model."""
-        self.verifier: ClaimVerifier
-        """What judges single claims."""
-        if self.embedded:
-            _refuse_unused(model, method=method, votes=votes, seed=seed, max_tokens=max_tokens)
-            self.verifier = open_embedded(str(model), ThresholdConfig(threshold))
-        else:
-            settings: dict[str, Any] = {"threshold": threshold, "votes": votes, "seed": seed}
-            settings |= {} if max_tokens is None else {"max_tokens": max_tokens}
-            self.verifier = _named_verifier(model, method, settings)
         self.decoding: Mapping[str, str | float | None] | None = getattr(self.verifier, "decoding", None)
         """How a language model is asked, with the name of its calibration, or the weights of a round; else None."""
         self.finder: Finder | None = None
         """What finds sources; None if they must be given."""
         if search is not None:
-            self.finder = as_finder(search, open_embedded("embedded:rules", ThresholdConfig(threshold)).verify, queries)
+            self._needs("claims", "a search")
+            self.finder = as_finder(search, open_embedded("embedded:rules", shared).verify, queries)
         elif queries is not None:
             raise ConfigError(f"got queries={queries} without anything to search: give search, or leave it out")
+
+    @property
+    def judges(self) -> Literal["claims", "response", "instruction", "units"]:
+        """What it judges; a scorer of answers judges claims."""
+        return "claims" if self.method.judges == "answers" else self.method.judges
 
     @overload
     async def acheck(
@@ -143,6 +136,7 @@ class Checker:
         self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
     ) -> tuple[list[Outcome], tuple[Source, ...]]:
         """The outcomes of :meth:`check`, and everything they rest on: the given sources and those that were found."""
+        self._needs("claims", "a claim")
         claims = [as_claim(value, number) for number, value in enumerate(each_of(claim), 1)]
         return await self._judge(claims, self._given(sources), self._searches(question))
 
@@ -165,6 +159,10 @@ class Checker:
         repair_rest: Rest | None = None,
     ) -> Report:
         """Async twin of :meth:`check_response`."""
+        if self.judges == "instruction":
+            if repair_rest is not None:
+                raise ConfigError(f"the method {self.method.name} judges form and has no fixes: leave out the repair")
+            return await self.acheck_instruction(question or "", response, sources=() if sources is None else sources)
         if not check_text(response, "the response").strip():
             raise InputError("the response is empty: got no text, wanted an answer to take apart into claims")
         _check_rest(repair_rest)
@@ -181,15 +179,72 @@ class Checker:
         question: str | None = None,
         repair_rest: Rest | None = None,
     ) -> Report:
-        """Take a response apart, judge every claim of it, and repair it if asked; see :func:`check_response`."""
+        """Judge a whole response, and repair it if asked; see :func:`check_response`.
+
+        By claims it is taken apart and every claim is judged; by a method that judges responses it is judged whole. For
+        one that judges by the instruction, the question is the instruction.
+        """
         return run(self.acheck_response(response, sources, question, repair_rest))
+
+    async def acheck_instruction(
+        self,
+        instruction: str,
+        response: str,
+        checklist: Sequence[ChecklistItem] | object = None,
+        sources: SourcesLike = (),
+    ) -> Report:
+        """Async twin of :meth:`check_instruction`."""
+        from vouching.methods.checklist.items import as_items
+
+        self._needs("instruction", "an instruction")
+        if not check_text(instruction, "the instruction").strip():
+            raise InputError("the instruction is blank, wanted what the response was to do")
+        check_text(response, "the response")
+        items = None if checklist is None else as_items(checklist)
+        given = as_sources(sources) if each_of(sources) else ()
+        return await self.verifier.verify(instruction, response, given, items)
+
+    def check_instruction(
+        self,
+        instruction: str,
+        response: str,
+        checklist: Sequence[ChecklistItem] | object = None,
+        sources: SourcesLike = (),
+    ) -> Report:
+        """Judge a response by what its instruction asks for; see :func:`check_instruction`.
+
+        >>> Checker(method="rules").check_instruction("Use no commas.", "So it is.").score
+        1.0
+        """
+        return run(self.acheck_instruction(instruction, response, checklist, sources))
+
+    async def acheck_task(self, task: object, proposal: object) -> Assurance:
+        """Async twin of :meth:`check_task`."""
+        from vouching.methods.assurance.verify import verify
+
+        self._needs("units", "a task")
+        return await verify(task, proposal, self.verifier)
+
+    def check_task(self, task: object, proposal: object) -> Assurance:
+        """Judge the values that are proposed for a task, unit by unit.
+
+        Args:
+            task: the task, itself or as its file has it.
+            proposal: a mapping with "values", one for each unit, as its file has it.
+
+        >>> task = {"task": "t", "data": {"paid": [40, 2]}, "rules": [{"id": "R", "text": "Add.",
+        ...     "value": "sum(data.paid)"}], "units": [{"id": "total", "type": "amount", "rules": ["R"]}]}
+        >>> Checker(method="assurance").check_task(task, {"values": {"total": 41}}).units[0].correction
+        '42'
+        """
+        return run(self.acheck_task(task, proposal))
 
     async def acheck_many(
         self,
         rows: Iterable[Mapping[str, Any]],
         on_error: Literal["continue", "raise"] = "continue",
         repair_rest: Rest | None = None,
-    ) -> AsyncIterator[Outcome | Report]:
+    ) -> AsyncIterator[Judged]:
         """Async twin of :meth:`check_many`."""
         _check_rest(repair_rest)
         for number, row in enumerate(rows, 1):
@@ -200,7 +255,7 @@ class Checker:
         rows: Iterable[Mapping[str, Any]],
         on_error: Literal["continue", "raise"] = "continue",
         repair_rest: Rest | None = None,
-    ) -> Iterator[Outcome | Report]:
+    ) -> Iterator[Judged]:
         """Judge rows one after the other, in order, without holding them; see :func:`check_many`."""
         _check_rest(repair_rest)
         for number, row in enumerate(rows, 1):
@@ -208,11 +263,12 @@ class Checker:
 
     def check_row(
         self, row: Mapping[str, Any], number: int = 1, repair_rest: Rest | None = None, place: str | None = None
-    ) -> Outcome | Report:
+    ) -> Judged:
         """Judge one row, as :meth:`check_many` does each.
 
         Args:
-            row: a mapping with "claim" or "response", and "sources", which it may lack if sources are searched for.
+            row: a mapping with "claim" or "response", and "sources", which it may lack if sources are searched for; by
+                an instruction with "response" and "instruction"; by units with "task" and "proposal".
             number: which row it is, from 1; its id is "row-N" if it has none.
             repair_rest: repairs a response if given; see :func:`check_response`.
             place: what to call the row in a message, "row N" if not given.
@@ -227,7 +283,7 @@ class Checker:
 
     async def acheck_row(
         self, row: Mapping[str, Any], number: int = 1, repair_rest: Rest | None = None, place: str | None = None
-    ) -> Outcome | Report:
+    ) -> Judged:
         """Async twin of :meth:`check_row`."""
         return await self._row(row, number, "continue", repair_rest, place)
 
@@ -240,6 +296,13 @@ class Checker:
     def close(self) -> None:
         """The same without an event loop."""
         run(self.aclose())
+
+    def _needs(self, judged: str, got: str) -> None:
+        """Raise ConfigError for a call that the method has no use for."""
+        if self.judges != judged:
+            calls = {"claims": "check", "instruction": "check_instruction", "units": "check_task"}
+            name = calls.get(self.judges, "check_response")
+            raise ConfigError(f"got {got} with the method {self.method.name}, which has no use for it: call {name}")
 
     def _given(self, sources: SourcesLike | None) -> tuple[Source, ...]:
         """The sources that came with a call. Raises InputError where there are none and none are searched for."""
@@ -270,24 +333,17 @@ class Checker:
     async def _report(
         self, response: str, given: tuple[Source, ...], question: str | None, searches: Searches | None
     ) -> Report:
+        if self.judges == "response":
+            return await self.verifier.verify(question, response, given)
+        self._needs("claims", "a response")
         taken_apart = decompose(response)
         outcomes, sources = await self._judge(taken_apart.claims, given, searches)
-        return Report(
-            response=response,
-            sources=sources,
-            findings=tuple(outcomes),
-            question=question,
-            non_claims=taken_apart.non_claims,
-            coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
-            totals=_totals(outcomes),
-            score=_response_score(outcomes, await self.verifier.support(response, sources) if sources else None),
-            warnings=_shared_warnings(outcomes),
-            usage=total_usage(outcomes),
-        )
+        support = await self.verifier.support(response, sources) if sources else None
+        return claims_report(response, sources, outcomes, taken_apart, support, question)
 
     async def _row(
         self, given: object, number: int, on_error: str, repair_rest: Rest | None, place: str | None = None
-    ) -> Outcome | Report:
+    ) -> Judged:
         name = f"row-{number}"
         try:
             if not isinstance(given, Mapping):
@@ -295,96 +351,50 @@ class Checker:
             row = cast("Mapping[str, Any]", given)
             name = row_name(row, number)
             check_text(str(row.get("id", "")), "the id")
-            sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
-            if row.get("response") is not None and row.get("claim") is not None:
-                raise InputError('it has both "claim" and "response", wanted one of them: make two rows of it')
-            if row.get("response") is not None:
-                report = await self.acheck_response(row["response"], sources, row.get("question"), repair_rest)
-                return replace(report, id=name)
-            if row.get("claim") is None:
-                raise InputError(f'the row has the keys {[*row]}, wanted "claim" or "response"')
-            claim = Claim(check_text(row["claim"], "the claim"), id=name)
-            return await self.acheck(claim, sources, row.get("question") if self.finder else None)
+            result = await self._of_row(row, name, repair_rest)
+            return replace(result, id=name) if isinstance(result, Report) else result
         except InputError as error:
             message = f"{place or f'row {number}'}: {error}"
             if on_error == "raise":
                 raise InputError(message) from error
             return Unverified(Claim("", id=name), "input", message)
 
+    async def _of_row(self, row: Mapping[str, Any], name: str, repair_rest: Rest | None) -> Judged:
+        """What becomes of a row that may be used. Raises InputError for what it lacks."""
+        judges, question = self.judges, row.get("question")
+        if judges == "units":
+            return await self.acheck_task(row.get("task"), row.get("proposal"))
+        if judges == "instruction":
+            return await self._instructed(row)
+        response, claim = row.get("response"), row.get("claim")
+        if judges == "response":
+            if (text := claim if response is None else response) is None:
+                raise InputError(f'the row has the keys {[*row]}, wanted "response"')
+            return await self.acheck_response(text, row_sources(row), question, repair_rest)
+        sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
+        if response is not None and claim is not None:
+            raise InputError('it has both "claim" and "response", wanted one of them: make two rows of it')
+        if response is not None:
+            return await self.acheck_response(response, sources, question, repair_rest)
+        if claim is None:
+            raise InputError(f'the row has the keys {[*row]}, wanted "claim" or "response"')
+        asked = Claim(check_text(claim, "the claim"), id=name)
+        return await self.acheck(asked, sources, question if self.finder else None)
 
-def _refuse_unused(model: str | Model, **settings: object) -> None:
-    """Raise ConfigError if a setting was given that only a language model takes."""
-    unsaid: dict[str, tuple[object, ...]] = {"method": (None, "embedded"), "votes": (1,)}
-    given = [name for name, value in settings.items() if value not in unsaid.get(name, (None,))]
-    if given:
-        names = " and ".join(given)
-        raise ConfigError(f"got {names} with {model}, which is no language model: name one, or leave out {names}")
+    async def _instructed(self, row: Mapping[str, Any]) -> Report:
+        """The report on a row with an instruction, and with the checklist or the rules that it brings."""
+        from vouching.methods.checklist.items import instruction_of, row_items
+        from vouching.methods.rules.verify import named_items
 
-
-def _named_verifier(
-    model: str | Model, method: Method | None, settings: Mapping[str, Any]
-) -> StructuredVerifier | DiscriminativeVerifier:
-    """The verifier that asks a language model or a scorer; loaded only when there is one."""
-    from vouching.methods.discriminative.open import is_scorer, open_discriminative
-    from vouching.methods.structured.verify import StructuredConfig, open_verifier
-    from vouching.models.open import FORMS, is_model
-
-    if isinstance(model, str) and is_scorer(model):
-        unused = {key: value for key, value in settings.items() if key != "threshold"}
-        _refuse_unused(model, method=method, **unused)
-        return open_discriminative(model, ThresholdConfig(settings["threshold"]))
-    if isinstance(model, str) and not is_model(model):
-        known = (
-            f"{', '.join(MODELS)}, embedded:FOLDER, language models such as {FORMS}, and scorers such as minicheck:PATH"
-        )
-        raise ConfigError(f"unknown model {model!r}; there are: {known}")
-    if method not in (None, "structured", "label"):
-        raise ConfigError(f"got method {method!r} with a language model, wanted structured or label")
-    return open_verifier(model, StructuredConfig(**settings, style=method or "structured"))
+        if row.get("response") is None:
+            raise InputError(f'the row has the keys {[*row]}, wanted "response", a text')
+        items = named_items(row) if self.method.name == "rules" and row.get("instruction_id_list") else row_items(row)
+        if getattr(getattr(self.verifier, "config", None), "holistic", False):
+            items = None
+        sources = row_sources(row, needed=False)
+        return await self.acheck_instruction(instruction_of(row), row["response"], items, sources or ())
 
 
 def _check_rest(repair_rest: object) -> None:
     if repair_rest not in (None, *get_args(Rest)):
         raise InputError(f"repair_rest must be one of {', '.join(get_args(Rest))} or None, got {repair_rest!r}")
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
-
-
-def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonClaim]) -> float:
-    """Share of the response's non-space characters that lie in a claim or a non-claim."""
-    spans = [c.span for c in claims if c.span is not None] + [n.span for n in non_claims]
-    seen = sum(len("".join(span.text.split())) for span in spans)
-    return min(1.0, seen / max(1, len("".join(response.split()))))
-
-
-def _response_score(outcomes: Sequence[Outcome], support: float | None) -> float | None:
-    """Mean of the claims' scores and, where the verifier measures it, of the support of the whole text.
-
-    Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``. The mean over what is left
-    where a judge failed would be another number, and higher where it failed on what is wrong.
-    """
-    scores = [outcome.score for outcome in outcomes if isinstance(outcome, Verdict)]
-    if not scores or len(scores) < len(outcomes):
-        return None
-    mean = sum(scores) / len(scores)
-    return mean if support is None else (mean + support) / 2
-
-
-def _totals(outcomes: Sequence[Finding]) -> Totals:
-    verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
-    types = Counter(verdict.error_type for verdict in verdicts if verdict.error_type)
-    return Totals(
-        attributable=sum(verdict.attributable for verdict in verdicts),
-        not_attributable=sum(not verdict.attributable for verdict in verdicts),
-        unverified=len(outcomes) - len(verdicts),
-        by_error_type=tuple(types.most_common()),
-    )
-
-
-def _shared_warnings(outcomes: Sequence[Finding]) -> tuple[VerdictWarning, ...]:
-    """Warnings about the sources and the judge, which every verdict carries, once."""
-    kinds = ("injection", "unread", "uncalibrated")
-    found = (w for o in outcomes if isinstance(o, Verdict) for w in o.warnings if w.kind in kinds)
-    return tuple(dict.fromkeys(found))

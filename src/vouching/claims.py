@@ -1,4 +1,6 @@
-"""From a response to its claims: sentences first, then clauses; what states nothing is set aside with a reason.
+"""From a response to its claims, and from their verdicts to its report.
+
+Sentences first, then clauses; what states nothing is set aside with a reason.
 
 Left out: rewriting. A claim keeps the words of the response; only a clause that shares its subject with the one before
 it gets that subject put in front. A pronoun stays and the name it leans on goes into the claim's context.
@@ -7,13 +9,25 @@ it gets that subject put in front. A pronoun stays and the name it leans on goes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from vouching.text.clauses import finite_verb, split_clauses, subject_of
 from vouching.text.sentences import FOOTNOTE, LABEL, LIST_MARKER, markup_spans, sentence_spans
-from vouching.types import Claim, NonClaim, Span
+from vouching.types import (
+    Claim,
+    NonClaim,
+    Report,
+    Source,
+    Span,
+    Totals,
+    Unverified,
+    Verdict,
+    VerdictWarning,
+    total_usage,
+)
 
 _Reason = Literal["greeting", "question", "heading", "opinion", "instruction", "fragment"]
 
@@ -238,3 +252,73 @@ def _states_more(bare: str) -> bool:
 def _checkable(bare: str) -> bool:
     """Whether a number or, after the first word, a name occurs."""
     return bool(re.search(r"\d|\s[\"“(]?(?!I\b|I['’]|AI\b)[A-Z]", bare))
+
+
+def claims_report(
+    response: str,
+    sources: tuple[Source, ...],
+    outcomes: Sequence[Verdict | Unverified],
+    taken_apart: Decomposition,
+    support: float | None = None,
+    question: str | None = None,
+) -> Report:
+    """The report on a response whose claims were judged.
+
+    Args:
+        response: the text.
+        sources: what it was checked against.
+        outcomes: what became of each claim.
+        taken_apart: the claims and what is none.
+        support: how much of the whole text the sources have, where the verifier measures it.
+        question: what the response answers.
+    """
+    return Report(
+        response=response,
+        sources=sources,
+        findings=tuple(outcomes),
+        question=question,
+        non_claims=taken_apart.non_claims,
+        coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
+        totals=_totals(outcomes),
+        score=_response_score(outcomes, support),
+        warnings=_shared_warnings(outcomes),
+        usage=total_usage(outcomes),
+    )
+
+
+def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonClaim]) -> float:
+    """Share of the response's non-space characters that lie in a claim or a non-claim."""
+    spans = [c.span for c in claims if c.span is not None] + [n.span for n in non_claims]
+    seen = sum(len("".join(span.text.split())) for span in spans)
+    return min(1.0, seen / max(1, len("".join(response.split()))))
+
+
+def _response_score(outcomes: Sequence[Verdict | Unverified], support: float | None) -> float | None:
+    """Mean of the claims' scores and, where the verifier measures it, of the support of the whole text.
+
+    Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``. The mean over what is left
+    where a judge failed would be another number, and higher where it failed on what is wrong.
+    """
+    scores = [outcome.score for outcome in outcomes if isinstance(outcome, Verdict)]
+    if not scores or len(scores) < len(outcomes):
+        return None
+    mean = sum(scores) / len(scores)
+    return mean if support is None else (mean + support) / 2
+
+
+def _totals(outcomes: Sequence[Verdict | Unverified]) -> Totals:
+    verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+    types = Counter(verdict.error_type for verdict in verdicts if verdict.error_type)
+    return Totals(
+        attributable=sum(verdict.attributable for verdict in verdicts),
+        not_attributable=sum(not verdict.attributable for verdict in verdicts),
+        unverified=len(outcomes) - len(verdicts),
+        by_error_type=tuple(types.most_common()),
+    )
+
+
+def _shared_warnings(outcomes: Sequence[Verdict | Unverified]) -> tuple[VerdictWarning, ...]:
+    """Warnings about the sources and the judge, which every verdict carries, once."""
+    kinds = ("injection", "unread", "uncalibrated")
+    found = (w for o in outcomes if isinstance(o, Verdict) for w in o.warnings if w.kind in kinds)
+    return tuple(dict.fromkeys(found))

@@ -6,15 +6,12 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
-from vouching.checker import Checker, run
+from vouching.checker import Checker, Judged, run
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import ClaimLike, SourcesLike, as_sources, check_text
 from vouching.methods.base import Outcome
-from vouching.methods.checklist.items import as_items
-from vouching.methods.checklist.verify import ChecklistConfig, open_checklist
 from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
-from vouching.methods.rules import rules_report
 from vouching.repair import Rest
 from vouching.types import Ranking, Report
 
@@ -99,7 +96,7 @@ def check_many(
     repair_rest: Rest | None = None,
     model: str = "embedded",
     threshold: float = 0.5,
-) -> Iterator[Outcome | Report]:
+) -> Iterator[Judged]:
     """Judge rows one after the other; results come in order, as they are ready, and rows are not held.
 
     Args:
@@ -124,8 +121,8 @@ def check_instruction(
     checklist: object = None,
     *,
     model: str | Model | None = None,
-    config: ChecklistConfig | None = None,
     sources: SourcesLike = (),
+    **settings: Any,
 ) -> Report:
     """Judge a response by what its instruction asks for: by exact rules, or item by item by a language model.
 
@@ -135,8 +132,9 @@ def check_instruction(
         checklist: a numbered list, or a list of questions and of mappings with "rule" and "arguments"; None finds the
             rules in the instruction, or has the model make a list.
         model: what answers the questions, by name or itself; None checks by rules alone, offline.
-        config: how the model is asked: votes, reasons, one question about the whole.
         sources: texts that came with the instruction, for a model.
+        settings: how the model is asked, see :class:`vouching.methods.checklist.verify.ChecklistConfig`: votes,
+            reasons, holistic (one question about the whole) and so on.
 
     Returns:
         A Report with one finding per item; ``score`` is the share of items passed; None where nothing was checked.
@@ -150,7 +148,7 @@ def check_instruction(
     >>> [(finding.rule, finding.passed) for finding in report.findings]
     [('punctuation:no_comma', False)]
     """
-    return run(acheck_instruction(instruction, response, checklist, model=model, config=config, sources=sources))
+    return run(acheck_instruction(instruction, response, checklist, model=model, sources=sources, **settings))
 
 
 async def acheck_instruction(
@@ -159,8 +157,8 @@ async def acheck_instruction(
     checklist: object = None,
     *,
     model: str | Model | None = None,
-    config: ChecklistConfig | None = None,
     sources: SourcesLike = (),
+    **settings: Any,
 ) -> Report:
     """Async twin of :func:`check_instruction`. A model that is given itself stays open.
 
@@ -170,20 +168,14 @@ async def acheck_instruction(
     >>> asyncio.run(acheck_instruction("Joke.", "Ha.", ["Is it short?", "Is it funny?"], model=judge)).score
     0.5
     """
-    if not check_text(instruction, "the instruction").strip():
-        raise InputError("the instruction is blank, wanted what the response was to do")
-    check_text(response, "the response")
-    items = None if checklist is None else as_items(checklist)
-    if model is None:
-        if config is not None or sources:
-            raise ConfigError("got config or sources without a model, which rules have no use for: name a model")
-        return rules_report(instruction, response, items)
-    verifier = open_checklist(model, config, items)
+    if model is None and (settings or sources):
+        raise ConfigError("got settings or sources without a model, which rules have no use for: name a model")
+    checker = Checker("embedded", method="rules") if model is None else Checker(model, method="checklist", **settings)
     try:
-        return await verifier.verify(instruction, response, as_sources(sources) if sources else ())
+        return await checker.acheck_instruction(instruction, response, checklist, sources)
     finally:
         if isinstance(model, str):
-            await verifier.aclose()
+            await checker.aclose()
 
 
 @lru_cache(maxsize=8)
@@ -266,7 +258,7 @@ def acheck_many(
     repair_rest: Rest | None = None,
     model: str = "embedded",
     threshold: float = 0.5,
-) -> AsyncIterator[Outcome | Report]:
+) -> AsyncIterator[Judged]:
     """Async twin of :func:`check_many`.
 
     >>> import asyncio

@@ -31,7 +31,7 @@ from vouching.types.serial import to_json
 from vouching.version import __version__
 
 if TYPE_CHECKING:
-    from vouching.checker import Checker, Method
+    from vouching.checker import Checker
     from vouching.models.base import Model
 
 COLUMNS = ("claim", "response")
@@ -54,7 +54,7 @@ class CheckWork:
     """Score from which a claim counts as Attributable."""
     repair_rest: Rest | None = None
     """What to do with claims that have no fix; None for no repair."""
-    method: Method | None = None
+    method: str | None = None
     """How a language model is asked."""
     votes: int = 1
     """How many answers of a language model decide."""

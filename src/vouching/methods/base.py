@@ -51,9 +51,12 @@ class ThresholdConfig:
     """Score from which a claim counts as Attributable, in [0, 1]."""
 
     def __post_init__(self) -> None:
-        given: object = self.threshold
-        if not (isinstance(given, (int, float)) and 0.0 <= given <= 1.0):
+        if not _is_share(self.threshold):
             raise ConfigError(f"threshold must lie in [0, 1], got {self.threshold!r}")
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
 
 
 class ResponseVerifier(Protocol):
@@ -110,6 +113,13 @@ class Method:
     """The settings of a training run."""
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, "Mapping[str, Any]"])
     """Settings that go by a name of their own, such as a baseline."""
+    offline: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What is set, if nothing else is said, where no language model is asked."""
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of the verifier's settings."""
+        return tuple(one.name for one in fields(self.load("settings")))
 
     def load(self, part: Part) -> Any:
         """A part. Raises ConfigError if the method has none."""
@@ -132,13 +142,14 @@ class Method:
             ...
         vouching.errors.ConfigError: the method embedded has no setting 'treshold'; did you mean threshold?
         """
-        kind, given = self.load("settings"), dict(settings or {})
-        known = [one.name for one in fields(kind)]
+        given, known = dict(settings or {}), self.takes
         for name in (name for name in given if name not in known):
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
             raise ConfigError(f"the method {self.name} has no setting {name!r}; {hint}")
-        return self.load("verifier")(model, kind(**given))
+        if isinstance(model, str) and model.startswith("embedded"):
+            given = {**self.offline, **given}
+        return self.load("verifier")(model, self.load("settings")(**given))
 
 
 def failed(error: ModelError, claim: Claim) -> Unverified:

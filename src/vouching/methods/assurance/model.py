@@ -214,6 +214,10 @@ class ModelVerifier:
             return Unverified(claim, reason, f"the verifier's reply is neither a case nor silence: {fault}")
         return Review(case, self.model.name)
 
+    async def aclose(self) -> None:
+        """Let go of the model."""
+        await self.model.aclose()
+
 
 class AssuranceVerifier:
     """Executable rules where there are any, a language model for the rest.
@@ -244,6 +248,11 @@ class AssuranceVerifier:
         what = "it has no executable rule" if extent == "none" else "some of its rules are in words only"
         message = f"{what}: name a language model to judge it (--model), or write the rules as expressions"
         return Unverified(Claim(f"{state.unit.id} is {shown}", id=state.unit.id), "undecided", message)
+
+    async def aclose(self) -> None:
+        """Let go of the model, if there is one."""
+        if isinstance(self._model, ModelVerifier):
+            await self._model.aclose()
 
 
 def open_assurance(model: str | Model = "embedded", config: AssuranceConfig | None = None) -> AssuranceVerifier:

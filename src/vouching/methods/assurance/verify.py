@@ -21,6 +21,7 @@ from vouching.errors import InputError
 from vouching.methods.assurance.evidence import UnitState, case_quality, evidence_faults
 from vouching.methods.assurance.model import UnitGenerator, UnitVerifier
 from vouching.methods.assurance.rules import Review
+from vouching.methods.assurance.task import as_proposal, as_task
 from vouching.methods.assurance.values import as_decimal, same_value, value_json, value_text
 from vouching.types import Assurance, Proposal, SafetyCase, Task, TaskUnit, UnitResult, Unverified, Value
 
@@ -92,6 +93,17 @@ async def challenge(
         if on_step is not None:
             on_step(unit, step)
     return _assurance(task, findings, submitted)
+
+
+async def verify(task: object, proposal: object, verifier: UnitVerifier) -> Assurance:
+    """The same from plain data: a task, or what its file has, and a mapping with "values", one for each unit.
+
+    Raises:
+        InputError: the task or the proposal cannot be used.
+        ModelError: a model is out of reach for now.
+    """
+    work = task if isinstance(task, Task) else as_task(task)
+    return await challenge(work, as_proposal(proposal, work), verifier)
 
 
 async def fill(
