@@ -150,7 +150,9 @@ def _named(tree: ast.AST, known: dict[str, Module]) -> Iterator[str]:
 def _imported(tree: ast.AST, known: dict[str, Module]) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield from (name for name in (node.module, *(f"{node.module}.{a.name}" for a in node.names)) if name in known)
+            yield from (
+                name for name in (node.module, *(f"{node.module}.{a.name}" for a in node.names)) if name in known
+            )
 
 
 def parsed(**code_by_name: str) -> tuple[Module, ...]:
@@ -215,7 +217,9 @@ def test_a_method_that_imports_another_is_found_and_the_ground_is_allowed() -> N
 
 
 def test_a_verifier_that_imports_its_game_is_found() -> None:
-    modules = parsed(methods__blinded__verify="from vouching.methods.blinded.game import x\n", methods__blinded__game="")
+    modules = parsed(
+        methods__blinded__verify="from vouching.methods.blinded.game import x\n", methods__blinded__game=""
+    )
     assert len(imports_against_the_rooms(modules)) == 1
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from tests.methods.structured.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError
-from vouching.integrations.verl import compute_score
+from vouching.integrations.verl import structured_score
 
 
 def test_the_score_comes_with_every_part() -> None:
     # The keywords are those of verl's NaiveRewardManager.
-    result = compute_score(data_source="anli", solution_str=reply(), ground_truth="Not Attributable", extra_info={})
+    result = structured_score(data_source="anli", solution_str=reply(), ground_truth="Not Attributable", extra_info={})
     assert result == {
         "score": 1.12, "acc": 1.0, "format": 1.0, "alignment": 1.0, "chain": 1.0, "label": 1.0, "diagnosis": 1.0,
         "calibration": pytest.approx(0.12),
@@ -22,31 +22,33 @@ def test_the_score_comes_with_every_part() -> None:
 
 def test_every_reply_gives_the_same_names() -> None:
     # verl stacks them into one table.
-    names = [[*compute_score("anli", text, "Attributable")] for text in (reply(), supported(), "no JSON", "{}")]
+    names = [[*structured_score("anli", text, "Attributable")] for text in (reply(), supported(), "no JSON", "{}")]
     assert names == [names[0]] * 4
 
 
 def test_the_grounded_rules_read_claim_and_source_of_the_row() -> None:
     row = {"claim": CLAIM, "source": SOURCE, "num_turns": 1}
-    grounded = compute_score("anli", reply(), "Not Attributable", row, variant="grounded")
+    grounded = structured_score("anli", reply(), "Not Attributable", row, variant="grounded")
     # The two spans "500" and their match are there, and so are those of the second entry.
     assert grounded["alignment"] == 1.0
-    elsewhere = compute_score("anli", reply(), "Not Attributable", {**row, "source": "It rained."}, variant="grounded")
+    elsewhere = structured_score(
+        "anli", reply(), "Not Attributable", {**row, "source": "It rained."}, variant="grounded"
+    )
     # The match rests on nothing, 0; the mismatch loses its source span, .6; mean .3
     assert elsewhere["alignment"] == pytest.approx(0.3)
 
 
 def test_settings_of_the_configuration_are_checked() -> None:
-    assert compute_score("anli", supported(), "Attributable", calibration="off")["score"] == 1.0
+    assert structured_score("anli", supported(), "Attributable", calibration="off")["score"] == 1.0
     with pytest.raises(ConfigError, match="split is '60/40'"):
-        compute_score("anli", "{}", "Attributable", split="60/40")  # pyright: ignore[reportArgumentType]
+        structured_score("anli", "{}", "Attributable", split="60/40")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="gold label is '1'"):
-        compute_score("anli", "{}", "1")
+        structured_score("anli", "{}", "1")
     with pytest.raises(InputError, match="needs the claim and its source"):
-        compute_score("anli", "{}", "Attributable", {"claim": CLAIM}, variant="grounded")
+        structured_score("anli", "{}", "Attributable", {"claim": CLAIM}, variant="grounded")
 
 
 def test_verl_finds_it_by_the_path_that_the_docstring_shows() -> None:
     loader = pytest.importorskip("verl.utils.import_utils", reason="verl is not installed")
-    found = loader.load_extern_object(module_path="pkg://vouching.integrations.verl", object_name="compute_score")
-    assert found is importlib.import_module("vouching.integrations.verl").compute_score
+    found = loader.load_extern_object(module_path="pkg://vouching.integrations.verl", object_name="structured_score")
+    assert found is importlib.import_module("vouching.integrations.verl").structured_score

@@ -12,9 +12,9 @@ from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.game import AssuranceGame
 from vouching.methods.assurance.model import Role, unit_messages
+from vouching.methods.assurance.reply import challenge_text, choice_text
 from vouching.methods.assurance.reward import Challenge, Choice
 from vouching.methods.assurance.task import read_row
-from vouching.methods.assurance.unit import challenge_text, choice_text
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.training import GrpoConfig, LoraSettings
 from vouching.models.base import Message

@@ -23,8 +23,8 @@ from tests.train.engine_runs import tokenizer_of
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.model import unit_messages
+from vouching.methods.assurance.reply import choice_text
 from vouching.methods.assurance.task import read_row
-from vouching.methods.assurance.unit import choice_text
 from vouching.methods.checklist.prompt import item_messages
 from vouching.types import Proposal, SafetyCase
 

@@ -6,7 +6,6 @@ Left out: the reward of a generator's drafts, S_x, which needs no command.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
@@ -16,11 +15,10 @@ import typer
 from vouching.cli.reward import score_rows, told
 from vouching.cli.streams import usage_errors
 from vouching.errors import InputError
-from vouching.methods.assurance.reward import FREE, AssuranceCosts, Transition, generator_rewards, verifier_rewards
-from vouching.rows.read import Fields, Row
+from vouching.methods.assurance.reward import FREE, AssuranceCosts, reward_of_row
+from vouching.rows.read import Row
 from vouching.rows.run import Seen
 from vouching.rows.worker import Work
-from vouching.train.advantages import pair_advantages
 from vouching.version import __version__
 
 app = typer.Typer()
@@ -76,56 +74,11 @@ def _line(costs: AssuranceCosts, row: Row) -> str:
     try:
         if row.fields is None:
             raise InputError(str(row.problem))
-        return json.dumps({"id": row.name, **assurance_record(row.fields, costs)})
+        return json.dumps({"id": row.name, **reward_of_row(row.fields, costs.intervention, costs.revision)})
     except InputError as error:
         return json.dumps(
             {"id": row.name, "case": None, "rewards": None, "advantages": None, "problem": f"{row.place}: {error}"}
         )
-
-
-def assurance_record(fields: Fields, costs: AssuranceCosts = FREE) -> dict[str, Any]:
-    """Case, rewards and advantages of a row.
-
-    Raises:
-        InputError: fields that are missing, no labels or actions, or that contradict each other.
-
-    >>> record = assurance_record({"S_x": 0, "y": "SAC", "a": "KEEP", "S_z": 1})
-    >>> record["case"], record["rewards"]["generator"], record["advantages"]["verifier"]
-    ('6b', {'KEEP': 0.0, 'REVISE': 1.0}, {'SAC': 1.0, 'NS': -1.0})
-    """
-    s_x, s_z = _label(fields, "S_x"), _label(fields, "S_z")
-    if s_x is None:
-        raise InputError(f"the row has the keys {[*fields]}, wanted S_x, 1 if the proposal is right and 0 if not")
-    if fields.get("y") is None:
-        raise InputError("y is missing, wanted SAC or NS: an answer that cannot be read is neither")
-    unit = Transition(s_x, fields["y"], fields.get("a"), s_z)
-    verifier: dict[str, float | None] = {**verifier_rewards(s_x, costs)}
-    generator: dict[str, float | None] | None = None
-    if unit.y == "SAC":
-        known = generator_rewards(s_x, bool(s_z), costs)
-        generator = {"KEEP": known["KEEP"], "REVISE": None if s_z is None else known["REVISE"]}
-    return {
-        "case": unit.case,
-        "rewards": {"verifier": verifier, "generator": generator},
-        "advantages": {"verifier": _advantages(verifier), "generator": generator and _advantages(generator)},
-    }
-
-
-def _advantages(rewards: Mapping[str, float | None]) -> dict[str, float] | None:
-    """Those of a pair; None where one reward is not known."""
-    known = [reward for reward in rewards.values() if reward is not None]
-    if len(known) != len(rewards):
-        return None
-    return dict(zip(rewards, pair_advantages(known, epsilon=0.0).tolist(), strict=True))
-
-
-def _label(fields: Fields, name: str) -> bool | None:
-    value: Any = fields.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, bool | int | float) or value not in (0, 1):
-        raise InputError(f"{name} is {value!r:.60}, wanted 1 (right) or 0 (wrong)")
-    return bool(value)
 
 
 def _look(input_name: str, record: dict[str, Any]) -> Seen:

@@ -1,11 +1,15 @@
-"""SEVA's process reward for verl, as its configuration names a reward function.
+"""Rewards for verl, as its configuration names a reward function: a file and a function of it for each method.
 
     reward.custom_reward_function.path=pkg://vouching.integrations.verl
-    reward.custom_reward_function.name=compute_score
+    reward.custom_reward_function.name=structured_score
     +reward.custom_reward_function.reward_kwargs.variant=grounded
 
-``reward_model.ground_truth`` of a row is the gold label; the grounded variant reads ``claim`` and ``source`` from its
-``extra_info``. Written for verl 0.9. Left out: rewards whose judge can fail; verl wants a number for every reply.
+:func:`structured_score` is SEVA's process reward: ``reward_model.ground_truth`` of a row is the gold label; the
+grounded variant reads ``claim`` and ``source`` from its ``extra_info``. :func:`assurance_score` rewards one role of the
+assurance game: ``extra_info`` has ``role`` ("generator", "verifier" or "approver"), ``unit`` as a task file has it,
+and, as far as the role is shown them, ``proposal`` and ``revision``; ``ground_truth`` is the right value. Written for
+verl 0.9. Not supported: pairs and two policies in one run, which verl has no place for; ``vouch train assurance`` has
+both.
 """
 
 from __future__ import annotations
@@ -13,12 +17,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from vouching.errors import InputError
+from vouching.methods.assurance.reward import choice_reward, draft_reward, review_reward
 from vouching.methods.structured.reward import structured_reward
 from vouching.methods.structured.reward_weights import Calibration, Split, Variant, structured_weights
 from vouching.types import Label
 
 
-def compute_score(
+def structured_score(
     data_source: str,
     solution_str: str,
     ground_truth: str,
@@ -46,7 +52,7 @@ def compute_score(
         InputError: a ground truth that is no label, or a grounded reward without claim and source.
         ConfigError: a setting that there is not.
 
-    >>> compute_score("anli", '{"label": "yes"}', "Attributable", split="0/100")["score"]  # .5 + .5 + .15 * .5
+    >>> structured_score("anli", '{"label": "yes"}', "Attributable", split="0/100")["score"]  # .5 + .5 + .15 * .5
     1.075
     """
     row = extra_info or {}
@@ -59,3 +65,56 @@ def compute_score(
         weights=structured_weights(split, calibration),
     )
     return {"score": reward.total, "acc": reward.parts["label"], **reward.parts}
+
+
+_NEEDED = {"generator": ("unit",), "verifier": ("unit", "proposal"), "approver": ("unit", "proposal", "revision")}
+"""Fields of a row, by role."""
+
+
+def assurance_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Mapping[str, Any] | None = None,
+    *,
+    intervention_cost: float = 0.0,
+    revision_cost: float = 0.0,
+) -> dict[str, float]:
+    """The reward of one reply, with its parts, which verl logs.
+
+    Args:
+        data_source: name of the data set; not used.
+        solution_str: the reply.
+        ground_truth: the right value of the unit.
+        extra_info: role, unit, proposal, revision.
+        intervention_cost: of a case.
+        revision_cost: of a revision.
+
+    Returns:
+        ``score``, what is trained on; ``acc``, the reward without costs; every part.
+
+    Raises:
+        InputError: no such role, no unit, a value that is none, or a field that the role is judged by is missing.
+        ConfigError: a cost that is not in [0, 1).
+
+    >>> row = {"role": "verifier", "unit": {"id": "total", "type": "amount"}, "proposal": 41}
+    >>> assurance_score("taxes", '{"verdict": "wrong"}', 42, row)["score"]
+    1.0
+    """
+    row = extra_info or {}
+    role = row.get("role")
+    if role not in _NEEDED:
+        raise InputError(f"extra_info has the role {role!r}, wanted {', '.join(_NEEDED)}")
+    missing = [name for name in _NEEDED[role] if name not in row]
+    if missing:
+        raise InputError(f"extra_info of the {role} lacks {' and '.join(missing)}; a value that cannot be read is null")
+    if not isinstance(row["unit"], Mapping):
+        raise InputError(f"extra_info has the unit {row['unit']!r:.60}, wanted one as a task file has it")
+    unit, proposal = cast("Mapping[str, Any]", row["unit"]), row.get("proposal")
+    if role == "generator":
+        reward = draft_reward(solution_str, unit, ground_truth)
+    elif role == "verifier":
+        reward = review_reward(solution_str, unit, ground_truth, proposal, intervention_cost)
+    else:
+        reward = choice_reward(solution_str, unit, ground_truth, proposal, row["revision"], revision_cost)
+    return {"score": reward.total, "acc": reward.parts["outcome"], **reward.parts}

@@ -26,7 +26,7 @@ after it, so that the log has every step once. Names, where a run has such a thi
     gap/rules, replay/size, blank                          credit beyond the rules of a row; examples kept for replay;
                                                            share of responses without a word
     gradient/POLICY                                        norm of the gradient, where there are several policies
-    case/NAME, said/ACTION, readable/ROLE, quality, tokens of units of work: see games.assurance_unit.measures_of
+    case/NAME, said/ACTION, readable/ROLE, quality, tokens of units of work: see methods.assurance.game.measures_of
     oracle/NAME                                            what an oracle measures, the higher the better
     dev/NAME                                               on rows that are only scored; not in every step
     time/step, time/all                                    seconds of the update; since the step before, scoring too

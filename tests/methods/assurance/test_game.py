@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from vouching.errors import ConfigError, InputError
 from vouching.methods.assurance.game import AssuranceGame
+from vouching.methods.assurance.reply import challenge_text, choice_text, read_case, read_choice, read_line, read_said
 from vouching.methods.assurance.reward import CASES, AssuranceCosts
-from vouching.methods.assurance.unit import challenge_text, choice_text, read_approval, read_draft, read_review
 from vouching.methods.base import Play, ScriptedSampler
 from vouching.models.base import Message
 from vouching.train.advantages import filled
@@ -181,11 +181,15 @@ def test_a_wrong_value_that_was_submitted_is_seen_as_it_is() -> None:
 def test_what_was_cut_off_is_not_read() -> None:
     unit = TaskUnit("a", "amount")
     whole, cut = (Rollout("r", (), (), (), None, reason, text="{}") for reason in ("stop", "length"))
-    assert read_draft(replace(whole, text=value(3)), unit) is not None
-    assert read_draft(replace(cut, text=value(3)), unit) is None
-    assert [read_review(replace(whole, text=text), unit)[0] for text in (SAC, NS)] == ["SAC", "NS"]
-    assert [read_review(replace(cut, text=text), unit) for text in (SAC, NS)] == [(None, None)] * 2
-    assert [read_approval(replace(one, text="REVISE")) for one in (whole, cut)] == ["REVISE", None]
+    readers = {
+        value(3): lambda text: read_line(text, unit),
+        SAC: lambda text: read_case(text, unit),
+        "REVISE": read_choice,
+    }
+    for text, reader in readers.items():
+        assert read_said(replace(whole, text=text), reader) == (reader(text), "")
+        assert read_said(replace(cut, text=text), reader)[0] is None
+        assert "it was cut off" in read_said(replace(cut, text=text), reader)[1]
 
 
 def test_costs_prefer_silence_and_a_kept_proposal() -> None:
@@ -297,10 +301,10 @@ def test_every_unit_is_in_one_case_or_in_none_and_pairs_are_whole(x: str, y: str
     for group in play.groups:
         assert len(group.rollouts) == 2
         if group.role == "verifier":
-            read = [read_review(one, TaskUnit(group.key[-10], "amount"))[0] for one in group.rollouts]
-            assert read == ["SAC", "NS"]
+            read = [read_case(one.text, TaskUnit(group.key[-10], "amount")) is None for one in group.rollouts]
+            assert read == [False, True]
         if group.role == "approver":
-            assert [read_approval(one) for one in group.rollouts] == ["KEEP", "REVISE"]
+            assert [read_choice(one.text)[0] for one in group.rollouts] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from vouching.errors import ConfigError, InputError
 from vouching.integrations.verifiers import assurance_draft, assurance_review
-from vouching.integrations.verl_assurance import compute_score
+from vouching.integrations.verl import assurance_score
 from vouching.methods.assurance.reward import choice_reward, draft_reward, review_reward
 
 UNIT = {"id": "total", "type": "amount", "depends_on": ["elsewhere"], "rules": ["R1"]}
@@ -49,13 +49,13 @@ def test_verl_gets_every_role_with_the_same_names() -> None:
     rows: list[dict[str, Any]] = [{"role": role, "unit": UNIT, "proposal": 41, "revision": 42}
                                   for role in ("generator", "verifier", "approver")]  # fmt: skip
     replies = ['{"amount": 42}', WRONG, "REVISE"]
-    found = [compute_score("t", reply, 42, row) for reply, row in zip(replies, rows, strict=True)]
+    found = [assurance_score("t", reply, 42, row) for reply, row in zip(replies, rows, strict=True)]
     assert found == [{"score": 1.0, "acc": 1.0, "outcome": 1.0, "readable": 1.0}] * 3
-    assert [*compute_score("t", "?", 42, rows[1])] == [*found[0]]
+    assert [*assurance_score("t", "?", 42, rows[1])] == [*found[0]]
     with pytest.raises(InputError, match="the role None"):
-        compute_score("t", "?", 42, {"unit": UNIT})
+        assurance_score("t", "?", 42, {"unit": UNIT})
     with pytest.raises(ConfigError, match="cost"):
-        compute_score("t", WRONG, 42, rows[1], intervention_cost=1.0)
+        assurance_score("t", WRONG, 42, rows[1], intervention_cost=1.0)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_verl_gets_every_role_with_the_same_names() -> None:
 )
 def test_a_row_that_lacks_what_its_role_is_judged_by_is_told(row: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        compute_score("t", WRONG, 42, row)
+        assurance_score("t", WRONG, 42, row)
 
 
 def test_an_environment_of_verifiers_scores_drafts_and_reviews() -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from vouching.errors import ConfigError, InputError
 from vouching.methods.assurance.reward import (
     CASES,
+    FREE,
     AssuranceCosts,
     Case,
     Transition,
-    generator_rewards,
-    verifier_rewards,
+    action_rewards,
 )
 
 # Section 2.1's table, line by line: S_x, y, a, S_z.
@@ -65,30 +65,35 @@ def test_what_does_not_fit_together_is_refused() -> None:
         Transition(s_x=False, y="silent")  # pyright: ignore[reportArgumentType]
 
 
+def earned(s_x: bool, s_z: bool | None = None, costs: AssuranceCosts = FREE) -> dict[str, float]:
+    return {str(action): reward.total for action, reward in action_rewards(s_x, s_z, costs).items()}
+
+
 @pytest.mark.parametrize("s_x", [True, False])
 def test_the_verifier_earns_one_by_being_right_about_the_proposal(s_x: bool) -> None:
     # R_V(SAC) = c_sac = 1 - S_x, R_V(NS) = 1 - c_sac = S_x
-    assert verifier_rewards(s_x) == {"SAC": 1 - s_x, "NS": s_x}
+    assert earned(s_x) == {"SAC": 1 - s_x, "NS": s_x, "KEEP": s_x}
 
 
 @pytest.mark.parametrize(("s_x", "s_z"), [*product((True, False), repeat=2)])
 def test_the_generator_earns_what_it_submits(s_x: bool, s_z: bool) -> None:
-    assert generator_rewards(s_x, s_z) == {"KEEP": s_x, "REVISE": s_z}
+    found = earned(s_x, s_z)
+    assert (found["KEEP"], found["REVISE"]) == (s_x, s_z)
 
 
 def test_a_revision_cost_prefers_turning_down_a_wrong_revision_to_taking_it() -> None:
-    free = generator_rewards(s_x=False, s_z=False)
+    free = earned(s_x=False, s_z=False)
     assert free["KEEP"] == free["REVISE"]  # 6a and 5b alike: the paper's rewards say nothing
-    costly = generator_rewards(s_x=False, s_z=False, costs=AssuranceCosts(revision=0.05))
-    assert costly == {"KEEP": 0.0, "REVISE": -0.05}
+    costly = action_rewards(s_x=False, s_z=False, costs=AssuranceCosts(revision=0.05))
+    assert (costly["KEEP"].total, costly["REVISE"].total) == (0.0, -0.05)
+    assert costly["REVISE"].parts == {"outcome": 0.0, "cost": 0.05}
 
 
 @given(st.floats(0, 1, exclude_max=True), st.booleans(), st.booleans())
 def test_no_cost_turns_a_repair_or_a_right_challenge_into_the_worse_action(cost: float, s_x: bool, s_z: bool) -> None:
-    costs = AssuranceCosts(intervention=cost, revision=cost)
-    verifier, generator = verifier_rewards(s_x, costs), generator_rewards(s_x, s_z, costs)
-    assert (verifier["SAC"] > verifier["NS"]) == (not s_x)
-    assert (generator["REVISE"] > generator["KEEP"]) == (s_z and not s_x)
+    found = earned(s_x, s_z, AssuranceCosts(intervention=cost, revision=cost))
+    assert (found["SAC"] > found["NS"]) == (not s_x)
+    assert (found["REVISE"] > found["KEEP"]) == (s_z and not s_x)
 
 
 @pytest.mark.parametrize("cost", [-0.1, 1.0, float("nan"), float("inf")])

@@ -3,54 +3,169 @@
     x = draft(m)      y = review(m, x)      on a case: z = best of K revisions, a = KEEP or REVISE      o = x or z
     R_V(SAC) = 1 - S_x, R_V(NS) = S_x; on a case R_G(KEEP) = S_x, R_G(REVISE) = S_z (Algorithm 1, lines 3 to 17)
 
-Two policies: the generator, which drafts, revises and, under a third prompt, approves; and the verifier. All tasks of a
-step are played side by side, one call per role and unit; the next unit sees what was submitted. Revisions are chosen as
-``vouch challenge --fill`` does, by agreement and without gold; ``oracle`` chooses by gold, as the paper does in
-training. Algorithm 1 also updates the proposal (line 19) without saying what it is compared with: here with other
-drafts of the same unit, each worth S_x, if ``proposals``. Keep or revise counts over all units, also those
-without a case, as in J_f (section 2.2). ``alone`` is the paper's baseline: the generator by itself.
+Two policies: the generator, which drafts, revises and, under a third prompt, approves; and the verifier. A unit is
+played by ``verify.play_unit``, as ``vouch challenge --fill`` plays it; its roles are spoken by the sampler. All tasks
+of a step are played side by side, one call per role and unit; the next unit sees what was submitted. Revisions are
+chosen by agreement and without gold; ``oracle`` chooses by gold, as the paper does in training. A pair holds both
+actions of a role, whichever was taken (2.3): what the role said stands for the action that it took, a reply in the
+prompt's own layout for the other one; for both, where what it said cannot be read. Algorithm 1 also updates the
+proposal (line 19) without saying what it is compared with: here with other drafts of the same unit, each worth S_x,
+if ``proposals``. Keep or revise counts over all units, also those without a case, as in J_f (section 2.2). ``alone``
+is the paper's baseline: the generator by itself.
 
 Departures: the released code passes the draft on, not what was submitted; a review that cannot be read is neither a
-case nor silence: what the generator proposed stands, and the unit is in none of the eight cases. Left out: updates of
-what a revision says, which Algorithm 1 does not have either.
+case nor silence: what the generator proposed stands, and the unit is in none of the eight cases. Not supported: updates
+of what a revision says, which Algorithm 1 does not have either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import ConfigError
 from vouching.methods.assurance.evidence import UnitState
-from vouching.methods.assurance.model import AssuranceVerifier, Role, unit_messages
-from vouching.methods.assurance.reward import FREE, AssuranceCosts, Challenge, Choice
-from vouching.methods.assurance.task import read_row
-from vouching.methods.assurance.unit import (
-    Decision,
-    challenge_rewards,
-    choice_rewards,
-    draft_reward,
-    forced_text,
-    is_right,
-    measures_of,
-    read_approval,
-    read_draft,
-    read_review,
+from vouching.methods.assurance.model import Role, unit_messages
+from vouching.methods.assurance.reply import forced_text, read_case, read_choice, read_line, read_said
+from vouching.methods.assurance.reward import (
+    CASES,
+    FREE,
+    Action,
+    AssuranceCosts,
+    Challenge,
+    Choice,
+    Transition,
+    action_rewards,
 )
-from vouching.methods.assurance.verify import best_revision
+from vouching.methods.assurance.rules import Review, Reviewed
+from vouching.methods.assurance.task import read_row
+from vouching.methods.assurance.values import same_value
+from vouching.methods.assurance.verify import Step, play_unit
 from vouching.methods.base import Play, Row, Sampler, gathered_measures
 from vouching.models.base import Message
-from vouching.types import Group, Proposal, Reward, Rollout, SafetyCase, TaskUnit, Value
+from vouching.types import Claim, Group, Proposal, Reward, Rollout, SafetyCase, TaskUnit, UnitResult, Unverified, Value
 
 Ask: TypeAlias = Callable[
     [Role, UnitState, Proposal | None, SafetyCase | None, Proposal | None], Sequence[Message]
 ]  # fmt: skip
 """What a role is asked at a unit, from the proposal, the case and the revision as far as there are any."""
-Force: TypeAlias = Callable[[Challenge | Choice, TaskUnit], str]
+Force: TypeAlias = Callable[[Action, TaskUnit], str]
 """A reply that does nothing but an action, in the layout that its role is asked for."""
 GENERATOR, VERIFIER = "default", "verifier"
 """The two policies."""
+_ROLES: Mapping[Role, str] = {"draft": "generator", "review": "verifier", "revise": "reviser", "approve": "approver"}
+"""What is asked at a unit, in this order, and who answers."""
+
+
+@dataclass(slots=True)
+class Seats:
+    """The roles of one unit, for ``verify.play_unit``: each asks the sampler, and what it said is kept."""
+
+    ask: Ask
+    """What the roles are asked."""
+    prompts: dict[Role, Sequence[Message]] = field(default_factory=dict[Role, Sequence[Message]])
+    """What each role was asked."""
+    said: dict[Role, Sequence[Rollout]] = field(default_factory=dict[Role, Sequence[Rollout]])
+    """What each role said; of drafts the first is the proposal."""
+
+    async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
+        """x, from the first draft."""
+        said = await _Turn(self, "draft", self.ask("draft", state, None, None, None))
+        return read_said(said[0], lambda text: read_line(text, state.unit))
+
+    async def review(self, state: UnitState, proposal: Proposal | None) -> Reviewed:
+        """y; Unverified where what was said cannot be read, or was cut off."""
+        [said] = await _Turn(self, "review", self.ask("review", state, proposal, None, None))
+        case, fault = read_said(said, lambda text: read_case(text, state.unit))
+        return Unverified(Claim(state.unit.id), "unparsable", fault) if fault else Review(case, VERIFIER)
+
+    async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> list[Proposal]:
+        """Candidates for z, which are not trained on."""
+        said = await _Turn(self, "revise", self.ask("revise", state, proposal, case, None))
+        found = (read_said(one, lambda text: read_line(text, state.unit))[0] for one in said)
+        return [one for one in found if one is not None]
+
+    async def approve(
+        self, state: UnitState, proposal: Proposal | None, case: SafetyCase, revision: Proposal
+    ) -> tuple[bool, str]:
+        """a; KEEP where what was said cannot be read."""
+        [said] = await _Turn(self, "approve", self.ask("approve", state, proposal, case, revision))
+        return read_said(said, read_choice)[0] or (False, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A question that waits for the sampler; awaiting it gives what was said."""
+
+    seats: Seats
+    role: Role
+    prompt: Sequence[Message]
+
+    def __await__(self) -> Generator[_Turn, Sequence[Rollout], Sequence[Rollout]]:
+        self.seats.prompts[self.role] = self.prompt
+        said = self.seats.said[self.role] = yield self
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happened at a unit."""
+
+    key: str
+    """Names it in its batch."""
+    state: UnitState
+    """m: what was known."""
+    gold: Value
+    """The right value."""
+    seats: Seats
+    """What was asked and said."""
+    step: Step
+    """What came of it."""
+
+    @property
+    def s_x(self) -> bool:
+        """Whether the proposal is right; one that cannot be read is not."""
+        return self.step.proposal is not None and same_value(self.step.proposal, self.gold)
+
+    @property
+    def s_z(self) -> bool | None:
+        """Whether the revision is right; None if there is none."""
+        return None if self.step.revision is None else same_value(self.step.revision, self.gold)
+
+    @property
+    def y(self) -> Challenge | None:
+        """What the verifier did; None if nobody was asked, or what it said cannot be read."""
+        if "review" not in self.seats.said or isinstance(self.step.finding, Unverified):
+            return None
+        return "NS" if self.step.case is None else "SAC"
+
+    @property
+    def a(self) -> Choice | None:
+        """What was chosen, KEEP where what was said cannot be read; None if nobody was asked."""
+        if "approve" not in self.seats.said:
+            return None
+        return "REVISE" if cast("UnitResult", self.step.finding).decision == "revise" else "KEEP"
+
+    @property
+    def transition(self) -> Transition | None:
+        """The unit in the paper's table; None if the review cannot be read, or nothing could be chosen from."""
+        if self.y == "SAC":
+            return None if self.a is None else Transition(self.s_x, "SAC", self.a, self.s_z)
+        return None if self.y is None else Transition(self.s_x, "NS")
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The unit as ``reward_of_row`` and ``vouch reward assurance`` read it."""
+        s_z = None if self.s_z is None else int(self.s_z)
+        return {"id": self.key, "S_x": int(self.s_x), "y": self.y, "a": self.a, "S_z": s_z}
+
+    def taken(self, role: Role) -> Action | None:
+        """The action in what the verifier or the approver said; None if it cannot be read."""
+        if role == "review":
+            return self.y
+        choice, _ = read_said(self.seats.said[role][0], read_choice)
+        return None if choice is None else "REVISE" if choice[0] else "KEEP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,102 +245,140 @@ class AssuranceGame:
 
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
         """Play each task, unit by unit."""
-        boards = [(f"{place}:{row.get('id', '')}", *read_row(row)) for place, row in enumerate(rows)]
-        submitted: list[dict[str, Value]] = [{} for _ in boards]
-        decided: list[Decision] = []
-        for turn in range(max([self.turns, *(len(task.units) for _, task, _ in boards)])):
-            here = [at for at, (_, task, _) in enumerate(boards) if turn < len(task.units)]
-            opened = [
-                Decision(f"{key}:{unit.id}", UnitState(task, unit, dict(submitted[at])), gold[unit.id])
-                for at in here
-                for key, task, gold in [boards[at]]
-                for unit in [task.units[turn]]
-            ]
-            closed = await self._decide(sampler, opened)
-            for at, one in zip(here, closed, strict=True):
-                if one.submitted is not None:
-                    submitted[at][one.state.unit.id] = one.submitted
-            decided += closed
+        decided = await self.decide(sampler, rows)
         groups = [group for one in decided for group in await self._groups(sampler, one)]
         return Play(
             tuple(groups), measures=gathered_measures(map(measures_of, decided)), occasions={"approver": len(decided)}
         )
 
-    def _asked(self, role: Role, one: Decision) -> Sequence[Message]:
-        """The prompt of a role; of what came later at the unit it sees nothing."""
-        proposal = None if role == "draft" else one.proposal
-        case = one.case if role in ("revise", "approve") else None
-        return self.ask(role, one.state, proposal, case, one.revision if role == "approve" else None)
+    async def decide(self, sampler: Sampler, rows: Sequence[Row]) -> list[Decision]:
+        """What happens at each unit of each task, unit by unit; the other action of a pair is not asked for."""
+        boards = [(f"{place}:{row.get('id', '')}", *read_row(row)) for place, row in enumerate(rows)]
+        submitted: list[dict[str, Value]] = [{} for _ in boards]
+        decided: list[Decision] = []
+        for turn in range(max([self.turns, *(len(task.units) for _, task, _ in boards)])):
+            here = [at for at, (_, task, _) in enumerate(boards) if turn < len(task.units)]
+            states = [UnitState(boards[at][1], boards[at][1].units[turn], dict(submitted[at])) for at in here]
+            golds = [boards[at][2][state.unit.id] for at, state in zip(here, states, strict=True)]
+            played = await self._side_by_side(sampler, states, golds)
+            for at, state, gold, (seats, step) in zip(here, states, golds, played, strict=True):
+                if step.submitted is not None:
+                    submitted[at][state.unit.id] = step.submitted
+                decided.append(Decision(f"{boards[at][0]}:{state.unit.id}", state, gold, seats, step))
+        return decided
 
-    async def _decide(self, sampler: Sampler, opened: Sequence[Decision]) -> list[Decision]:
-        """One unit of each task, all roles."""
-        drafts = self.samples if self.proposals else 1
-        said = await sampler.sample([self._asked("draft", one) for one in opened], "generator", drafts, GENERATOR)
-        proposed = [
-            replace(one, drafts=tuple(some), proposal=read_draft(some[0], one.state.unit))
-            for one, some in zip(opened, said, strict=True)
-        ]
+    async def _side_by_side(
+        self, sampler: Sampler, states: Sequence[UnitState], golds: Sequence[Value]
+    ) -> list[tuple[Seats, Step]]:
+        """One unit of each task. Every role is asked once for all of them, also where there is nobody to ask."""
+        seats = [Seats(self.ask) for _ in states]
+        plays = [self._unit(*one) for one in zip(states, golds, seats, strict=True)]
+        ended: dict[int, Step] = {}
+        waiting = {at: turn for at, play in enumerate(plays) for turn in [_next(play, None, at, ended)] if turn}
+        for role in ("draft",) if self.alone else _ROLES:
+            asked = [at for at, turn in waiting.items() if turn.role == role]
+            said = await self._said(sampler, role, [waiting.pop(at).prompt for at in asked])
+            for at, rollouts in zip(asked, said, strict=True):
+                if turn := _next(plays[at], rollouts, at, ended):
+                    waiting[at] = turn
+        return [(one, ended[at]) for at, one in enumerate(seats)]
+
+    async def _unit(self, state: UnitState, gold: Value, seats: Seats) -> Step:
+        """One unit, by its roles."""
         if self.alone:
-            return proposed
-        said = await sampler.sample([self._asked("review", one) for one in proposed], "verifier", 1, VERIFIER)
-        reviewed = [
-            replace(one, review=review, y=y, case=case)
-            for one, [review] in zip(proposed, said, strict=True)
-            for y, case in [read_review(review, one.state.unit)]
-        ]
-        revised = await self._revised(sampler, reviewed)
-        asked = [one for one in revised if one.revision is not None]
-        said = await sampler.sample([self._asked("approve", one) for one in asked], "approver", 1, GENERATOR)
-        chosen = {
-            one.key: replace(one, choice=choice, a=read_approval(choice) or "KEEP")
-            for one, [choice] in zip(asked, said, strict=True)
-        }
-        return [chosen.get(one.key, one) for one in revised]
+            draft, _ = await seats.draft(state)
+            value = draft and draft.value
+            return Step(UnitResult(state.unit.id, "", False, None, ""), value, value)
 
-    async def _revised(self, sampler: Sampler, reviewed: Sequence[Decision]) -> list[Decision]:
-        """Decisions with the best of K revisions, where there is a case."""
-        challenged = [one for one in reviewed if one.y == "SAC"]
-        said = await sampler.sample(
-            [self._asked("revise", one) for one in challenged], "reviser", self.candidates, GENERATOR,
-            self.revision_temperature,
-        )  # fmt: skip
-        found: dict[str, Decision] = {}
-        for one, some in zip(challenged, said, strict=True):
-            read = [value for each in some if (value := read_draft(each, one.state.unit)) is not None]
-            gold = one.gold
-            best = await best_revision(
-                one.state, read, AssuranceVerifier(), "agreement",
-                (lambda _, value, gold=gold: is_right(Proposal("", value), gold)) if self.oracle else None,
-            )  # fmt: skip
-            found[one.key] = replace(one, revisions=tuple(some), revision=best)
-        return [found.get(one.key, one) for one in reviewed]
+        def is_right(_: UnitState, value: Value) -> bool:
+            return same_value(value, gold)
+
+        return await play_unit(state, seats, seats, "agreement", is_right if self.oracle else None)
+
+    async def _said(self, sampler: Sampler, role: Role, prompts: Sequence[Sequence[Message]]) -> list[list[Rollout]]:
+        """What a role says, to all prompts at once."""
+        if role == "revise":
+            return await sampler.sample(prompts, "reviser", self.candidates, GENERATOR, self.revision_temperature)
+        number = self.samples if role == "draft" and self.proposals else 1
+        return await sampler.sample(prompts, _ROLES[role], number, VERIFIER if role == "review" else GENERATOR)
 
     async def _groups(self, sampler: Sampler, one: Decision) -> list[Group]:
         """What is learnt from a decision: drafts among each other, then each pair there is."""
         groups: list[Group] = []
         if self.proposals:
-            groups.append(_group(one, "generator", one.drafts, [draft_reward(said, one) for said in one.drafts]))
-        if one.review is not None:
-            texts = {action: self.force(action, one.state.unit) for action in ("SAC", "NS")}
-            rewards = challenge_rewards(one, self.costs)
-            groups.append(await _pair(sampler, one, self._asked("review", one), one.review, one.y, texts, rewards))
-        if one.choice is not None:
-            texts = {action: self.force(action, one.state.unit) for action in ("KEEP", "REVISE")}
-            taken, rewards = read_approval(one.choice), choice_rewards(one, self.costs)
-            groups.append(await _pair(sampler, one, self._asked("approve", one), one.choice, taken, texts, rewards))
+            drafts = one.seats.said["draft"]
+            groups.append(_group(one, "generator", drafts, [_draft_reward(said, one) for said in drafts]))
+        rewards = action_rewards(one.s_x, one.s_z, self.costs)
+        pairs: Mapping[Role, tuple[Action, Action]] = {"review": ("SAC", "NS"), "approve": ("KEEP", "REVISE")}
+        for role, actions in pairs.items():
+            if role not in one.seats.said:
+                continue
+            [said] = one.seats.said[role]
+            rollouts = [
+                said
+                if action == one.taken(role)
+                else await sampler.forced(
+                    one.seats.prompts[role], self.force(action, one.state.unit), said.role, said.policy
+                )
+                for action in actions
+            ]
+            groups.append(_group(one, said.role, rollouts, [rewards[action] for action in actions], pair=True))
         return groups
 
 
-async def _pair(
-    sampler: Sampler, one: Decision, prompt: Sequence[Message], said: Rollout, taken: str | None,
-    texts: Mapping[Any, str], rewards: Mapping[Any, Reward],
-) -> Group:  # fmt: skip
-    """Both actions: what was said for the one that was taken, a given reply for the other."""
-    rollouts = [
-        said if action == taken else await sampler.forced(prompt, text, said.role, said.policy)
-        for action, text in texts.items()
-    ]
-    return _group(one, said.role, rollouts, [rewards[action] for action in texts], pair=True)
+_Play: TypeAlias = Coroutine[_Turn, Sequence[Rollout] | None, Step]
+
+
+def _next(play: _Play, said: Sequence[Rollout] | None, at: int, ended: dict[int, Step]) -> _Turn | None:
+    """The next question of a play after what was said; None if it has ended, and then with how."""
+    try:
+        return play.send(said)
+    except StopIteration as end:
+        ended[at] = end.value
+        return None
+
+
+def _draft_reward(said: Rollout, one: Decision) -> Reward:
+    """R of a draft: S_x (the released baseline's; Algorithm 1, line 19)."""
+    draft, _ = read_said(said, lambda text: read_line(text, one.state.unit))
+    right = float(draft is not None and same_value(draft.value, one.gold))
+    return Reward(right, {"right": right, "readable": float(draft is not None)})
+
+
+def measures_of(decision: Decision) -> Mapping[str, float]:
+    """What is watched at a unit.
+
+    Returns:
+        ``oracle/submitted``, ``oracle/draft``: whether o and x are right; ``oracle/challenge``: whether the verifier
+        did what Lemma 1 calls best; ``oracle/choice``: whether nothing better was turned down (Lemma 2).
+        ``case/1`` to ``case/6b``: shares of the paper's cases; ``case/none`` of units that are in none.
+        ``readable/...`` by role, ``said/SAC``, ``said/REVISE``, ``quality``: Q_SAC; ``tokens``: sampled at the unit.
+    """
+    step = decision.step
+    found: dict[str, float] = {
+        "oracle/draft": decision.s_x,
+        "oracle/submitted": step.submitted is not None and same_value(step.submitted, decision.gold),
+        "readable/generator": step.proposal is not None,
+        "tokens": sum(len(one.completion_ids) for said in decision.seats.said.values() for one in said),
+    }
+    if "review" not in decision.seats.said:
+        return found
+    best = "NS" if decision.s_x else "SAC"
+    found |= {"readable/verifier": decision.y is not None, "oracle/challenge": decision.y == best}
+    reached = decision.transition
+    found |= {f"case/{name}": reached is not None and reached.case == name for name in CASES}
+    found["case/none"] = reached is None
+    if decision.y is not None:
+        found["said/SAC"] = decision.y == "SAC"
+    if step.case is not None:
+        found["quality"] = cast("float", cast("UnitResult", step.finding).quality)
+        found["readable/reviser"] = step.revision is not None
+    if decision.a is not None:
+        found["said/REVISE"] = decision.a == "REVISE"
+        chosen = decision.s_z if decision.a == "REVISE" else decision.s_x
+        found["oracle/choice"] = chosen == (decision.s_x or decision.s_z)
+        found["readable/approver"] = decision.taken("approve") is not None
+    return {name: float(value) for name, value in found.items()}
 
 
 def _group(one: Decision, role: str, said: Iterable[Rollout], rewards: Sequence[Reward], pair: bool = False) -> Group:

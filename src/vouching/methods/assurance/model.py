@@ -1,34 +1,39 @@
-"""What language models are asked at a unit: for a draft, for a review, for revisions, and to keep or to revise.
+"""Language models as verifier, as generator and as approver of structured work (DPA-GRPO, 2 and App. F).
 
-Own words; the roles and the JSON are those of DPA-GRPO's App. F. Everything foreign stands between fence lines, the
+Own words; the roles and the JSON are those of the paper's App. F. Everything foreign stands between fence lines, the
 constant part first, so that a server that keeps prefixes reads the records once. Of the rules the unit's own are shown,
-or all where it names none; of what was submitted everything. Left out: records cut to fit a prompt; a model that cannot
-read them refuses.
-
-Language models as verifier, as generator and as approver of structured work (DPA-GRPO, 2 and App. F).
+or all where it names none; of what was submitted everything.
 
 A verifier's reply that cannot be read is neither a case nor silence: it is asked for once more, and then the unit is
-Unverified. A generator's is data: no draft, no revision, or a proposal that is kept. Left out: training, which samples
-these roles by itself (``vouching.methods``), and several verifiers that vote.
+Unverified. A generator's is data: no draft, no revision, or a proposal that is kept. Not here: training, which samples
+these roles by itself (``game.py``); not supported: several verifiers that vote, and records cut to fit a prompt.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias
 
-from vouching.errors import ConfigError, ModelError
+from vouching.errors import ConfigError
+from vouching.judging.ask import Replies, Unread, ask
 from vouching.judging.fences import fence_prompt, fenced
 from vouching.methods.assurance.evidence import UnitState
-from vouching.methods.assurance.reply import ReplyError, case_json, line_json, read_case, read_choice, read_line
+from vouching.methods.assurance.reply import (
+    case_json,
+    line_json,
+    read_case,
+    read_choice,
+    read_line,
+    read_said,
+    whole_text,
+)
 from vouching.methods.assurance.rules import Review, Reviewed, case_of_nothing, covered, review_by_rules
-from vouching.methods.assurance.values import value_text
-from vouching.methods.base import failed
-from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.methods.assurance.values import same_value, value_text
+from vouching.models.base import Message, Model, Sampling
 from vouching.prompts import load_prompt
 from vouching.types import Claim, Proposal, SafetyCase, Unverified
 
@@ -41,8 +46,6 @@ _TASKS: Mapping[Role, str] = {
     "revise": "Give your value for the entry now.",
     "approve": "KEEP or REVISE?",
 }
-_LONGEST_SAID = 4_000
-"""Characters of an unusable reply that the model is shown again."""
 
 
 def unit_messages(
@@ -86,16 +89,6 @@ def unit_messages(
     return Message("system", system), Message("user", f"{fenced(blocks)}\n\n{_TASKS[role]}")
 
 
-def ask_again(reply: str, fault: str) -> tuple[Message, Message]:
-    """What follows a reply that cannot be used.
-
-    >>> ask_again("Fine.", "it holds no JSON object")[1].content.splitlines()[0][:46]
-    'That cannot be used: it holds no JSON object. '
-    """
-    said = reply[:_LONGEST_SAID].encode(errors="replace").decode() or "(empty)"
-    return Message("assistant", said), Message("user", load_prompt(_PACKAGE, "prompts/again").fill(fault=fault).strip())
-
-
 @cache
 def prompt_digest() -> str:
     """SHA-256 of all that is constant in the questions, for the record of a run.
@@ -109,9 +102,6 @@ def prompt_digest() -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,20 +189,17 @@ class ModelVerifier:
         """What the model says about a proposal. Raises ModelError if it is out of reach for now."""
         shown = "no value" if proposal is None else value_text(proposal.value)
         claim = Claim(f"{state.unit.id} is {shown}", id=state.unit.id)
-        messages: tuple[Message, ...] = unit_messages("review", state, proposal)
-        try:
-            [said] = await self.model.generate(messages, self.config.sampling())
-            case, fault = _read(said, lambda text: read_case(text, state.unit))
-            if fault and said.finish_reason != "length":
-                again = (*messages, *ask_again(said.text, fault))
-                [said] = await self.model.generate(again, self.config.sampling())
-                case, fault = _read(said, lambda text: read_case(text, state.unit))
-        except ModelError as error:
-            return failed(error, claim)
-        if fault:
-            reason = "truncated" if said.finish_reason == "length" else "unparsable"
-            return Unverified(claim, reason, f"the verifier's reply is neither a case nor silence: {fault}")
-        return Review(case, self.model.name)
+
+        def read(replies: Replies) -> Review:
+            return Review(read_case(whole_text(replies[-1]), state.unit), self.model.name)
+
+        def again(fault: str) -> str:
+            return load_prompt(_PACKAGE, "prompts/again").fill(fault=fault).strip()
+
+        [found] = await ask(self.model, unit_messages("review", state, proposal), self.config.sampling(), read, again)
+        if isinstance(found, Unread):
+            return found.unverified(claim, "the verifier's reply is neither a case nor silence: {}")
+        return found
 
     async def aclose(self) -> None:
         """Let go of the model."""
@@ -289,30 +276,26 @@ class ModelGenerator:
     async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
         """x; None if the reply holds none, and then why not. Raises ModelError if the model gives no reply."""
         [said] = await self.model.generate(unit_messages("draft", state), self.config.sampling())
-        return _read(said, lambda text: read_line(text, state.unit))
+        return read_said(said, lambda text: read_line(text, state.unit))
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> list[Proposal]:
         """Those of K candidates that can be read. Raises ModelError if the model gives no reply."""
         messages = unit_messages("revise", state, proposal, case)
         said = await self.model.generate(messages, self.config.revising())
-        found = (_read(one, lambda text: read_line(text, state.unit))[0] for one in said)
+        found = (read_said(one, lambda text: read_line(text, state.unit))[0] for one in said)
         return [one for one in found if one is not None]
 
     async def approve(
         self, state: UnitState, proposal: Proposal | None, case: SafetyCase, revision: Proposal
     ) -> tuple[bool, str]:
-        """The choice. One that cannot be read changes nothing: KEEP. Raises ModelError if there is no reply."""
+        """The choice: KEEP where it cannot be read; between equal values nobody is asked.
+
+        Raises:
+            ModelError: the model gives no reply.
+        """
+        if proposal is not None and same_value(proposal.value, revision.value):
+            return False, "the best revision has the same value"
         messages = unit_messages("approve", state, proposal, case, revision)
         [said] = await self.model.generate(messages, replace(self.config.sampling(), n=1))
-        choice, fault = _read(said, read_choice)
+        choice, fault = read_said(said, read_choice)
         return choice or (False, f"the approver's reply cannot be read: {fault}")
-
-
-def _read(said: Completion, reader: Callable[[str], R]) -> tuple[R | None, str]:
-    """What a completion holds, and what is wrong with it; a completion that was cut off holds nothing."""
-    if said.finish_reason == "length":
-        return None, "it was cut off: allow more by max_tokens (--max-tokens)"
-    try:
-        return reader(said.text), ""
-    except ReplyError as error:
-        return None, str(error)

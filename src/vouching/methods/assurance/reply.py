@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, cast
 
 from json_repair import repair_json
 
 from vouching.errors import InputError
+from vouching.judging.ask import ReplyError
 from vouching.methods.assurance.values import as_decimal, read_value, value_json
+from vouching.models.base import Completion
 from vouching.text.thoughts import spoken
-from vouching.types import EvidencePointer, Proposal, SafetyCase, TaskUnit
+from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskUnit
 
+R = TypeVar("R")
 _LONGEST = 200_000
 _LONGEST_MENDED = 20_000
 _MOST = 50
 _LONGEST_TEXT = 4_000
-
-
-class ReplyError(InputError):
-    """A reply that is no case and no proposal; the message says why."""
 
 
 def case_json(case: SafetyCase, unit: TaskUnit) -> dict[str, Any]:
@@ -109,8 +108,6 @@ def read_line(reply: str, unit: TaskUnit) -> Proposal:
     raw = found.get("value", found.get("amount"))
     try:
         return Proposal(unit.id, read_value(raw, unit, "its value"), _text(found.get("rationale")))
-    except ReplyError:
-        raise
     except InputError as error:
         raise ReplyError(str(error)) from None
 
@@ -145,6 +142,50 @@ def read_choice(reply: str) -> tuple[bool, str]:
     if decision not in ("KEEP", "REVISE"):
         raise ReplyError(f"its decision is {decision[:40]!r}, wanted KEEP or REVISE")
     return decision == "REVISE", _text(found.get("reason"))
+
+
+def whole_text(said: Completion | Rollout) -> str:
+    """The text of a reply. Raises ReplyError for one that was cut off, which holds nothing."""
+    if said.finish_reason == "length":
+        raise ReplyError("it was cut off: allow more by max_tokens (--max-tokens)")
+    return said.text
+
+
+def read_said(said: Completion | Rollout, reader: Callable[[str], R]) -> tuple[R | None, str]:
+    """What a reply holds, and what is wrong with it."""
+    try:
+        return reader(whole_text(said)), ""
+    except ReplyError as error:
+        return None, str(error)
+
+
+def challenge_text(action: Literal["SAC", "NS"], unit: TaskUnit) -> str:
+    """A verifier's reply that does nothing but this.
+
+    >>> read_case(challenge_text("SAC", TaskUnit("9", "amount")), TaskUnit("9", "amount")).verdict
+    'wrong'
+    """
+    claim, verdict = ("The value is right.", "correct") if action == "NS" else ("The value is not right.", "wrong")
+    made = case_json(SafetyCase(unit.id, claim, "", verdict=verdict), unit)
+    made["overall_verdict"] = "accept" if action == "NS" else "reject"
+    for found in (made, made["line_findings"][0]):
+        for name in ("overall_confidence", "confidence", "arguments", "evidence", "rules", "correction"):
+            found.pop(name, None)
+    return json.dumps(made, ensure_ascii=False)
+
+
+def choice_text(action: Literal["KEEP", "REVISE"]) -> str:
+    """An approver's reply that does nothing but this.
+
+    >>> choice_text("KEEP")
+    '{"decision": "KEEP", "reason": ""}'
+    """
+    return json.dumps({"decision": action, "reason": ""})
+
+
+def forced_text(action: Literal["SAC", "NS", "KEEP", "REVISE"], unit: TaskUnit) -> str:
+    """A reply that does nothing but an action, in the layout of the prompts of ``vouch challenge``."""
+    return choice_text(action) if action in ("KEEP", "REVISE") else challenge_text(action, unit)
 
 
 def _object(reply: str) -> dict[str, Any]:

@@ -6,14 +6,12 @@
 S_x and S_z say whether the proposal and its revision are strictly correct; an oracle says so, in training only. The
 paper's rewards have no costs. Without them a challenge that leads to a repair earns as much as a right proposal, and
 where S_x = S_z nothing prefers keeping a wrong proposal (case 6a) to taking a wrong revision (5b): a cost decides both.
-A verifier whose answer cannot be read has neither raised a case nor stayed silent: such a unit has no case here and no
-reward. Left out: the advantages of a pair (``train.advantages``) and whose weights they move (``vouching.methods``).
+A verifier whose answer cannot be read has neither raised a case nor stayed silent: such a unit has no case here.
 
-What one reply of a role of the assurance game earns, from the reply itself: for trainers that sample by themselves.
-
-A draft earns S_x, a review R_V of the action it takes, a choice R_G of the action it takes (DPA-GRPO, 2.2). A reply
-that cannot be read earns 0 and says so in ``readable``: the policy wrote it, so it is data. Left out: pairs, which only
-a game can force (``vouching.methods.assurance.game``).
+:func:`action_rewards` is the only place that says so: the game (``game.py``) takes both actions of a pair from it,
+:func:`reward_of_row` those of a row of ``vouch reward assurance``, and for trainers that sample by themselves
+:func:`review_reward` and :func:`choice_reward` that of the action in a reply. A reply that cannot be read earns 0 and
+says so in ``readable``: the policy wrote it, so it is data. Not here: what stands for an action that was not taken.
 """
 
 from __future__ import annotations
@@ -24,11 +22,13 @@ from math import isfinite
 from typing import Any, Literal
 
 from vouching.errors import ConfigError, InputError
-from vouching.methods.assurance.reply import ReplyError, read_case, read_choice, read_line
+from vouching.judging.ask import ReplyError
+from vouching.methods.assurance.reply import read_case, read_choice, read_line
 from vouching.methods.assurance.task import as_task
 from vouching.methods.assurance.values import read_value, same_value
 from vouching.types import Reward, TaskUnit
 
+Action = Literal["SAC", "NS", "KEEP", "REVISE"]
 Case = Literal["1", "2", "3", "4", "5a", "5b", "6a", "6b"]
 Challenge = Literal["SAC", "NS"]
 Choice = Literal["KEEP", "REVISE"]
@@ -63,6 +63,10 @@ class AssuranceCosts:
             value = getattr(self, name)
             if not (isfinite(value) and 0 <= value < 1):
                 raise ConfigError(f"{name}_cost is {value!r}, wanted a number from 0 up to, not including, 1")
+
+    def of(self, action: Action) -> float:
+        """What an action costs."""
+        return {"SAC": self.intervention, "REVISE": self.revision}.get(action, 0.0)
 
 
 FREE = AssuranceCosts()
@@ -114,22 +118,90 @@ class Transition:
         return "6b" if self.s_z else "6a"
 
 
-def verifier_rewards(s_x: bool, costs: AssuranceCosts = FREE) -> dict[Challenge, float]:
-    """What the verifier would earn by each action on a proposal (Section 2.2).
+def action_rewards(s_x: bool, s_z: bool | None = None, costs: AssuranceCosts = FREE) -> dict[Action, Reward]:
+    """What each action at a unit would earn (Section 2.2): the verifier's two, and the generator's answers to a case.
 
-    >>> verifier_rewards(False), verifier_rewards(True, AssuranceCosts(intervention=0.1))
-    ({'SAC': 1.0, 'NS': 0.0}, {'SAC': -0.1, 'NS': 1.0})
+    Args:
+        s_x: whether the proposal is right.
+        s_z: whether the revision is; None where nobody knows, and then REVISE is not among the actions.
+        costs: of a case and of a revision.
+
+    Returns:
+        Rewards by action, with the parts ``outcome``, the reward without costs, and ``cost``.
+
+    >>> {action: reward.total for action, reward in action_rewards(False, True).items()}
+    {'SAC': 1.0, 'NS': 0.0, 'KEEP': 0.0, 'REVISE': 1.0}
+    >>> action_rewards(False, False, AssuranceCosts(revision=0.25))["REVISE"].total
+    -0.25
     """
-    return {"SAC": float(not s_x) - costs.intervention, "NS": float(s_x)}
+    outcomes: dict[Action, float] = {"SAC": float(not s_x), "NS": float(s_x), "KEEP": float(s_x)}
+    if s_z is not None:
+        outcomes["REVISE"] = float(s_z)
+    totals = {action: outcome - costs.of(action) for action, outcome in outcomes.items()}
+    return {
+        action: Reward(totals[action], {"outcome": outcome, "cost": outcome - totals[action]})
+        for action, outcome in outcomes.items()
+    }
 
 
-def generator_rewards(s_x: bool, s_z: bool, costs: AssuranceCosts = FREE) -> dict[Choice, float]:
-    """What the generator would earn by each answer to a case (Section 2.2).
+def reward_of_row(row: Mapping[str, Any], intervention_cost: float = 0.0, revision_cost: float = 0.0) -> dict[str, Any]:
+    """Case, rewards and advantages of a unit that was played: a line of ``vouch reward assurance``.
 
-    >>> generator_rewards(False, True), generator_rewards(False, False, AssuranceCosts(revision=0.1))
-    ({'KEEP': 0.0, 'REVISE': 1.0}, {'KEEP': 0.0, 'REVISE': -0.1})
+    Args:
+        row: S_x and S_z (1 or 0: is the proposal, is the revision right), y (SAC or NS), and a (KEEP or REVISE; none
+            after NS); ``Decision.row`` of a game has it.
+        intervention_cost: of a case.
+        revision_cost: of a revision.
+
+    Returns:
+        ``case``; ``rewards`` and ``advantages`` over the pair, each of the verifier and of the generator: by action,
+        None where there was no such choice or a reward is not known.
+
+    Raises:
+        InputError: fields that are missing, no labels or actions, or that contradict each other.
+        ConfigError: a cost that is not in [0, 1).
+
+    >>> record = reward_of_row({"S_x": 0, "y": "SAC", "a": "KEEP", "S_z": 1})
+    >>> record["case"], record["rewards"]["generator"], record["advantages"]["verifier"]
+    ('6b', {'KEEP': 0.0, 'REVISE': 1.0}, {'SAC': 1.0, 'NS': -1.0})
     """
-    return {"KEEP": float(s_x), "REVISE": float(s_z) - costs.revision}
+    s_x, s_z = _label(row, "S_x"), _label(row, "S_z")
+    if s_x is None:
+        raise InputError(f"the row has the keys {[*row]}, wanted S_x, 1 if the proposal is right and 0 if not")
+    if row.get("y") is None:
+        raise InputError("y is missing, wanted SAC or NS: an answer that cannot be read is neither")
+    unit = Transition(s_x, row["y"], row.get("a"), s_z)
+    rewards = action_rewards(s_x, s_z, AssuranceCosts(intervention_cost, revision_cost))
+    pairs: dict[str, tuple[Action, Action] | None] = {
+        "verifier": ("SAC", "NS"), "generator": ("KEEP", "REVISE") if unit.y == "SAC" else None,
+    }  # fmt: skip
+    known = {
+        player: {str(one): rewards[one].total if one in rewards else None for one in actions} if actions else None
+        for player, actions in pairs.items()
+    }
+    return {
+        "case": unit.case,
+        "rewards": known,
+        "advantages": {player: pair and _advantages(pair) for player, pair in known.items()},
+    }
+
+
+def _advantages(rewards: Mapping[str, float | None]) -> dict[str, float] | None:
+    """Over a pair, in population standard deviations: 1 and -1, or 0 for equals; None where a reward is not known."""
+    (one, first), (other, second) = rewards.items()
+    if first is None or second is None:
+        return None
+    sign = float(first > second) - float(first < second)
+    return {one: sign, other: 0.0 - sign}
+
+
+def _label(row: Mapping[str, Any], name: str) -> bool | None:
+    value: Any = row.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, bool | int | float) or value not in (0, 1):
+        raise InputError(f"{name} is {value!r:.60}, wanted 1 (right) or 0 (wrong)")
+    return bool(value)
 
 
 UNREADABLE = Reward(0.0, {"outcome": 0.0, "readable": 0.0})
@@ -183,10 +255,8 @@ def review_reward(
         action = "NS" if read_case(reply, known) is None else "SAC"
     except ReplyError:
         return UNREADABLE
-    right = _is_right(proposal, gold, known)
-    outcome = verifier_rewards(right)[action]
-    total = verifier_rewards(right, AssuranceCosts(intervention=intervention_cost))[action]
-    return Reward(total, {"outcome": outcome, "readable": 1.0})
+    costs = AssuranceCosts(intervention=intervention_cost)
+    return _readable(action_rewards(_is_right(proposal, gold, known), None, costs)[action])
 
 
 def choice_reward(
@@ -202,10 +272,12 @@ def choice_reward(
         action = "REVISE" if read_choice(reply)[0] else "KEEP"
     except ReplyError:
         return UNREADABLE
-    states = (_is_right(proposal, gold, known), _is_right(revision, gold, known))
-    outcome = generator_rewards(*states)[action]
-    total = generator_rewards(*states, AssuranceCosts(revision=revision_cost))[action]
-    return Reward(total, {"outcome": outcome, "readable": 1.0})
+    right = (_is_right(proposal, gold, known), _is_right(revision, gold, known))
+    return _readable(action_rewards(*right, AssuranceCosts(revision=revision_cost))[action])
+
+
+def _readable(reward: Reward) -> Reward:
+    return Reward(reward.total, {"outcome": reward.parts["outcome"], "readable": 1.0})
 
 
 def unit_of(unit: Mapping[str, Any]) -> TaskUnit:

@@ -163,8 +163,6 @@ async def play_unit(
         return _decided(
             step, state.unit, None, False, f"no revision that can be read{fault and f'; the draft: {fault}'}"
         )
-    if draft is not None and same_value(draft.value, revision.value):
-        return _decided(step, state.unit, revision, False, "the best revision has the same value")
     revise, why = await generator.approve(state, draft, step.case, revision)
     return _decided(step, state.unit, revision, revise, why)
 
