@@ -25,9 +25,10 @@ from vouching.bench.catalog import DataSet
 from vouching.bench.intervals import RESAMPLES, Figure, intervals, plain
 from vouching.bench.rows import Fault, Record, Split, converted, records, text_of
 from vouching.errors import InputError, ModelError
+from vouching.judging.ask import ReplyError
 from vouching.judging.fences import fenced
 from vouching.methods.checklist.reply import read_answer
-from vouching.methods.discriminative.generative import ReplyError, read_places
+from vouching.methods.discriminative.generative import read_places
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt

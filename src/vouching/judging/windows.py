@@ -3,9 +3,8 @@
 The reverse way too: where a quoted passage stands in the untouched sources. Left out: choosing the passages that matter
 (``search`` does that). Every window is read, so a source of a million characters costs as many calls as it has windows.
 
-Long texts in windows of whole sentences, for models that read only so much at once.
-
-Left out: windows that overlap; the peers that read in windows were built without.
+Windows are whole sentences; how long one is, the caller measures (characters, words, tokens). The encoder cuts its own
+tokens (``encoder.windows``), also through a sentence that is too long.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeAlias
 
-from vouching.methods.structured.reply import holds_record
 from vouching.text.injection import addresses_verdict, find_injections, may_hold_injections
 from vouching.text.locate import locate
 from vouching.text.sentences import sentence_spans
@@ -29,6 +28,8 @@ _BLOT = "█"
 """Covers such a sentence when quotes are looked for: as long as the text below, and in no quotation."""
 _OVERLAP = 400
 """Characters of whole sentences that a window repeats from the one before, for what a cut would part."""
+_SHOWN_RECORD = re.compile(r"label\W{0,4}:|\\u00[4-7]")
+"""Something like the key "label" in a text, plain or in JSON's escapes for letters."""
 _DENIALS = frozenset("no not never none nor neither without cannot nobody nothing".split())
 
 
@@ -73,9 +74,6 @@ class ScreenedSources:
             "" if screen and addresses_verdict(source.title) else " ".join(source.title.split()) for source in sources
         ]
 
-        self.records = [text for source in sources for text in (source.text, source.title) if holds_record(text)]
-        """Texts in which something like a record stands, so that a reply may be a quotation of it."""
-
     @property
     def empty(self) -> bool:
         """Whether nothing is left that a claim could rest on."""
@@ -96,21 +94,14 @@ class ScreenedSources:
         windows: list[Window] = []
         left = limit
         for number, source in enumerate(self._sources):
-            sentences, first = sentence_spans(source.text), 0
-            while first < len(sentences):
-                end = _last_fitting(sentences, first, left)
-                if end == first and window:
+            sentences = sentence_spans(source.text)
+            for place, (first, after) in enumerate(cut(sentences, limit, _OVERLAP, left)):
+                start, end = sentences[first][0], sentences[after - 1][1]
+                if window and (place or end - start > left):
                     windows.append(tuple(window))
                     window, left = [], limit
-                    continue
-                end = max(end, first + 1)
-                window.append(self._excerpt(number, sentences[first][0], sentences[end - 1][1]))
-                left -= sentences[end - 1][1] - sentences[first][0]
-                if end == len(sentences):
-                    break
-                windows.append(tuple(window))
-                window, left = [], limit
-                first = max(_first_repeated(sentences, end), first + 1)
+                window.append(self._excerpt(number, start, end))
+                left -= end - start
         return [*windows, tuple(window)] if window else windows
 
     def find(self, quote: str, near: str = "") -> Span | None:
@@ -133,6 +124,15 @@ class ScreenedSources:
             if (found.how != "fuzzy" or says_the_same(quote, text)) and (best is None or rank < best[0]):
                 best = rank, Span(text, found.start, found.end, source.id)
         return best[1] if best else None
+
+    def records(self, claim: Claim) -> list[str]:
+        """Texts of the sources, and of a claim on them, in which something like a record stands: a reply may quote it.
+
+        >>> [*ScreenedSources([Source('The log reads {"label": "yes"}.')]).records(Claim("The label reads so."))]
+        ['The log reads {"label": "yes"}.']
+        """
+        texts = [text for source in self._sources for text in (source.text, source.title)]
+        return [text for text in (*texts, claim.text, claim.context) if _SHOWN_RECORD.search(text)]
 
     def warnings(self) -> Iterator[VerdictWarning]:
         """Sentences that were withheld, and sources without text."""
@@ -174,31 +174,6 @@ def _replaced(text: str, places: Sequence[tuple[int, int]], new: Callable[[str],
     return "".join([*parts, text[after:]])
 
 
-def _last_fitting(sentences: Sequence[tuple[int, int]], first: int, room: int) -> int:
-    """Index after the last sentence that ends within ``room`` characters of the start of the first."""
-    end = first
-    while end < len(sentences) and sentences[end][1] - sentences[first][0] <= room:
-        end += 1
-    return end
-
-
-def _first_repeated(sentences: Sequence[tuple[int, int]], end: int) -> int:
-    """Index of the first sentence before ``end`` that a next window repeats."""
-    first = end
-    while first and sentences[end - 1][1] - sentences[first - 1][0] <= _OVERLAP:
-        first -= 1
-    return first
-
-
-def claim_records(claim: Claim) -> list[str]:
-    """The texts of a claim in which something like a record stands, as :attr:`ScreenedSources.records` for sources.
-
-    >>> claim_records(Claim("It opened in 1973.")), len(claim_records(Claim('It says {"label": "Attributable"}.')))
-    ([], 1)
-    """
-    return [text for text in (claim.text, claim.context) if holds_record(text)]
-
-
 def says_the_same(quote: str, found: str) -> bool:
     """Whether two nearly equal texts have the same numbers and denials.
 
@@ -214,8 +189,40 @@ def _telling(text: str) -> Counter[str]:
     return words + Counter(re.findall(r"\d+", text))
 
 
+def cut(
+    sentences: Sequence[tuple[int, int]], most: int, repeated: int = 0, room: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Sentences in windows, in order: first sentence, and the one after the last; one that is too long stands alone.
+
+    Args:
+        sentences: (start, end) of each, in whatever unit the lengths are measured.
+        most: length of a window, from the start of its first sentence to the end of its last.
+        repeated: length of whole sentences that a window repeats from the one before, at most.
+        room: what is left for the first window; where not even one sentence fits into it, it has ``most``.
+
+    >>> [*cut([(0, 2), (2, 4), (4, 9)], 5)], [*cut([(0, 2), (2, 4), (4, 6)], 5, repeated=2)]
+    ([(0, 2), (2, 3)], [(0, 2), (1, 3)])
+    """
+    first, room = 0, most if room is None else room
+    while first < len(sentences):
+        after = first
+        while after < len(sentences) and sentences[after][1] - sentences[first][0] <= room:
+            after += 1
+        if after == first and room != most:
+            room = most
+            continue
+        after = max(after, first + 1)
+        yield first, after
+        if after == len(sentences):
+            return
+        start = after
+        while repeated and start and sentences[after - 1][1] - sentences[start - 1][0] <= repeated:
+            start -= 1
+        first, room = max(start, first + 1), most
+
+
 def windows(text: str, most: int, length: Callable[[str], int]) -> Iterator[str]:
-    """The text in order, in windows of as many sentences as fit; a sentence that is longer stands alone.
+    """The text in order, in windows of as many sentences as fit.
 
     Args:
         text: what is read.
@@ -225,14 +232,7 @@ def windows(text: str, most: int, length: Callable[[str], int]) -> Iterator[str]
     >>> [*windows("One two. Three four. Five.", 4, lambda sentence: len(sentence.split()))]
     ['One two. Three four.', 'Five.']
     """
-    first: int | None = None
-    end = used = 0
-    for start, stop in sentence_spans(text):
-        size = length(text[start:stop])
-        if first is not None and used + size > most:
-            yield text[first:end]
-            first, used = None, 0
-        first = start if first is None else first
-        end, used = stop, used + size
-    if first is not None:
-        yield text[first:end]
+    spans = sentence_spans(text)
+    ends = [*accumulate(length(text[start:end]) for start, end in spans)]
+    for first, after in cut([*zip([0, *ends], ends, strict=False)], most):
+        yield text[spans[first][0] : spans[after - 1][1]]

@@ -8,12 +8,14 @@ with the reason. The prompts are our own words. Left out: several judges.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import cast, get_args
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar, cast, get_args
 
 from vouching.errors import ModelError
+from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.fences import fenced
-from vouching.methods.discriminative.generative import ReplyError, read_places, verdict_of
+from vouching.methods.discriminative.generative import read_places, verdict_of
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt
@@ -26,6 +28,7 @@ _ANSWER_TOKENS, _REPLY_TOKENS = 128, 512
 _ATTEMPTS = 2
 """Replies of a judge to one question; the first is greedy."""
 _TEMPERATURE = 0.7
+R = TypeVar("R")
 
 
 async def answers_of(models: Sequence[Model], question: str, per_model: int, seed: int = 0) -> list[Candidate]:
@@ -88,20 +91,8 @@ class Judge:
             ModelError: the model is out of reach, and the same call may succeed later.
         """
         messages = _messages(self._mark, {**_known(asked), "answer": answer})
-        fault = ""
-        for attempt in range(_ATTEMPTS):
-            said, fault = await self._reply(messages, attempt)
-            if said is None:
-                break
-            try:
-                mark = verdict_of(said).strip(" \t\r\n.*`'\"").lower()
-            except ReplyError as error:
-                fault = str(error)
-                continue
-            if mark in get_args(AnswerLabel):
-                return cast("AnswerLabel", mark), None
-            fault = f"{mark[:40]!r} is no mark"
-        return None, f"the judge gave no mark: {fault}"
+        found = await self._asked(messages, _mark_of)
+        return (None, f"the judge gave no mark: {found.fault}") if isinstance(found, Unread) else (found, None)
 
     async def confirm(self, asked: RankQuestion, better: str, worse: str) -> str | None:
         """None if the judge prefers ``better`` in both orders; else what speaks against it.
@@ -118,33 +109,26 @@ class Judge:
     async def _prefers_first(self, asked: RankQuestion, pair: tuple[str, str], first: bool) -> str | None:
         """None if the judge prefers the first of two answers, or the second, as asked for."""
         messages = _messages(self._prefer, {**_known(asked), "answer 1": pair[0], "answer 2": pair[1]})
-        fault = ""
-        for attempt in range(_ATTEMPTS):
-            said, fault = await self._reply(messages, attempt)
-            if said is None:
-                break
-            try:
-                one, other = read_places(said, 2)
-            except ReplyError as error:
-                fault = str(error)
-                continue
-            if one == other:
-                return "the judge finds neither better"
-            return None if (one < other) == first else "the judge prefers the other"
-        return f"the judge did not compare: {fault}"
+        places = await self._asked(messages, partial(read_places, count=2))
+        if isinstance(places, Unread):
+            return f"the judge did not compare: {places.fault}"
+        if places[0] == places[1]:
+            return "the judge finds neither better"
+        return None if (places[0] < places[1]) == first else "the judge prefers the other"
 
-    async def _reply(self, messages: Sequence[Message], attempt: int) -> tuple[str, str] | tuple[None, str]:
-        """What the model says; None and why if it says nothing usable and would not later."""
-        sampling = Sampling(
-            max_tokens=_REPLY_TOKENS, temperature=_TEMPERATURE * bool(attempt), seed=self._seed + attempt
-        )
-        try:
-            [said] = await self.model.generate(messages, sampling)
-        except ModelError as error:
-            if error.can_retry:
-                raise
-            return None, str(error)
-        return said.text, "" if said.finish_reason != "length" else "it was cut off"
+    async def _asked(self, messages: Sequence[Message], read: Callable[[str], R], attempt: int = 0) -> R | Unread:
+        """What a reply says; where it cannot be read, another one is drawn."""
+        sampling = Sampling(_REPLY_TOKENS, _TEMPERATURE * bool(attempt), seed=self._seed + attempt)
+        [found] = await ask(self.model, messages, sampling, lambda replies: read(replies[-1].text))
+        last = not isinstance(found, Unread) or found.reason == "backend" or attempt + 1 == _ATTEMPTS
+        return found if last else await self._asked(messages, read, attempt + 1)
+
+
+def _mark_of(reply: str) -> AnswerLabel:
+    mark = verdict_of(reply).strip(" \t\r\n.*`'\"").lower()
+    if mark not in get_args(AnswerLabel):
+        raise ReplyError(f"{mark[:40]!r} is no mark")
+    return cast("AnswerLabel", mark)
 
 
 def _known(asked: RankQuestion) -> dict[str, str]:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.methods.discriminative.scorers import BRIDGE, QUESTION, ranked
 from vouching.errors import ModelRefusedError, ModelUnavailableError
-from vouching.methods.discriminative.factscore import FactScore, ReplyUnreadable, fact_score, read_facts, split_by_model
+from vouching.judging.ask import ReplyError
+from vouching.methods.discriminative.factscore import FactScore, fact_score, read_facts, split_by_model
 from vouching.methods.discriminative.input import scorer_input
 from vouching.methods.discriminative.open import open_scorer
 from vouching.methods.discriminative.rank import ScoringRanker
@@ -67,7 +68,7 @@ def test_facts_are_the_lines_that_begin_with_a_dash(reply: str, facts: list[str]
 
 
 def test_a_reply_that_lists_nothing_is_no_abstention() -> None:
-    with pytest.raises(ReplyUnreadable, match="lines that begin with a dash"):
+    with pytest.raises(ReplyError, match="lines that begin with a dash"):
         read_facts("The answer says that it opened in 1973.")
 
 

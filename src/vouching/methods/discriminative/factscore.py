@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from vouching.errors import ModelError
+from vouching.judging.ask import ReplyError
 from vouching.judging.fences import fenced
 from vouching.methods.base import ClaimVerifier, failed
 from vouching.methods.discriminative.input import Shown
@@ -35,10 +36,6 @@ PREFIX = "factscore:"
 """What its name begins with."""
 GAMMA = 10
 """Facts up to which an answer is penalised for saying little."""
-
-
-class ReplyUnreadable(ValueError):
-    """A reply that lists no facts and does not say that there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +164,7 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
             return Facts((), said.usage, f"the list of facts was cut off: raise max_tokens, now {max_tokens}")
         try:
             return Facts(tuple(read_facts(said.text)), said.usage)
-        except ReplyUnreadable as error:
+        except ReplyError as error:
             return Facts((), said.usage, str(error))
 
     return split
@@ -177,7 +174,7 @@ def read_facts(reply: str) -> list[str]:
     r"""The facts that a reply lists, one per line after a dash; none if it says NONE.
 
     Raises:
-        ReplyUnreadable: it does neither.
+        ReplyError: it does neither.
 
     >>> read_facts("- It opened in 1973.\n* It is in Lyon."), read_facts("NONE")
     (['It opened in 1973.', 'It is in Lyon.'], [])
@@ -187,5 +184,5 @@ def read_facts(reply: str) -> list[str]:
     facts = [line[1:].strip() for line in lines if line[:1] in ("-", "*", "•")]
     facts = [fact for fact in facts if any(c.isalnum() for c in fact)]
     if not facts and said.strip().strip(".").upper() != "NONE":
-        raise ReplyUnreadable(f"the reply lists no facts, wanted lines that begin with a dash: {reply[:80]!r}")
+        raise ReplyError(f"the reply lists no facts, wanted lines that begin with a dash: {reply[:80]!r}")
     return facts

@@ -5,11 +5,8 @@ as a record between fences, not as the conversation that it was: who searches an
 without a usable verdict is no ranking, and is not asked for again. Left out: shuffling answers against the bias for the
 first; rank them twice in both orders and compare.
 
-Reading what a language model says about answers: a ranking of all of them, or points for one.
-
-The last verdict in the reply counts. A ranking must name each answer once; "=" between answers makes them level.
-Anything else is no ranking, which is an outcome of its own: DiVA's authors drop such rows, Vouch reports them. Left
-out: guessing what a model may have meant.
+The last verdict in a reply counts. A ranking must name each answer once; "=" between answers makes them level. Anything
+else is no ranking, which is an outcome of its own: DiVA's authors drop such rows, Vouch reports them.
 """
 
 from __future__ import annotations
@@ -17,12 +14,14 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
-from vouching.errors import ConfigError, ModelError
+from vouching.errors import ConfigError
+from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.fences import fence_prompt, fenced
-from vouching.methods.base import failed
 from vouching.methods.discriminative.input import Find, gather, search_warnings, sources_of, statement
 from vouching.methods.discriminative.rank import check_asked, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
@@ -50,10 +49,6 @@ from vouching.version import __version__
 _VERDICT = re.compile(r"<verdict>(.*?)(?:</verdict>|\Z)", re.DOTALL | re.IGNORECASE)
 _ANSWER = re.compile(r"(?:answer)?\s*#?(\d+)", re.IGNORECASE)
 _POINTS = re.compile(r"(\d+(?:\.\d+)?)(?:\s*/\s*10)?\.?")
-
-
-class ReplyError(ValueError):
-    """A reply without a usable verdict; the message says what is wrong with it."""
 
 
 def read_places(reply: str, count: int) -> list[int]:
@@ -142,6 +137,7 @@ def verdict_of(reply: str) -> str:
 PROMPTS: dict[RankMode, str] = {"generative": "rank", "agentic": "agentic", "points": "points"}
 """Which prompt each mode has; modes that are not here ask a scorer."""
 _PACKAGE = __package__ or ""
+R = TypeVar("R")
 
 
 @dataclass(slots=True)
@@ -255,50 +251,38 @@ class GenerativeRanker:
 
     async def _places(self, question: str, answers: Sequence[str], claims: Sequence[Claim], history: str) -> _Told:
         told = _Told()
-        try:
-            said = await self._ask(question, {f"answer {n}": text for n, text in enumerate(answers, 1)}, history)
-        except ModelError as error:
-            told.unverified = [failed(error, claim) for claim in claims]
-            return told
-        told.said.append(said)
-        told.explanation = explanation_of(said.text)
-        try:
-            places = read_places(_whole(said), len(answers))
-        except ReplyError as fault:
-            told.invalid = f"the reply ranks nothing: {fault}"
-            told.unverified = [_unread(said, fault, claim) for claim in claims]
-            return told
-        # The score of a place is the number of answers below it.
-        told.scores = {number: float(sum(p > place for p in places)) for number, place in enumerate(places, 1)}
+        named = {f"answer {n}": text for n, text in enumerate(answers, 1)}
+        read = partial(read_places, count=len(answers))
+        places, told.explanation = await self._ask(question, named, history, read, told)
+        if isinstance(places, Unread):
+            if places.reason != "backend":
+                told.invalid = f"the reply ranks nothing: {places.fault}"
+            told.unverified = [_unverified(places, claim) for claim in claims]
+        else:  # The score of a place is the number of answers below it.
+            told.scores = {number: float(sum(p > place for p in places)) for number, place in enumerate(places, 1)}
         return told
 
     async def _points(self, question: str, answers: Sequence[str], claims: Sequence[Claim], history: str) -> _Told:
         told = _Told()
-
-        async def score(number: int, answer: str) -> None:
-            claim = claims[number - 1]
-            try:
-                said = await self._ask(question, {"answer": answer}, history)
-            except ModelError as error:
-                told.unverified.append(failed(error, claim))
-                return
-            told.said.append(said)
-            try:
-                told.scores[number] = read_points(_whole(said))
-            except ReplyError as fault:
-                told.unverified.append(_unread(said, fault, claim))
-            told.reasoning[number] = explanation_of(said.text)
-
-        await all_of(score(number, answer) for number, answer in enumerate(answers, 1))
-        told.unverified.sort(key=lambda outcome: [claim.id for claim in claims].index(outcome.claim.id))
+        found = await all_of(self._ask(question, {"answer": one}, history, read_points, told) for one in answers)
+        for number, (claim, (points, explanation)) in enumerate(zip(claims, found, strict=True), 1):
+            told.reasoning[number] = explanation
+            if isinstance(points, Unread):
+                told.unverified.append(_unverified(points, claim))
+            else:
+                told.scores[number] = points
         return told
 
-    async def _ask(self, question: str, answers: dict[str, str], history: str) -> Completion:
-        """What the model says about one or several answers."""
+    async def _ask(
+        self, question: str, answers: dict[str, str], history: str, read: Callable[[str], R], told: _Told
+    ) -> tuple[R | Unread, str]:
+        """What the model says about one or several answers, and what it says before its verdict."""
         texts = {"question": question, **answers, **({"record of the search": history} if history else {})}
         messages = Message("system", self._prompt.text.strip()), Message("user", fenced(texts))
-        [said] = await self.model.generate(messages, self._sampling)
-        return said
+        said: list[Completion] = []
+        [found] = await ask(self.model, messages, self._sampling, lambda replies: read(_whole(replies[-1])), said=said)
+        told.said += said
+        return found, explanation_of(said[0].text) if said else ""
 
     async def _ranked(
         self, number: int, answer: str, claim: Claim, told: _Told, found: tuple[Source, ...]
@@ -325,7 +309,7 @@ def _whole(said: Completion) -> str:
     return said.text
 
 
-def _unread(said: Completion, fault: ReplyError, claim: Claim) -> Unverified:
-    if said.finish_reason == "length":
-        return Unverified(claim, "truncated", f"the reply was cut off before its verdict ({fault}): raise max_tokens")
-    return Unverified(claim, "unparsable", f"the reply has no usable verdict: {fault}")
+def _unverified(unread: Unread, claim: Claim) -> Unverified:
+    if unread.reason == "truncated":
+        return unread.unverified(claim, "the reply was cut off before its verdict ({}): raise max_tokens")
+    return unread.unverified(claim, "the reply has no usable verdict: {}")

@@ -272,7 +272,8 @@ def merge(windows: Sequence[Election]) -> Election:
         The surest Attributable result if there is one, else the surest contradiction, else the least unlikely of the
         rest. Unverified if a window failed and no other one supports the claim: the support may stand there.
 
-    >>> merge([Elected(LocatedReply("Not Attributable", 0.9), 0.1), Elected(LocatedReply("Attributable", 0.8), 0.8)]).score
+    >>> no, yes = LocatedReply("Not Attributable", 0.9), LocatedReply("Attributable", 0.8)
+    >>> merge([Elected(no, 0.1), Elected(yes, 0.8)]).score
     0.8
     """
     read = [result for result in windows if isinstance(result, Elected)]

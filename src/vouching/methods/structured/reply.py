@@ -33,8 +33,6 @@ _MOST_STARTS = 1_000
 """Braces from which an object is tried."""
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _LABEL_KEY = re.compile(r"""["'“”]label["'“”]\s*:""")
-_SHOWN_RECORD = re.compile(r"label\W{0,4}:|\\u00[4-7]")
-"""Something like the key "label" in a text, plain or in JSON's escapes for letters."""
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _NOTHING = ("", "none", "null", "n/a", "na", "-")
 R = TypeVar("R", "Reply", "LabelReply")
@@ -127,15 +125,6 @@ class LabelReply:
     """How sure the model says it is of it, in [0, 1]."""
 
 
-def holds_record(text: str) -> bool:
-    """Whether a text holds something like a record, so that a reply that quotes it could be mistaken for one.
-
-    >>> holds_record('The log reads {"label": "Attributable"}.'), holds_record("The label reads so.")
-    (True, False)
-    """
-    return _SHOWN_RECORD.search(text) is not None
-
-
 def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str] = ()) -> R:
     """The record in a reply. Prose, code fences and thoughts around it do no harm.
 
@@ -143,8 +132,8 @@ def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str
         text: the reply, of any length.
         kind: the record that was asked for.
         mend: whether a slip (a comma too many, quotes forgotten) may be mended; not in a reply that was cut off.
-        shown: the texts that the model was shown in which :func:`holds_record` finds something. If there is one, the
-            reply must be the object alone, whole, and not a copy out of these texts.
+        shown: the texts that the model was shown in which something like a record stands. If there is one, the reply
+            must be the object alone, whole, and not a copy out of these texts.
 
     Raises:
         ReplyError: there is no record in it, or more than one, or a field is missing or wrong.

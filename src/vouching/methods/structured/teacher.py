@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from vouching.errors import ConfigError
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
-from vouching.judging.windows import ScreenedSources, claim_records
+from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt, teacher_prompt
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
@@ -134,7 +134,7 @@ class Teacher:
         """A record; a text is a fault that is not told. Raises ReplyError for a fault that is."""
         if said.finish_reason == "length":
             return f"the reply was cut off at {self._max_tokens} tokens: allow more by --max-tokens"
-        record = parse_reply(said.text, Reply, shown=[*case.evidence.records, *claim_records(case.claim)])
+        record = parse_reply(said.text, Reply, shown=case.evidence.records(case.claim))
         case.formed.append(record)
         found = {name: text for name, text in self._faults(record, case) if name in self._demands}
         if found and "label" not in found:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from vouching.errors import ConfigError
 from vouching.judging.ask import Read, Replies, Unread, ask
 from vouching.judging.calibration import Calibration, find_calibration
-from vouching.judging.windows import ScreenedSources, Window, claim_records
+from vouching.judging.windows import ScreenedSources, Window
 from vouching.methods.base import Outcome
 from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
 from vouching.methods.structured.reading import Elected, Election, LocatedReply, elect, merge, read_label, read_reply
@@ -177,7 +177,7 @@ class StructuredVerifier:
         return elect(claim, [self._unverified(vote, claim) if isinstance(vote, Unread) else vote for vote in votes])
 
     def _reader(self, claim: Claim, case: _Case) -> Read[LocatedReply | Unverified]:
-        shown = [*case.evidence.records, *claim_records(claim)]
+        shown = case.evidence.records(claim)
 
         def read(replies: Replies) -> LocatedReply | Unverified:
             text, whole = replies[-1].text, replies[-1].finish_reason == "stop"
