@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from vouching.answering.answer import AnswerConfig, Answered, Answerer, majority, most, same_short
+from vouching.answering.answer import AnswerConfig, Answered, Answerer, majority, same_short
 from vouching.answering.audit import Audit, open_audit, passed
 from vouching.answering.prompt import read_shots
 from vouching.errors import ConfigError, InputError, ModelAnswerError
+from vouching.judging.votes import majority_of
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.models import ScriptedModel
@@ -159,7 +160,12 @@ def test_what_cannot_be_asked_is_refused() -> None:
 def test_majority_and_most_count_as_they_say() -> None:
     assert majority(["a", "b", "b", "a", "b"], same_short) == [1, 2, 4]
     assert majority(["10k", "ten thousand", "10"], same_short) == [0, 1]
-    assert [most(votes) for votes in ([True] * 4 + [False] * 4, [True] * 5 + [False] * 3, [])] == [False, True, None]
+    votes = [True] * 4 + [False] * 4, [True] * 5 + [False] * 3, list[bool]()
+    assert [majority_of(one) for one in votes] == [False, True, None]
+        False,
+        True,
+        None,
+    ]
 
 
 def test_it_works_inside_an_event_loop_and_lets_the_model_go() -> None:

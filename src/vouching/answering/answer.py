@@ -8,7 +8,7 @@ a search for the sources, and a second draft that is shown what was wrong with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -20,6 +20,7 @@ from vouching.errors import ConfigError, InputError, ModelAnswerError
 from vouching.inputs import SourcesLike, as_sources, check_text
 from vouching.judging.matching import same_answer
 from vouching.judging.values import find_values
+from vouching.judging.votes import majority_of
 from vouching.metrics.answers import normalised
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of, run
@@ -193,7 +194,7 @@ class Answerer:
             report = await repair(report, lambda text: self._audit(question, text, given), repair_rest)
         return Answered(
             question, best.reply.answer, best.reply.response, report, drafts, len(group), len(said) - len(usable),
-            most([draft.passed for draft in drafts]),
+            majority_of([draft.passed for draft in drafts]),
             total_usage([*said, *{draft.reply.response: draft.report for draft in drafts if draft.report}.values()]),
         )  # fmt: skip
 
@@ -262,16 +263,6 @@ def majority(answers: Sequence[str], same: Same, merits: Sequence[float] | None 
             home.append(place)
     worth = merits or [0.0] * len(answers)
     return max(groups, key=lambda group: (len(group), sum(worth[place] for place in group) / len(group)))
-
-
-def most(judged: Iterable[bool | None]) -> bool | None:
-    """Whether more than half of those that could be told are true; a tie is not; None if none could be told.
-
-    >>> most([True, True, False, None]), most([True, False]), most([None])
-    (True, False, None)
-    """
-    told = [one for one in judged if one is not None]
-    return 2 * sum(told) > len(told) if told else None
 
 
 def _merit(draft: Draft) -> float:

@@ -23,7 +23,7 @@ from typing import Any
 from rich.table import Table
 
 from vouching import metrics
-from vouching.answering.answer import Answerer, most
+from vouching.answering.answer import Answerer
 from vouching.answering.audit import AuditMethod
 from vouching.answering.prompt import Style
 from vouching.bench.answer_score import Mark, ScoredAnswer, answer_work
@@ -33,6 +33,7 @@ from vouching.bench.intervals import RESAMPLES, Figure, intervals
 from vouching.bench.judge_protocols import is_broken
 from vouching.bench.report import interval_words, plain_table, write_tables
 from vouching.bench.task import Line, Listener, Task, set_by_set
+from vouching.judging.votes import majority_of
 from vouching.rows.pool import Waiting
 
 ANSWERS_AT_ONCE = 64
@@ -197,7 +198,7 @@ def _votes(row: ScoredAnswer, key: str) -> float | None:
 def _majority(row: ScoredAnswer, key: str) -> float | None:
     if row["failed"] is not None:
         return 0.0
-    found = most(row[key] or ())
+    found = majority_of(row[key] or ())
     return None if found is None else float(found)
 
 

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vouching import metrics
-from vouching.answering.answer import most
 from vouching.bench.catalog import DataSet
 from vouching.bench.intervals import RESAMPLES, Figure, intervals, plain
 from vouching.bench.rows import Fault, Record, Split, converted, records, text_of
 from vouching.errors import InputError, ModelError
 from vouching.judging.ask import ReplyError
 from vouching.judging.fences import fenced
+from vouching.judging.votes import majority_of, told_share
 from vouching.methods.checklist.reply import read_answer
 from vouching.methods.discriminative.generative import read_places
 from vouching.models.base import Message, Model, Sampling
@@ -168,7 +168,7 @@ async def _votes(judge: Model, prompt: str, texts: Mapping[str, str], sampling: 
     said = await judge.generate(messages, sampling)
     read = _prefers_first if prompt == "judge_pair" else _yes
     votes = [read(one.text) for one in said]
-    return most(None if vote is None else vote != turned for vote in votes)
+    return majority_of(None if vote is None else vote != turned for vote in votes)
 
 
 def _prefers_first(reply: str) -> bool | None:
@@ -242,10 +242,10 @@ def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int 
     return {
         "rows": len(rows),
         "disqualified": fit.count(False),
-        "undecided": sum(_share(votes) is None for votes in kept),
+        "undecided": sum(told_share(votes) is None for votes in kept),
         **{name: _figure(rows, table, resamples) for name, table in tables.items()},
         "judges": {
-            judge: {name: plain(_share(votes[place] for votes in table)) for name, table in tables.items()}
+            judge: {name: plain(told_share(votes[place] for votes in table)) for name, table in tables.items()}
             for place, judge in enumerate(judges)
         },
     }
@@ -253,7 +253,7 @@ def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int 
 
 def _figure(rows: Sequence[Judged], votes: Sequence[Sequence[bool | None]], resamples: int) -> Figure:
     """The mean of the rows that somebody could tell about."""
-    told = [(row["id"], share) for row, one in zip(rows, votes, strict=True) if (share := _share(one)) is not None]
+    told = [(row["id"], share) for row, one in zip(rows, votes, strict=True) if (share := told_share(one)) is not None]
     if not told:
         return {"estimate": None, "low": None, "high": None, "why_not": "no vote could be read"}
     groups = metrics.document_numbers([name] for name, _ in told)
@@ -264,12 +264,6 @@ def _any(votes: Iterable[bool | None]) -> bool | None:
     """Whether one of the votes is a yes; None without a vote."""
     told = [vote for vote in votes if vote is not None]
     return any(told) if told else None
-
-
-def _share(votes: Iterable[bool | None]) -> float | None:
-    """Share of yes among the votes; None without one."""
-    told = [vote for vote in votes if vote is not None]
-    return sum(told) / len(told) if told else None
 
 
 def _vote(row: Judged, what: str, judge: str) -> bool | None:

@@ -1,7 +1,7 @@
-"""J votes on one item of a checklist, made into a share of yes and into one judgment (Soft-RLVR, Eqs. 6 to 8).
+"""Votes made into a share of yes and into one judgment; for J votes on an item of a checklist as in Soft-RLVR.
 
 A vote is yes, no, or None where the answer was unclear. J stays what it is: an unclear vote is one that did not say
-yes. The paper names four aggregators and gives the formula of the first; the others are ours:
+yes (Eqs. 6 to 8). The paper names four aggregators and gives the formula of the first; the others are ours:
 
     threshold    1[p >= tau]                                  Eq. 8
     majority     1[p > 1/2]: a tie is none
@@ -13,7 +13,7 @@ Left out: weights for votes, and votes that say how sure they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ConfigError, InputError
@@ -64,6 +64,26 @@ def vote_share(votes: Votes) -> float:
     if not len(votes):
         raise InputError("an item has no votes: nothing was judged, so there is nothing to count")
     return sum(vote is True for vote in votes) / len(votes)
+
+
+def told_share(votes: Iterable[bool | None]) -> float | None:
+    """The share of yes among the votes that say yes or no; None without one.
+
+    >>> told_share([True, False, None, None]), told_share([None])
+    (0.5, None)
+    """
+    told = [vote for vote in votes if vote is not None]
+    return sum(told) / len(told) if told else None
+
+
+def majority_of(votes: Iterable[bool | None]) -> bool | None:
+    """Whether more than half of the votes that say yes or no say yes; a tie is a no; None without one.
+
+    >>> majority_of([True, True, False, None]), majority_of([True, False]), majority_of([None])
+    (True, False, None)
+    """
+    share = told_share(votes)
+    return None if share is None else share > 0.5
 
 
 def judgment(votes: Votes, tau: float = 0.75, aggregate: Aggregate = "threshold") -> float:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from vouching.judging.votes import told_share
 from vouching.judging.windows import ScreenedSources, says_the_same
 from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reply import LabelReply, Reply, ReplyEntry, ReplyStep
@@ -251,15 +252,14 @@ def elect(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> Election:
         return replace(failed[0], message=f"{len(failed)} of {len(votes)} votes failed; the first: {failed[0].message}")
     if len(votes) == 1:
         return Elected(cast[0], cast[0].probability)
-    supporters = [vote for vote in cast if vote.label == "Attributable"]
-    others = [vote for vote in cast if vote.label != "Attributable"]
-    if len(supporters) == len(others):
+    share = told_share(vote.label == "Attributable" for vote in cast) or 0.0
+    if share == 0.5:
         message = f"{len(cast)} votes, half of them for each label: ask an odd number, or decide by hand"
         return Unverified(claim, "undecided", message)
-    winners = max(supporters, others, key=len)
+    winners = [vote for vote in cast if (vote.label == "Attributable") == (share > 0.5)]
     best = max(winners, key=lambda vote: (vote.grounded, vote.stated))
     stated = sum(vote.stated for vote in winners) / len(winners)
-    return Elected(replace(best, stated=stated), len(supporters) / len(cast))
+    return Elected(replace(best, stated=stated), share)
 
 
 def merge(windows: Sequence[Election]) -> Election:
