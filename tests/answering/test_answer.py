@@ -162,10 +162,6 @@ def test_majority_and_most_count_as_they_say() -> None:
     assert majority(["10k", "ten thousand", "10"], same_short) == [0, 1]
     votes = [True] * 4 + [False] * 4, [True] * 5 + [False] * 3, list[bool]()
     assert [majority_of(one) for one in votes] == [False, True, None]
-        False,
-        True,
-        None,
-    ]
 
 
 def test_it_works_inside_an_event_loop_and_lets_the_model_go() -> None:
