@@ -16,20 +16,20 @@ from same_items import DATA, ROOT, SEED, Item
 from same_verdicts import responses
 
 from vouching import check_instruction, rank
-from vouching.batch.rows import Row
 from vouching.bench.taxes.mistakes import MISTAKES, make_mistake
 from vouching.bench.taxes.synthetic import make_return
 from vouching.bench.taxes.task import proposal_of, task_of
-from vouching.commands.check_rules import rules_work
+from vouching.cli.check_rules import rules_work
 from vouching.inputs import as_sources
+from vouching.methods.assurance.model import AssuranceVerifier, ModelGenerator, ModelVerifier
+from vouching.methods.assurance.task import as_proposal, as_task, read_proposal, read_task
+from vouching.methods.assurance.verify import challenge, fill
+from vouching.methods.blinded.verify import BlindedConfig, open_blinded
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
+from vouching.rows.read import Row
 from vouching.types import Proposal, Task, Value
 from vouching.types.serial import to_json
-from vouching.verifiers.assurance import challenge, fill
-from vouching.verifiers.assurance_model import AssuranceVerifier, ModelGenerator, ModelVerifier
-from vouching.verifiers.assurance_task import as_proposal, as_task, read_proposal, read_task
-from vouching.verifiers.blinded import BlindedConfig, open_blinded
 
 AUDITS, RULES, CHALLENGES, RETURNS, FILLED, RANKINGS = 30, 20, 10, 12, 4, 15
 """How many of each, beside the examples."""

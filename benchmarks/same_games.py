@@ -17,24 +17,30 @@ from zlib import crc32
 from same_items import Item, blocks, played, reward, some
 
 from tests.train.assurance_runs import task_row
-from vouching.advantages import pair_advantages
-from vouching.commands.reward_assurance import assurance_record
-from vouching.commands.reward_blinded import row_reward
-from vouching.commands.reward_checklist import reward_record
-from vouching.games.assurance import AssuranceGame
-from vouching.games.blinded import BlindedGame
-from vouching.games.checklist import ChecklistGame
-from vouching.games.checklist_replay import Labelled, Replay
-from vouching.games.checklist_self import SelfVerification, SelfVerifyGame
-from vouching.games.scripted import ScriptedSampler
+from vouching.cli.reward_assurance import assurance_record
+from vouching.cli.reward_blinded import row_reward
+from vouching.cli.reward_checklist import reward_record
 from vouching.integrations.verl_assurance import compute_score
-from vouching.metrics.checklist_votes import Aggregate
-from vouching.models import ScriptedModel
-from vouching.models.base import Message
-from vouching.rewards.assurance import AssuranceCosts, Transition, generator_rewards, verifier_rewards
-from vouching.rewards.assurance_reply import choice_reward, draft_reward, review_reward
-from vouching.rewards.blinded import AskedPair, BlindedRules, Scale, blinded_reward, report_reward
-from vouching.rewards.checklist import (
+from vouching.judging.matching import Match
+from vouching.judging.values import find_numbers
+from vouching.judging.votes import Aggregate
+from vouching.methods.assurance.game import AssuranceGame
+from vouching.methods.assurance.reward import (
+    AssuranceCosts,
+    Transition,
+    choice_reward,
+    draft_reward,
+    generator_rewards,
+    review_reward,
+    verifier_rewards,
+)
+from vouching.methods.base import ScriptedSampler
+from vouching.methods.blinded.game import BlindedGame
+from vouching.methods.blinded.reward import AskedPair, BlindedRules, Scale, blinded_reward, report_reward
+from vouching.methods.blinded.verify import open_blinded
+from vouching.methods.checklist.game import ChecklistGame
+from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.reward import (
     ChecklistRules,
     checklist_reward,
     holistic_reward,
@@ -42,11 +48,12 @@ from vouching.rewards.checklist import (
     replay_label,
     verifier_reward,
 )
+from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
+from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
+from vouching.models import ScriptedModel
+from vouching.models.base import Message
+from vouching.train.advantages import pair_advantages
 from vouching.types import Checked, Claim, Source, Unverified
-from vouching.verifiers.blinded import open_blinded
-from vouching.verifiers.blinded_match import Match
-from vouching.verifiers.blinded_values import find_numbers
-from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 
 THINGS = ("gates", "towers", "rooms", "sites", "bells", "lamps", "stairs", "doors")
 VALUES = ("12", "7", "3.2 km", "5,000", "$1.2 million", "40 %", "1937", "0.05", "ten", "2 kg", "10k", "64 m", "1,001")

@@ -19,10 +19,10 @@ from same_games import blinded_row, games, paired_row, votes_row
 from same_items import ROOT, SEED, Item, blocks, reward, some, total
 
 from vouching.integrations.verl import compute_score
-from vouching.rewards.by_label import LabelNormaliser
-from vouching.rewards.discriminative import best_of, ranking_rewards
-from vouching.rewards.structured import binary_reward, structured_reward
-from vouching.rewards.structured_weights import Calibration, Split, Variant, reward_bounds, structured_weights
+from vouching.methods.discriminative.reward import best_of, ranking_rewards
+from vouching.methods.structured.by_label import LabelNormaliser
+from vouching.methods.structured.reward import binary_reward, structured_reward
+from vouching.methods.structured.reward_weights import Calibration, Split, Variant, reward_bounds, structured_weights
 from vouching.types import Claim, Label, RankedAnswer, Ranking, Unverified
 
 TEXTS = (

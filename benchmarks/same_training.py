@@ -29,28 +29,27 @@ from tests.train.test_train_encoder import rows as encoder_rows
 from tests.train.test_train_rank import rows as rank_rows
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.fit import fit, train_assurance, train_blinded, train_checklist, train_structured
-from vouching.games.checklist import ChecklistGame
-from vouching.games.structured import StructuredGame
+from vouching.methods.assurance.config import read_config as read_assurance
+from vouching.methods.blinded.config import read_config as read_blinded
+from vouching.methods.checklist.config import read_config as read_checklist
+from vouching.methods.checklist.game import ChecklistGame
+from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
+from vouching.methods.discriminative.config import read_config as read_rank
+from vouching.methods.structured.config import read_config as read_structured
+from vouching.methods.structured.game import StructuredGame
+from vouching.methods.training import LoraSettings, Loss
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
-from vouching.train.assurance_config import read_config as read_assurance
-from vouching.train.blinded_config import read_config as read_blinded
-from vouching.train.checklist_config import read_config as read_checklist
 from vouching.train.encoder import train_encoder
 from vouching.train.encoder_config import read_config as read_encoder
 from vouching.train.engine import tell_steps, train_from
-from vouching.train.grpo_config import Loss
+from vouching.train.fit import fit, train_assurance, train_blinded, train_checklist, train_structured
 from vouching.train.lessons import read_tasks
 from vouching.train.rank import train_rank
-from vouching.train.rank_config import read_config as read_rank
-from vouching.train.run_config import LoraSettings
-from vouching.train.runlog import read_records
+from vouching.train.run_folder import read_records
 from vouching.train.sft import train_sft
 from vouching.train.sft_config import read_config as read_sft
-from vouching.train.structured_config import read_config as read_structured
 from vouching.types import Reward
-from vouching.verifiers.checklist import ChecklistConfig, ChecklistVerifier
 
 WARMED = 120
 """Steps of imitation before the games are played: enough to say what can be read."""
