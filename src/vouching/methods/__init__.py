@@ -109,7 +109,7 @@ def method_for(
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         raise ConfigError(f"there is no method {named!r}; {hint}")
     chosen = None if named is None else METHODS.get(named) or variants[named]
-    variant = chosen.variants.get(named or "", {}) if chosen else {}
+    variant: Mapping[str, Any] = chosen.variants.get(named or "", {}) if chosen else {}
     given = {name: value for name, value in (settings or {}).items() if value is not None}
     if chosen is not None and chosen.judges not in ("claims", "answers"):
         return chosen, {**variant, **given}

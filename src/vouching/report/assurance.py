@@ -17,10 +17,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from vouching.report import charts
-from vouching.report.findings import SIGNS, FindingStatus
 from vouching.report.skeleton import write_page
 from vouching.report.svg import Tone, box, line, svg, text, width_of
 from vouching.types import Assurance, Task, TaskUnit, UnitResult, Unverified
+from vouching.types.spans import SIGNS
 from vouching.types.visible import visible_line
 
 if TYPE_CHECKING:
@@ -138,23 +138,6 @@ _CASES: Mapping[str, tuple[str, Tone]] = {
 """What the paper's cases mean, and their colours; the last two are of a finished proposal, which nobody revises."""
 
 
-def outcome_of(unit: UnitResult | Unverified) -> str:
-    """What became of a unit, one of ``OUTCOMES``.
-
-    >>> outcome_of(UnitResult("a", "1", True, "keep", "1"))
-    'kept'
-    """
-    if isinstance(unit, Unverified):
-        return "unverified"
-    return {None: "challenged", "keep": "kept", "revise": "revised"}[unit.decision] if unit.challenged else "let pass"
-
-
-def status_of(unit: UnitResult | Unverified) -> FindingStatus:
-    """The sign that a unit gets: a revised one is settled."""
-    shown: dict[str, FindingStatus] = {"let pass": "match", "revised": "match", "unverified": "unverified"}
-    return shown.get(outcome_of(unit), "mismatch")
-
-
 @dataclass(frozen=True, slots=True)
 class UnitCard:
     """All that the page says about one unit."""
@@ -171,12 +154,12 @@ class UnitCard:
     @property
     def outcome(self) -> str:
         """What became of it."""
-        return outcome_of(self.finding)
+        return self.finding.label.lower()
 
     @property
     def sign(self) -> str:
         """Its sign."""
-        return SIGNS[status_of(self.finding)]
+        return SIGNS[self.finding.status]
 
     @property
     def result(self) -> UnitResult | None:
@@ -209,7 +192,7 @@ def outcome_counts(record: Assurance) -> dict[str, int]:
     >>> outcome_counts(Assurance("t", (UnitResult("a", "1", False, None, "1"),), {}))["let pass"]
     1
     """
-    outcomes = [outcome_of(unit) for unit in record.units]
+    outcomes = [unit.label.lower() for unit in record.units]
     return {name: outcomes.count(name) for name in OUTCOMES}
 
 
@@ -270,7 +253,7 @@ def print_assurance(console: Console, record: Assurance) -> None:
     styles = {"match": "green", "mismatch": "red", "not_found": "yellow", "unverified": "magenta"}
     width = max((len(_name(unit)) for unit in record.units), default=0)
     for unit in record.units:
-        status = status_of(unit)
+        status = unit.status
         head = Text(f"{SIGNS[status]} ", style=styles[status])
         head.append(f"{_name(unit):<{width}}  ", style="bold")
         if isinstance(unit, Unverified):
@@ -300,10 +283,10 @@ def _name(unit: UnitResult | Unverified) -> str:
 
 
 def _answer_words(unit: UnitResult) -> str:
-    match outcome_of(unit):
-        case "revised":
+    match unit.label:
+        case "Revised":
             return f"revised, was {visible_line(unit.proposal) or '(no value)'}"
-        case "kept":
+        case "Kept":
             other = unit.revision if unit.revision != unit.proposal else None
             return f"kept{f', not {visible_line(other)}' if other else ''}: {visible_line(unit.reason)}"
         case _:

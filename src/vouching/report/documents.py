@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from vouching.report.findings import span_of, status_of
-from vouching.types import Finding, PairResult, Report, Source, Span, Unverified, Verdict
+from vouching.report.findings import FindingView
+from vouching.types import Finding, Report, Source, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Shelf:
         """Put a response on the shelf with the findings that are shown and the passages that state nothing."""
         anchor = self._add(report.response)
         for number, finding in shown:
-            self.mark(anchor, span_of(finding), status_of(finding), number)
+            self.mark(anchor, finding.span, finding.status, number)
         for passage in report.non_claims:
             self.mark(anchor, passage.span, "passed-over", note=passage.reason)
         return anchor
@@ -209,7 +209,7 @@ class Shelf:
 
 
 def place_evidence(
-    shelf: Shelf, number: int, finding: Finding, sources: Sequence[Source]
+    shelf: Shelf, number: int, view: FindingView, sources: Sequence[Source]
 ) -> tuple[list[str], dict[Span, str]]:
     """Put the sources of a finding on the shelf and mark its evidence and its warnings there.
 
@@ -227,18 +227,13 @@ def place_evidence(
         if span and anchor and (place := shelf.mark(anchor, span, status, finding, note)):
             places[span] = place
 
-    if isinstance(finding, Verdict):
-        for entry in finding.evidence_alignment:
-            mark(entry.source_span, entry.status, number)
-    if isinstance(finding, PairResult):
-        for place in finding.places:
-            mark(place, status_of(finding), number)
-    if isinstance(finding, Verdict | Unverified):
-        for warning in finding.warnings:
-            if warning.kind == "injection":
-                mark(warning.span, warning.kind, 0, "not used as evidence")
-            else:
-                mark(warning.span, warning.kind, number)
+    for place, status in view.places:
+        mark(place, status, number)
+    for warning in view.finding.warnings:
+        if warning.kind == "injection":
+            mark(warning.span, warning.kind, 0, "not used as evidence")
+        else:
+            mark(warning.span, warning.kind, number)
     return list(dict.fromkeys(anchors.values())), places
 
 

@@ -1,101 +1,112 @@
-"""What every kind of finding has to say for itself: its sign, its title, what it is about, where that stands.
+"""The view model: what every kind of finding has to say for itself, whatever it is drawn with.
 
-Left out: the reasons of a verdict, which are in ``vouching.report.points``.
+``view_of`` is the only place that tells the kinds of findings apart; terminal, Markdown and HTML draw what it gives.
+What the kinds have in common (``label``, ``passed``, ``status``, ``span``, ``subject``) stands on the findings.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
 
-from vouching.report.points import confidence_words
+from vouching.report.points import Point, confidence_words, origin_words, pair_points, points_of, relation_words
 from vouching.types import Finding, ItemResult, PairResult, Span, UnitResult, Unverified, Verdict
-from vouching.types.display import decided_words, outcome_words
-
-FindingStatus = Literal["match", "mismatch", "not_found", "unverified"]
-
-SIGNS: dict[str, str] = {"match": "✓", "mismatch": "✗", "not_found": "∅", "unverified": "?"}
-"""One sign per status of a part or of a finding, so that nothing depends on colour."""
-
-_OF_OUTCOME: dict[str, FindingStatus] = {
-    "same": "match", "different": "mismatch", "contradictory": "mismatch", "not_found": "not_found",
-    "leaked": "unverified",
-}  # fmt: skip
 
 
-def status_of(finding: Finding) -> FindingStatus:
-    """Whether a finding is good (match), bad (mismatch, not_found) or missing because the judge failed (unverified)."""
-    match finding:
-        case Verdict():
-            return "match" if finding.attributable else "not_found" if finding.relation == "not_found" else "mismatch"
-        case ItemResult():
-            return "match" if finding.passed else "mismatch"
-        case PairResult():
-            return _OF_OUTCOME[finding.outcome]
-        case UnitResult():
-            return "mismatch" if finding.challenged else "match"
-        case Unverified():
-            return "unverified"
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """An edit that would make a claim right."""
+
+    title: str
+    """What to call it."""
+    words: str
+    """The edit in words."""
+    old: str
+    """The claim."""
+    new: str | None
+    """The claim with the edit; None if nobody judged that."""
 
 
-def title_of(finding: Finding) -> list[str]:
-    """The outcome of a finding in a few words each: label, error type, confidence.
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A finding as it is shown."""
+
+    finding: Finding
+    """The finding itself."""
+    title: tuple[str, ...]
+    """The outcome in a few words each: label, error type, confidence."""
+    name: str = ""
+    """Id of its claim; empty where it has none."""
+    quoted: bool = True
+    """Whether what it is about stands below the title; else the title says it."""
+    parts: tuple[tuple[Span, str], ...] = ()
+    """Parts of what it is about, with their statuses."""
+    points: tuple[Point, ...] = ()
+    """The parts beside what the sources have in their place."""
+    places: tuple[tuple[Span | None, str], ...] = ()
+    """Where in the sources the evidence stands, with its status."""
+    error: str = ""
+    """What is wrong, in words."""
+    relation: str = ""
+    """How the sources stand to it, in a sentence."""
+    message: str = ""
+    """Why there is no outcome."""
+    note: str = ""
+    """Why it passed, where that is no matter of course."""
+    fix: Fix | None = None
+    """How to put it right."""
+    no_fix: str = ""
+    """That there is no fix, where one would be wanted."""
+    confidence: str = ""
+    """How sure the verdict is, in words."""
+    origin: str = ""
+    """Score, threshold and what produced the verdict."""
+
+
+def view_of(finding: Finding) -> FindingView:
+    """A finding as it is shown.
 
     >>> from vouching.types import Claim
-    >>> title_of(Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported"))
-    ['Attributable', 'high confidence (90%)']
+    >>> view_of(Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported")).title
+    ('Attributable', 'high confidence (90%)')
     """
     match finding:
         case Verdict():
-            kind = [finding.error_type.replace("_", " ")] if finding.error_type else []
-            return [finding.label, *kind, confidence_words(finding.confidence)]
+            return _verdict_view(finding)
         case Unverified():
-            return [f"Unverified ({finding.reason})"]
+            title = f"Unverified ({finding.reason})"
+            return FindingView(finding, (title,), finding.claim.id, message=finding.message)
         case ItemResult():
-            return [finding.question, decided_words(finding), *filter(None, [finding.reason])]
+            title = (finding.question, finding.decided_by, *filter(None, [finding.reason]))
+            return FindingView(finding, title, quoted=False, note="" if finding.rule else finding.reason)
         case PairResult():
-            return [outcome_words(finding), finding.reason]
+            return FindingView(
+                finding,
+                (finding.label, finding.reason),
+                points=tuple(pair_points(finding)),
+                places=tuple((place, finding.status) for place in finding.places),
+            )
         case UnitResult():
             challenge = [f"challenged: {finding.claim or finding.proposal}"] if finding.challenged else []
-            return [f"{finding.unit_id}: {finding.submitted}", *challenge]
+            return FindingView(finding, (finding.subject, *challenge), quoted=False)
 
 
-def subject_of(finding: Finding) -> str:
-    """What a finding is about, in the words of whoever stated it."""
-    match finding:
-        case Verdict() | Unverified():
-            return finding.claim.text
-        case ItemResult() | PairResult():
-            return finding.question
-        case UnitResult():
-            return f"{finding.unit_id}: {finding.submitted}"
-
-
-def span_of(finding: Finding) -> Span | None:
-    """Where in the response stands what the finding is about; None if that is unknown."""
-    match finding:
-        case Verdict() | Unverified():
-            return finding.claim.span
-        case ItemResult() | PairResult():
-            return finding.span
-        case UnitResult():
-            return None
-
-
-def label_of(finding: Finding) -> str:
-    """The outcome of a finding in one word or two, the same for all that came out alike.
-
-    >>> from vouching.types import Claim
-    >>> label_of(Unverified(Claim("x"), "backend", "No answer."))
-    'Unverified'
-    """
-    match finding:
-        case Verdict():
-            return finding.label
-        case Unverified():
-            return "Unverified"
-        case ItemResult():
-            return "Passed" if finding.passed else "Failed"
-        case PairResult():
-            return outcome_words(finding)
-        case UnitResult():
-            return "Challenged" if finding.challenged else "Let pass"
+def _verdict_view(verdict: Verdict) -> FindingView:
+    error = verdict.error_type.replace("_", " ") if verdict.error_type else ""
+    confidence, fix = confidence_words(verdict.confidence), None
+    if verdict.fix_suggestion:
+        fix = Fix(verdict.fix_title, verdict.fix_suggestion, verdict.claim.text, verdict.revised_claim)
+    wanted = fix is None and not verdict.attributable
+    return FindingView(
+        verdict,
+        (verdict.label, *filter(None, [error]), confidence),
+        verdict.claim.id,
+        parts=tuple((entry.claim_span, entry.status) for entry in verdict.evidence_alignment),
+        points=tuple(points_of(verdict)),
+        places=tuple((entry.source_span, entry.status) for entry in verdict.evidence_alignment),
+        error=error,
+        relation=relation_words(verdict),
+        fix=fix,
+        no_fix="No fix: no edit was found that the sources support." if wanted else "",
+        confidence=confidence,
+        origin=origin_words(verdict),
+    )

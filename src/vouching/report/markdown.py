@@ -8,23 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from vouching.report.findings import SIGNS, span_of, status_of, subject_of, title_of
+from vouching.report.findings import FindingView, view_of
 from vouching.report.points import (
     LONGEST_QUOTATION,
     Point,
     around_blanks,
     error_counts_words,
     non_claims_words,
-    origin_words,
-    pair_points,
-    points_of,
-    relation_words,
     totals_words,
     word_edits,
 )
-from vouching.types import Finding, ItemResult, PairResult, Report, Unverified, Verdict, VerdictWarning
-from vouching.types.display import fix_title, item_counts, shorten
-from vouching.types.visible import visible, visible_line
+from vouching.types import Finding, Report, Unverified, Verdict, VerdictWarning
+from vouching.types.spans import SIGNS
+from vouching.types.visible import shorten, visible, visible_line
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$]|&(?=#?\w+;)|:(?=//)")
 _AT_LINE_START = re.compile(r"^(\s*)([-+=#]|\d{1,9}(?=[.)](?:\s|$)))")
@@ -45,8 +41,8 @@ def verdict_markdown(verdict: Verdict | Unverified) -> str:
     <BLANKLINE>
     """
     blocks = list(_finding_blocks(verdict))
-    if isinstance(verdict, Verdict):
-        blocks.append(f"*{escape(origin_words(verdict))}*")
+    if origin := view_of(verdict).origin:
+        blocks.append(f"*{escape(origin)}*")
     return "\n\n".join(blocks) + "\n"
 
 
@@ -69,15 +65,15 @@ def report_markdown(report: Report) -> str:
     blocks += _warning_blocks(report.warnings)
     blocks += ["## Response", _quote(_signed_response(report))]
     numbered = list(enumerate(report.findings, 1))
-    pressing = [(number, finding) for number, finding in numbered if status_of(finding) != "match"]
+    pressing = [(number, finding) for number, finding in numbered if finding.status != "match"]
     blocks += ["## Needs attention"] if pressing else []
     for number, finding in pressing:
         blocks += _finding_blocks(finding, number, report.warnings)
     supported = [
-        _lines(finding, number, report.warnings) for number, finding in numbered if status_of(finding) == "match"
+        _lines(view_of(finding), number, report.warnings) for number, finding in numbered if finding.status == "match"
     ]
     if supported:
-        blocks += ["## Supported" if item_counts(report) is None else "## Passed", "\n".join(supported)]
+        blocks += ["## Passed" if report.noun == "item" else "## Supported", "\n".join(supported)]
     blocks += _repair_blocks(report)
     return "\n\n".join(blocks) + "\n"
 
@@ -113,28 +109,20 @@ def _quote(markdown: str) -> str:
 def _finding_blocks(
     finding: Finding, number: int | None = None, known: Collection[VerdictWarning] = ()
 ) -> Iterator[str]:
-    name = f"{number}. " if number else ""
-    yield f"### {name}{SIGNS[status_of(finding)]} {escape(' · '.join(title_of(finding)))}"
-    if isinstance(finding, Verdict):
-        yield f"> {_marked_claim(finding)}"
-        yield escape(relation_words(finding))
-        points = points_of(finding)
-        if points:
-            yield _table(points)
-        if finding.fix_suggestion:
-            yield f"**{fix_title(finding)}:** {escape(finding.fix_suggestion)}"
-            if finding.revised_claim is not None:
-                yield f"> {_difference(visible_line(finding.claim.text), visible_line(finding.revised_claim))}"
-        elif not finding.attributable:
-            yield "No fix: no edit was found that the sources support."
-        yield from _warning_blocks(finding.warnings, known)
-    elif isinstance(finding, Unverified):
-        yield f"> {escape(finding.claim.text)}"
-        yield escape(finding.message)
-        yield from _warning_blocks(finding.warnings, known)
-    elif isinstance(finding, PairResult):
-        yield f"> {escape(finding.question)}"
-        yield _table(pair_points(finding))
+    view, name = view_of(finding), f"{number}. " if number else ""
+    yield f"### {name}{SIGNS[finding.status]} {escape(' · '.join(view.title))}"
+    if view.quoted:
+        yield f"> {_marked_subject(view)}"
+    yield from map(escape, filter(None, (view.relation, view.message)))
+    if view.points:
+        yield _table(view.points)
+    if view.fix:
+        yield f"**{view.fix.title}:** {escape(view.fix.words)}"
+        if view.fix.new is not None:
+            yield f"> {_difference(visible_line(view.fix.old), visible_line(view.fix.new))}"
+    if view.no_fix:
+        yield view.no_fix
+    yield from _warning_blocks(finding.warnings, known)
 
 
 def _table(points: Iterable[Point]) -> str:
@@ -147,12 +135,11 @@ def _row(point: Point) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _marked_claim(verdict: Verdict) -> str:
-    claim, done = verdict.claim.text, 0
+def _marked_subject(view: FindingView) -> str:
+    claim, done = view.finding.subject, 0
     shown: list[str] = []
-    for entry in sorted(verdict.evidence_alignment, key=lambda entry: entry.claim_span.start):
-        span = entry.claim_span
-        if entry.status != "match" and done <= span.start < span.end <= len(claim):
+    for span, status in sorted(view.parts, key=lambda part: part[0].start):
+        if status != "match" and done <= span.start < span.end <= len(claim):
             shown += [claim[done : span.start], claim[span.start : span.end]]
             done = span.end
     shown.append(claim[done:])
@@ -177,7 +164,7 @@ def _difference(old: str, new: str) -> str:
 
 
 def _signed_response(report: Report) -> str:
-    marks = [(span, number, status_of(f)) for number, f in enumerate(report.findings, 1) if (span := span_of(f))]
+    marks = [(f.span, number, f.status) for number, f in enumerate(report.findings, 1) if f.span]
     shown: list[str] = []
     done = 0
     for span, number, status in sorted(marks, key=lambda mark: mark[0].start):
@@ -190,20 +177,16 @@ def _signed_response(report: Report) -> str:
     return "".join(shown).strip()
 
 
-def _lines(finding: Finding, number: int, known: Collection[VerdictWarning]) -> str:
+def _lines(view: FindingView, number: int, known: Collection[VerdictWarning]) -> str:
     """A supported finding as an item of a list, with what there is to know about it below."""
-    line = f"- {SIGNS['match']}{number} {escape(subject_of(finding))}"
-    if isinstance(finding, ItemResult) and finding.reason and finding.rule is None:
-        return f"{line} · {escape(finding.reason)}"
-    if not isinstance(finding, Verdict):
-        return line
+    told = " · ".join(filter(None, (escape(view.finding.subject), escape(view.note), view.confidence)))
     doubts = [
         f"- {SIGNS['mismatch']} {escape(point.claimed)} · {escape(point.reason or point.found)}"
-        for point in points_of(finding)
+        for point in view.points
         if point.status == "mismatch"
     ]
-    below = (f"  {part}" for part in [*doubts, *_warning_lines(finding.warnings, known)])
-    return "\n".join([f"{line} · {title_of(finding)[-1]}", *below])
+    below = (f"  {part}" for part in [*doubts, *_warning_lines(view.finding.warnings, known)])
+    return "\n".join([f"- {SIGNS['match']}{number} {told}", *below])
 
 
 def _warning_blocks(warnings: Iterable[VerdictWarning], known: Collection[VerdictWarning] = ()) -> Iterator[str]:
@@ -231,4 +214,4 @@ def _repair_blocks(report: Report) -> Iterator[str]:
         yield _quote(_difference(report.response, report.revised_response))
     if report.unrepaired:
         yield "## Not repaired"
-        yield "\n".join(f"- {SIGNS[status_of(finding)]} {escape(subject_of(finding))}" for finding in report.unrepaired)
+        yield "\n".join(f"- {SIGNS[finding.status]} {escape(finding.subject)}" for finding in report.unrepaired)

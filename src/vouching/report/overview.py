@@ -6,14 +6,14 @@ from array import array
 from collections import Counter
 
 from vouching.report.charts import bar_chart, histogram, share_bar
-from vouching.report.findings import label_of
 from vouching.report.svg import Tone
 from vouching.types import Finding, Report, Unverified, Verdict
 
 TONES: dict[str, Tone] = {
-    "Attributable": "match", "Passed": "match", "Let pass": "match", "Same": "match", "Not Attributable": "mismatch",
-    "Failed": "mismatch", "Challenged": "mismatch", "Different": "mismatch", "Contradictory documents": "accent",
-    "Not in the documents": "not-found", "Leaked": "muted", "Unverified": "unverified",
+    "Attributable": "match", "Passed": "match", "Let pass": "match", "Revised": "match", "Same": "match",
+    "Not Attributable": "mismatch", "Failed": "mismatch", "Kept": "mismatch", "Challenged": "mismatch",
+    "Different": "mismatch", "Contradictory documents": "accent", "Not in the documents": "not-found",
+    "Leaked": "muted", "Unverified": "unverified",
 }  # fmt: skip
 """The colour of each label, in the order in which they are shown."""
 _NOUNS = {"verdict": "claim", "item": "item", "pair": "question", "unit": "unit"}
@@ -58,15 +58,14 @@ class Overview:
             self._add_finding(record)
 
     def _add_finding(self, finding: Finding) -> None:
-        self.labels[label_of(finding)] += 1
+        self.labels[finding.label] += 1
         if isinstance(finding, Verdict):
             self._confidences.append(finding.confidence)
             self.errors.update([finding.error_type.replace("_", " ")] if finding.error_type else [])
             made_by = finding.provenance
             self.makers[f"{made_by.model}, vouching {made_by.version}, threshold {finding.threshold:.2f}"] += 1
         self.nouns.update([_NOUNS[finding.kind]] if finding.kind in _NOUNS else [])
-        if isinstance(finding, Verdict | Unverified):
-            self.warnings.update({warning.kind for warning in finding.warnings} - {"search"})
+        self.warnings.update({warning.kind for warning in finding.warnings} - {"search"})
 
     @property
     def findings(self) -> int:

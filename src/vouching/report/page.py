@@ -17,22 +17,17 @@ from typing import TypeAlias, cast
 from vouching.errors import InputError
 from vouching.inputs import SourcesLike, as_sources, each_of
 from vouching.report.documents import Document, Mark, Piece, Shelf, pieces_of, place_evidence
-from vouching.report.findings import FindingStatus, label_of, status_of, subject_of
+from vouching.report.findings import FindingView, Fix, view_of
 from vouching.report.overview import Overview
 from vouching.report.points import (
     Edit,
     Point,
     non_claims_words,
-    origin_words,
-    pair_points,
-    points_of,
-    relation_words,
     word_edits,
 )
 from vouching.report.skeleton import page_target, write_page
-from vouching.types import Finding, PairResult, Report, Source, Span, Unverified, Verdict, VerdictWarning
-from vouching.types.display import fix_title, shorten
-from vouching.types.visible import visible_line
+from vouching.types import Finding, Report, Source, Span, Unverified, Verdict, VerdictWarning
+from vouching.types.visible import shorten, visible_line
 
 MOST = 2_000
 """Claims that a page shows in full."""
@@ -81,16 +76,10 @@ class Card:
     """Its place among all findings, from 1."""
     name: str
     """Id of its row; empty where nothing but the number names it."""
-    status: FindingStatus
-    """Which sign and colour it has."""
-    label: str
-    """Its outcome."""
-    error: str
-    """What is wrong, in words; empty if nothing is."""
+    view: FindingView
+    """What it says for itself."""
     line: str
     """What it is about, on one line."""
-    finding: Finding
-    """The finding itself."""
     claim: tuple[Piece, ...]
     """What it is about, with its parts marked."""
     points: tuple[tuple[Point, str], ...]
@@ -105,19 +94,9 @@ class Card:
     """The instruction of the response that an item is about, where the page does not have it once for all."""
 
     @property
-    def relation(self) -> str:
-        """How the sources stand to a claim, in a sentence."""
-        return relation_words(self.finding) if isinstance(self.finding, Verdict) else ""
-
-    @property
-    def fix_title(self) -> str:
-        """What to call the fix."""
-        return fix_title(self.finding) if isinstance(self.finding, Verdict) else ""
-
-    @property
-    def origin(self) -> str:
-        """Score, threshold and what produced the verdict."""
-        return origin_words(self.finding) if isinstance(self.finding, Verdict) else ""
+    def finding(self) -> Finding:
+        """The finding itself."""
+        return self.view.finding
 
 
 def write_report(
@@ -171,7 +150,7 @@ def write_report(
         response=response,
         passed_over=non_claims_words(report) if report else "",
         repair=_repair(report) if report else None,
-        unrepaired=[subject_of(finding) for finding in report.unrepaired] if report else [],
+        unrepaired=[finding.subject for finding in report.unrepaired] if report else [],
     )
 
 
@@ -203,7 +182,7 @@ def _as_sources(sources: SourcesLike, number: int) -> tuple[Source, ...]:
 
 
 def _title(record: Record | None) -> str:
-    claim = record.claim.text if isinstance(record, Verdict | Unverified) else ""
+    claim = "" if record is None or isinstance(record, Report) else record.subject
     return shorten(visible_line(claim), _LONGEST_TITLE) or "Report"
 
 
@@ -220,10 +199,10 @@ class _Selection:
         """Consider the findings of a record; ``before`` it came so many."""
         findings = record.findings if isinstance(record, Report) else (record,)
         for number, finding in enumerate(findings, before + 1):
-            if status_of(finding) != "match" and len(self._pressing) < self._most:
+            if finding.status != "match" and len(self._pressing) < self._most:
                 self._pressing.append(Chosen(number, finding, record, self._kept(sources)))
                 del self._others[self._most - len(self._pressing) :]
-            elif status_of(finding) == "match" and len(self._pressing) + len(self._others) < self._most:
+            elif finding.status == "match" and len(self._pressing) + len(self._others) < self._most:
                 self._others.append(Chosen(number, finding, record, self._kept(sources)))
 
     def _kept(self, sources: tuple[Source, ...] | GiveSources) -> tuple[Source, ...]:
@@ -251,59 +230,44 @@ def _lay_out(chosen: list[Chosen], alone: Report | None) -> tuple[list[Card], li
         if isinstance(record, Report) and id(record) not in responses:
             responses[id(record)] = shelf.add_response(record, by_record[id(record)])
         sources = record.sources if isinstance(record, Report) else one.sources
-        anchors, links = place_evidence(shelf, one.number, one.finding, sources)
+        view = view_of(one.finding)
+        anchors, links = place_evidence(shelf, one.number, view, sources)
         own = [responses[id(record)]] if id(record) in responses and not alone else []
-        cards.append(_card(one, links, [*own, *anchors], alone))
+        cards.append(_card(one, view, links, [*own, *anchors], alone))
     documents = shelf.documents()
     response = documents[0] if alone else None
     return cards, documents[1:] if alone else documents, response
 
 
-def _card(one: Chosen, links: dict[Span, str], texts: list[str], alone: Report | None) -> Card:
-    finding, record = one.finding, one.record
-    verdict = finding if isinstance(finding, Verdict) else None
-    points = points_of(finding) if isinstance(finding, Verdict) else ()
-    points = pair_points(finding) if isinstance(finding, PairResult) else points
-    error = verdict.error_type.replace("_", " ") if verdict and verdict.error_type else ""
-    known = alone.warnings if alone else ()
-    warnings = finding.warnings if isinstance(finding, Verdict | Unverified) else ()
+def _card(one: Chosen, view: FindingView, links: dict[Span, str], texts: list[str], alone: Report | None) -> Card:
+    record, known = one.record, alone.warnings if alone else ()
     return Card(
         number=one.number,
-        name="" if alone else shorten(_name(finding, record), _LONGEST_NAME),
-        status=status_of(finding),
-        label=label_of(finding),
-        error=error,
-        line=shorten(visible_line(subject_of(finding) or _message(finding)), _LONGEST_ROW),
-        finding=finding,
-        claim=tuple(_claim_pieces(finding)),
-        points=tuple((p, links.get(p.span, "") if p.span else "") for p in points),
-        edits=_edits(verdict) if verdict else (),
-        warnings=tuple(warning for warning in warnings if warning not in known),
+        name="" if alone else shorten(_name(view, record), _LONGEST_NAME),
+        view=view,
+        line=shorten(visible_line(view.finding.subject or view.message), _LONGEST_ROW),
+        claim=tuple(_claim_pieces(view)),
+        points=tuple((p, links.get(p.span, "") if p.span else "") for p in view.points),
+        edits=_edits(view.fix) if view.fix else (),
+        warnings=tuple(warning for warning in view.finding.warnings if warning not in known),
         texts=tuple(texts),
         asked=(record.question or "") if isinstance(record, Report) and not alone else "",
     )
 
 
-def _message(finding: Finding) -> str:
-    return finding.message if isinstance(finding, Unverified) else ""
-
-
-def _edits(verdict: Verdict) -> tuple[Edit, ...]:
+def _edits(fix: Fix) -> tuple[Edit, ...]:
     """How the claim becomes the revised one; empty without one, or where comparing them would take too long."""
-    old, new = verdict.claim.text, verdict.revised_claim
+    old, new = fix.old, fix.new
     return tuple(word_edits(old, new)) if new is not None and max(len(old), len(new)) <= _LONGEST_CLAIM else ()
 
 
-def _name(finding: Finding, record: Record) -> str:
-    own = finding.claim.id if isinstance(finding, Verdict | Unverified) else ""
-    return " · ".join(filter(None, [record.id or "", own])) if isinstance(record, Report) else own
+def _name(view: FindingView, record: Record) -> str:
+    return " · ".join(filter(None, [record.id or "", view.name])) if isinstance(record, Report) else view.name
 
 
-def _claim_pieces(finding: Finding) -> list[Piece]:
-    text = subject_of(finding)
-    entries = finding.evidence_alignment if isinstance(finding, Verdict) else ()
-    spans = ((entry.claim_span, entry.status) for entry in entries)
-    marks = [Mark(s.start, s.end, status) for s, status in spans if text[s.start : s.end] == s.text]
+def _claim_pieces(view: FindingView) -> list[Piece]:
+    text = view.finding.subject
+    marks = [Mark(s.start, s.end, status) for s, status in view.parts if text[s.start : s.end] == s.text]
     return pieces_of(text, marks, None if len(text) <= _LONGEST_CLAIM else _LONGEST_CLAIM // 8)
 
 

@@ -1,8 +1,6 @@
-"""The difference of two texts in words, for showing a fix: what stays, what goes, what comes.
+"""What every report says about a verdict, whatever it is drawn with: points, numbers in words, the fix word by word.
 
-Left out: moved words. They show as gone in one place and come in the other.
-
-What every report says about a verdict, whatever it is drawn with: its points, and its numbers in words.
+Left out: moved words; in the difference of two texts they show as gone in one place and come in the other.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from itertools import groupby
 from typing import Literal
 
 from vouching.types import Alignment, PairResult, RankedAnswer, ReasoningStep, Report, Span, Status, Verdict
-from vouching.types.display import item_counts, pair_counts
 
 EditKind = Literal["same", "old", "new"]
 
@@ -251,13 +248,7 @@ def totals_words(report: Report) -> str:
     if not report.findings:
         what = next((_NOTHING[warning.kind] for warning in report.warnings if warning.kind in _NOTHING), _NO_CLAIM)
         return f"Nothing to check: {what}."
-    counts = item_counts(report) or pair_counts(report)
-    if counts is not None:
-        return counts
-    totals, number = report.totals, len(report.findings)
-    parts = [f"{totals.attributable} attributable", f"{totals.not_attributable} not attributable"]
-    parts += [f"{totals.unverified} unverified"] if totals.unverified else []
-    return f"{number} claim{'s' if number != 1 else ''}: {', '.join(parts)}"
+    return report.counts
 
 
 def error_counts_words(report: Report) -> str:

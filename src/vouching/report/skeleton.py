@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from vouching.errors import InputError
-from vouching.report.findings import SIGNS
 from vouching.report.points import LONGEST_QUOTATION, confidence_words, percent
-from vouching.types.display import shorten
-from vouching.types.visible import visible
+from vouching.types.spans import SIGNS
+from vouching.types.visible import shorten, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -7,7 +7,7 @@ paging; pipe the output into a pager.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,25 +15,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from vouching.report.findings import SIGNS, span_of, status_of, subject_of, title_of
+from vouching.report.findings import FindingView, view_of
 from vouching.report.points import (
     LONGEST_QUOTATION,
     Point,
     around_blanks,
-    confidence_words,
     error_counts_words,
     non_claims_words,
-    origin_words,
-    pair_points,
     points_of,
-    relation_words,
     totals_words,
     word_edits,
 )
 from vouching.types import (
     Finding,
-    ItemResult,
-    PairResult,
     RankedAnswer,
     Ranking,
     Report,
@@ -41,8 +35,8 @@ from vouching.types import (
     Verdict,
     VerdictWarning,
 )
-from vouching.types.display import fix_title, percent, score_words, shorten
-from vouching.types.visible import visible, visible_line
+from vouching.types.spans import SIGNS
+from vouching.types.visible import percent, score_words, shorten, visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -71,9 +65,9 @@ def print_verdict(console: Console, verdict: Verdict | Unverified) -> None:
     """
     page = _Page.of(console)
     page.print_finding(verdict)
-    if isinstance(verdict, Verdict):
+    if origin := view_of(verdict).origin:
         page.blank()
-        page.put(page.text(origin_words(verdict), "dim"), 2)
+        page.put(page.text(origin, "dim"), 2)
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -175,20 +169,17 @@ class _Page:
         self, finding: Finding, number: int | None = None, known: Collection[VerdictWarning] = ()
     ) -> None:
         """One finding in full, without the warnings that are already known."""
-        self.put(self.heading(finding, number))
-        if isinstance(finding, Verdict):
-            self.put(self.marked_claim(finding), 2)
-            self.put(self.text(relation_words(finding), "dim"), 2)
-            self.print_points(points_of(finding))
-            self.print_fix(finding)
-            self.print_warnings(finding.warnings, known)
-        elif isinstance(finding, Unverified):
-            self.put(self.text(finding.claim.text), 2)
-            self.put(self.text(finding.message), 2)
-            self.print_warnings(finding.warnings, known)
-        elif isinstance(finding, PairResult):
-            self.put(self.text(finding.question), 2)
-            self.print_points(pair_points(finding))
+        view = view_of(finding)
+        self.put(self.heading(view, number))
+        if view.quoted:
+            self.put(self.marked_subject(view), 2)
+        if view.relation:
+            self.put(self.text(view.relation, "dim"), 2)
+        if view.message:
+            self.put(self.text(view.message), 2)
+        self.print_points(view.points)
+        self.print_fix(view)
+        self.print_warnings(finding.warnings, known)
 
     def print_answer(self, answer: RankedAnswer, ranking: Ranking) -> None:
         """One answer of a ranking; of its alignment what is about the answer itself, as all share the question."""
@@ -206,27 +197,26 @@ class _Page:
         self.print_points(points_of(replace(answer, evidence_alignment=entries, reasoning_chain=steps)))
         self.print_warnings(answer.warnings, ranking.warnings)
 
-    def heading(self, finding: Finding, number: int | None) -> Text:
-        status = status_of(finding)
-        return Text.assemble(self.sign(status, number), " ", self.text(" · ".join(title_of(finding)), _STYLES[status]))
+    def heading(self, view: FindingView, number: int | None) -> Text:
+        status = view.finding.status
+        return Text.assemble(self.sign(status, number), " ", self.text(" · ".join(view.title), _STYLES[status]))
 
-    def marked_claim(self, verdict: Verdict) -> Text:
-        """The claim with the style of each part; without colours the faulty parts stand in brackets."""
-        claim, done = verdict.claim.text, 0
+    def marked_subject(self, view: FindingView) -> Text:
+        """What it is about with the style of each part; without colours the faulty parts stand in brackets."""
+        claim, done = view.finding.subject, 0
         shown = Text()
-        for entry in sorted(verdict.evidence_alignment, key=lambda entry: entry.claim_span.start):
-            span = entry.claim_span
+        for span, status in sorted(view.parts, key=lambda part: part[0].start):
             if not done <= span.start < span.end <= len(claim) or _CITATION.fullmatch(claim, span.start, span.end):
                 continue
             shown.append_text(self.text(claim[done : span.start]))
-            part = self.text(claim[span.start : span.end], _STYLES[entry.status])
-            if entry.status != "match" and not self.coloured:
-                part = Text(f"[{part.plain}]{self.signs[entry.status]}")
+            part = self.text(claim[span.start : span.end], _STYLES[status])
+            if status != "match" and not self.coloured:
+                part = Text(f"[{part.plain}]{self.signs[status]}")
             shown.append_text(part)
             done = span.end
         return shown.append_text(self.text(claim[done:]))
 
-    def print_points(self, points: list[Point], apart: bool = True) -> None:
+    def print_points(self, points: Sequence[Point], apart: bool = True) -> None:
         if not points:
             return
         if apart:
@@ -255,16 +245,15 @@ class _Page:
         reason = self.text(point.reason, "" if point.status != "match" else "dim")
         return Text("\n").join(part for part in (first, reason) if part)
 
-    def print_fix(self, verdict: Verdict) -> None:
-        if verdict.attributable:
-            return
-        self.blank()
-        if verdict.fix_suggestion is None:
-            self.put(self.text("No fix: no edit was found that the sources support.", "dim"), 2)
-            return
-        self.put(Text.assemble((f"{fix_title(verdict)}  ", "bold cyan"), self.text(verdict.fix_suggestion)), 2)
-        if verdict.revised_claim is not None:
-            self.put(self.difference(visible_line(verdict.claim.text), visible_line(verdict.revised_claim)), 7)
+    def print_fix(self, view: FindingView) -> None:
+        if view.no_fix:
+            self.blank()
+            self.put(self.text(view.no_fix, "dim"), 2)
+        elif view.fix is not None and view.finding.status != "match":
+            self.blank()
+            self.put(Text.assemble((f"{view.fix.title}  ", "bold cyan"), self.text(view.fix.words)), 2)
+            if view.fix.new is not None:
+                self.put(self.difference(visible_line(view.fix.old), visible_line(view.fix.new)), 7)
 
     def difference(self, old: str, new: str) -> Text:
         """How one text becomes the other; without colours as [-old-]{+new+}."""
@@ -295,7 +284,7 @@ class _Page:
 
     def response(self, report: Report) -> Text:
         """The response with sign and number in front of each claim and a dimmer look for the rest."""
-        marks = [(span, number, status_of(f)) for number, f in enumerate(report.findings, 1) if (span := span_of(f))]
+        marks = [(f.span, number, f.status) for number, f in enumerate(report.findings, 1) if f.span]
         shown, done = Text(), 0
         for span, number, status in sorted(marks, key=lambda mark: mark[0].start):
             if not done <= span.start < span.end <= len(report.response):
@@ -313,25 +302,23 @@ class _Page:
         """In full what is not supported or not verified; in one line each what is, with parts that do not match."""
         numbered = list(enumerate(report.findings, 1))
         for number, finding in numbered:
-            if status_of(finding) != "match":
+            if finding.status != "match":
                 self.blank()
                 self.print_finding(finding, number, report.warnings)
-        supported = [(number, finding) for number, finding in numbered if status_of(finding) == "match"]
+        supported = [(number, view_of(finding)) for number, finding in numbered if finding.status == "match"]
         if supported:
             self.blank()
-            for number, finding in supported:
-                self.put(self.line(finding, number))
-                if isinstance(finding, Verdict):
-                    doubts = [point for point in points_of(finding) if point.status == "mismatch"]
-                    self.print_points(doubts, apart=False)
-                    self.print_warnings(finding.warnings, report.warnings)
-                elif isinstance(finding, ItemResult) and finding.reason and finding.rule is None:
-                    self.put(self.text(finding.reason, "dim"), 2)
+            for number, view in supported:
+                self.put(self.line(view, number))
+                self.print_points([point for point in view.points if point.status == "mismatch"], apart=False)
+                self.print_warnings(view.finding.warnings, report.warnings)
+                if view.note:
+                    self.put(self.text(view.note, "dim"), 2)
 
-    def line(self, finding: Finding, number: int) -> Text:
-        """A finding cut to one line, with its evidence or its confidence at the end."""
-        end = confidence_words(finding.confidence) if isinstance(finding, Verdict) else ""
-        line = Text.assemble(self.sign(status_of(finding), number), " ", self.text(subject_of(finding)))
+    def line(self, view: FindingView, number: int) -> Text:
+        """A finding cut to one line, with its confidence at the end."""
+        end = view.confidence
+        line = Text.assemble(self.sign(view.finding.status, number), " ", self.text(view.finding.subject))
         room = self.console.width - len(end) - 2
         if line.cell_len > room:
             line.truncate(room - 3)
@@ -351,4 +338,4 @@ class _Page:
             self.blank()
             self.put(self.text(f"Not repaired: {len(report.unrepaired)}", "bold"))
             for finding in report.unrepaired:
-                self.put(Text.assemble(self.sign(status_of(finding)), " ", self.text(subject_of(finding))), 2)
+                self.put(Text.assemble(self.sign(finding.status), " ", self.text(finding.subject)), 2)

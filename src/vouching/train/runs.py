@@ -19,7 +19,7 @@ from vouching.errors import InputError
 from vouching.train.checkpoint import MODEL
 from vouching.train.monitor import WINDOW, Alarm, alarms
 from vouching.train.run_folder import RUN, columns_of, read_records
-from vouching.types.display import shorten
+from vouching.types.visible import shorten
 
 EVOLUTION = "evolve"
 """Kind of the folder of ``vouch evolve run``; it has rounds in place of steps."""

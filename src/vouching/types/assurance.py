@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from vouching.types.verdict import VERDICT_VERSION, Unverified, Usage
+from vouching.types.spans import FindingStatus
+from vouching.types.verdict import VERDICT_VERSION, Unverified, Usage, VerdictWarning, all_passed
 
 ValueType: TypeAlias = Literal["amount", "number", "integer", "boolean", "choice", "text"]
 """What a unit may hold. An amount is money: "$1,234.50" is read as 1234.50."""
@@ -173,6 +174,37 @@ class UnitResult:
     version: str = VERDICT_VERSION
     """Version of this record."""
 
+    @property
+    def label(self) -> str:
+        """What became of the proposal, in a word or two."""
+        answers = {None: "Challenged", "keep": "Kept", "revise": "Revised"}
+        return answers[self.decision] if self.challenged else "Let pass"
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is said against the value that stands: it was let pass, or revised after the challenge."""
+        return not self.challenged or self.decision == "revise"
+
+    @property
+    def status(self) -> FindingStatus:
+        """Good, or challenged with nothing done about it."""
+        return "match" if self.passed else "mismatch"
+
+    @property
+    def span(self) -> None:
+        """None: a unit stands in no text."""
+        return None
+
+    @property
+    def subject(self) -> str:
+        """What it is about: the unit and the value that stands."""
+        return f"{self.unit_id}: {self.submitted}"
+
+    @property
+    def warnings(self) -> tuple[VerdictWarning, ...]:
+        """None of its own."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Assurance:
@@ -200,16 +232,31 @@ class Assurance:
     @property
     def challenged(self) -> int:
         """Units against which there is a case."""
-        return sum(isinstance(unit, UnitResult) and unit.challenged for unit in self.units)
+        return sum(unit.kind == "unit" and unit.challenged for unit in self.units)
 
     @property
     def open(self) -> int:
         """Units against which there is a case, and whose proposal stands all the same."""
-        return sum(
-            isinstance(unit, UnitResult) and unit.challenged and unit.decision != "revise" for unit in self.units
-        )
+        return sum(unit.passed is False for unit in self.units)
 
     @property
     def unverified(self) -> int:
         """Units that nobody could judge."""
-        return sum(isinstance(unit, Unverified) for unit in self.units)
+        return sum(unit.passed is None for unit in self.units)
+
+    @property
+    def passed(self) -> bool | None:
+        """As :attr:`vouching.types.Report.passed`."""
+        return all_passed(self.units)
+
+    @property
+    def score(self) -> float | None:
+        """Share of the units against whose values nothing is said; None where nobody could judge one."""
+        if not self.units or self.unverified:
+            return None
+        return sum(unit.passed is True for unit in self.units) / len(self.units)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the units that somebody could judge."""
+        return 1.0 - self.unverified / len(self.units) if self.units else 1.0

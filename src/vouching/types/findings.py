@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from vouching.types.spans import Span
-from vouching.types.verdict import VERDICT_VERSION
+from vouching.types.spans import SIGNS, FindingStatus, Span
+from vouching.types.verdict import VERDICT_VERSION, VerdictWarning
+from vouching.types.visible import visible_line
 
 BlindOutcome: TypeAlias = Literal["same", "different", "not_found", "contradictory", "leaked"]
 """same: the documents give the response's answer; different: they give another, or the checkers do not agree on one;
@@ -96,10 +97,53 @@ class PairResult:
         """True if the documents give the same answer."""
         return self.outcome == "same"
 
-    def __str__(self) -> str:
-        from vouching.types.display import pair_text
+    @property
+    def passed(self) -> bool | None:
+        """Whether the documents give the same answer; None for a question that was put to nobody."""
+        return None if self.outcome == "leaked" else self.attributable
 
-        return pair_text(self)
+    @property
+    def label(self) -> str:
+        """How the answers compare, as people read it.
+
+        >>> PairResult("Q", "1", "not_found").label
+        'Not in the documents'
+        """
+        words = {"not_found": "not in the documents", "contradictory": "contradictory documents"}
+        return words.get(self.outcome, self.outcome).capitalize()
+
+    @property
+    def status(self) -> FindingStatus:
+        """Good, bad, not in the documents, or not asked."""
+        if self.passed is None:
+            return "unverified"
+        return "match" if self.passed else "not_found" if self.outcome == "not_found" else "mismatch"
+
+    @property
+    def subject(self) -> str:
+        """What it is about: the question."""
+        return self.question
+
+    @property
+    def warnings(self) -> tuple[VerdictWarning, ...]:
+        """None of its own."""
+        return ()
+
+    def __str__(self) -> str:
+        """The outcome, the question, both values and the reason.
+
+        >>> print(PairResult("It opened in ____.", "1937", "different", ("1973",), reason="Another year."))
+        ✗ Different: It opened in ____.
+          response: 1937
+          documents: 1973
+          Another year.
+        """
+        places = [f" ({place.source_id}, character {place.start})" for place in self.places]
+        places += [""] * (len(self.found) - len(places))
+        found = " | ".join(visible_line(f"{value}{place}") for value, place in zip(self.found, places, strict=False))
+        lines = [f"response: {visible_line(self.answer)}", f"documents: {found}" if found else ""]
+        title = f"{SIGNS[self.status]} {self.label}: {visible_line(self.question)}"
+        return "\n".join([title, *(f"  {line}" for line in (*lines, visible_line(self.reason)) if line)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +206,44 @@ class ItemResult:
     version: str = VERDICT_VERSION
     """Version of this record."""
 
-    def __str__(self) -> str:
-        from vouching.types.display import item_text
+    @property
+    def label(self) -> str:
+        """Whether it passed, in a word."""
+        return "Passed" if self.passed else "Failed"
 
-        return item_text(self)
+    @property
+    def status(self) -> FindingStatus:
+        """Good or bad."""
+        return "match" if self.passed else "mismatch"
+
+    @property
+    def subject(self) -> str:
+        """What it is about: the question."""
+        return self.question
+
+    @property
+    def warnings(self) -> tuple[VerdictWarning, ...]:
+        """None of its own."""
+        return ()
+
+    @property
+    def decided_by(self) -> str:
+        """Who decided: a rule by its name, or so many votes.
+
+        >>> ItemResult("Use no commas.", (True,), 1.0, True, rule="punctuation:no_comma").decided_by
+        'rule punctuation:no_comma'
+        """
+        if self.rule is not None:
+            return f"rule {self.rule}"
+        unclear = sum(vote is None for vote in self.votes)
+        doubts = f", {unclear} unclear" if unclear else ""
+        return f"{sum(vote is True for vote in self.votes)} of {len(self.votes)} votes say yes{doubts}"
+
+    def __str__(self) -> str:
+        """Its sign, the item, who decided, and why.
+
+        >>> print(ItemResult("Is it red?", (True, None, False), 1 / 3, False, "It is blue."))
+        ✗ Is it red? (1 of 3 votes say yes, 1 unclear): It is blue.
+        """
+        reason = f": {visible_line(self.reason)}" if self.reason else ""
+        return f"{SIGNS[self.status]} {visible_line(self.question)} ({visible_line(self.decided_by)}){reason}"

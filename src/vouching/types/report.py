@@ -8,14 +8,17 @@ the verdict it is about. Left out: the history of a review, and who may review; 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from vouching.types.assurance import UnitResult
 from vouching.types.findings import ItemResult, PairResult
+from vouching.types.notebook import framed, notes, plain_body, shown
 from vouching.types.spans import ErrorType, Label, Source, Span
-from vouching.types.verdict import VERDICT_VERSION, Unverified, Usage, Verdict, VerdictWarning
+from vouching.types.verdict import VERDICT_VERSION, Unverified, Usage, Verdict, VerdictWarning, all_passed
+from vouching.types.visible import percent, visible
 
 Finding: TypeAlias = Verdict | ItemResult | UnitResult | PairResult | Unverified
 
@@ -92,20 +95,66 @@ class Report:
     """Version of this record."""
 
     @property
+    def passed(self) -> bool | None:
+        """True if there is a finding and every one passed; False if one did not; None where nobody can tell."""
+        return all_passed(self.findings)
+
+    @property
     def attributable(self) -> bool:
         """True if there is at least one claim and the sources support every one of them."""
-        verdicts = [f for f in self.findings if isinstance(f, Verdict | PairResult)]
-        return bool(verdicts) and len(verdicts) == len(self.findings) and all(v.attributable for v in verdicts)
+        return bool(self.passed) and {finding.kind for finding in self.findings} <= {"verdict", "pair"}
+
+    @property
+    def counts(self) -> str:
+        """How many findings came out how, in words; empty without any.
+
+        >>> Report("It has 2.", (), (PairResult("It has ____.", "2", "same"),), coverage=1.0).counts
+        '1 question: 1 same; 100 % of the numbers asked about'
+        >>> Report("Hi.", (), (ItemResult("Is it short?", (True,), 1.0, True),)).counts
+        '1 item: 1 passed, 0 failed'
+        """
+        number, noun = len(self.findings), self.noun
+        if noun == "item":
+            judged = [finding.passed for finding in self.findings if finding.kind == "item"]
+            parts = [f"{sum(judged)} passed", f"{len(judged) - sum(judged)} failed"]
+            failed = number - len(judged)
+        elif noun == "question":
+            pairs = [finding for finding in self.findings if finding.kind == "pair"]
+            parts = [f"{count} {label.lower()}" for label, count in Counter(pair.label for pair in pairs).items()]
+            number, failed = len(pairs), number - len(pairs)
+        else:
+            parts = [f"{self.totals.attributable} attributable", f"{self.totals.not_attributable} not attributable"]
+            failed = self.totals.unverified
+        parts += [f"{failed} unverified"] if failed else []
+        asked = f"; {percent(self.coverage)} of the numbers asked about" if noun == "question" else ""
+        return f"{number} {noun}{'' if number == 1 else 's'}: {', '.join(parts)}{asked}" if self.findings else ""
+
+    @property
+    def noun(self) -> Literal["claim", "item", "question"]:
+        """What its findings are about."""
+        kinds = {finding.kind for finding in self.findings}
+        if "item" in kinds or any(
+            f.kind == "unverified" and f.claim.id.startswith(("item-", "checklist")) for f in self.findings
+        ):
+            return "item"
+        return "question" if "pair" in kinds else "claim"
 
     def __str__(self) -> str:
-        from vouching.types.display import report_text
-
-        return report_text(self)
+        lines = [self.counts or "No claims to check"]
+        for finding in self.findings:
+            lines += ["", visible(str(finding))]
+        if self.revised_response is not None:
+            lines += ["", "Repaired response:", visible(self.revised_response)]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from vouching.types.display import report_html
-
-        return report_html(self)
+        bodies = (f.notebook_body() if f.kind == "verdict" else plain_body(str(f)) for f in self.findings)
+        repaired = ""
+        if self.revised_response is not None:
+            text = shown(self.revised_response)
+            repaired = f"<div class='finding'><div class='head'>Repaired response</div><pre>{text}</pre></div>"
+        head = f"<div class='head'>{shown(self.counts or 'No claims to check')}</div>"
+        return framed(f"{head}{notes(w.message for w in self.warnings)}{''.join(bodies)}{repaired}")
 
 
 REVIEWED_VERSION = "1.0"

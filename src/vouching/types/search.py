@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from vouching.types.notebook import framed, notes, shown
 from vouching.types.spans import Claim, Passage
 from vouching.types.verdict import (
     VERDICT_VERSION,
@@ -18,6 +19,7 @@ from vouching.types.verdict import (
     Usage,
     VerdictWarning,
 )
+from vouching.types.visible import score_words, visible, visible_line
 
 EngineKind: TypeAlias = Literal["local", "web"]
 """Where an engine looks: in an index of one's own documents, or on the web."""
@@ -168,6 +170,21 @@ class RankedAnswer:
     warnings: tuple[VerdictWarning, ...] = ()
     """Truncated input, injected instructions, and so on."""
 
+    @property
+    def label(self) -> str:
+        """Its place, in words."""
+        return f"Place {self.place}"
+
+    @property
+    def passed(self) -> None:
+        """None: answers are compared with each other and not judged."""
+        return None
+
+    @property
+    def span(self) -> None:
+        """None: it is an answer of its own."""
+        return None
+
     def __post_init__(self) -> None:
         if self.number < 1 or self.place < 1:
             raise ValueError(f"number and place count from 1, got {self.number} and {self.place}")
@@ -220,11 +237,14 @@ class Ranking:
         return tuple(answer for answer in self.answers if answer.place == 1)
 
     def __str__(self) -> str:
-        from vouching.types.display import ranking_text
-
-        return ranking_text(self)
+        """A line for each answer, then those without a score."""
+        lines = [f"  {a.place}  {score_words(a.score):>8}  {visible_line(a.text)}" for a in self.answers]
+        lines += [visible(str(failed)) for failed in self.unverified]
+        if self.invalid is not None:
+            lines.insert(0, f"? No ranking: {visible_line(self.invalid)}")
+        return "\n".join([visible_line(self.question), *lines])
 
     def _repr_html_(self) -> str:
-        from vouching.types.display import ranking_html
-
-        return ranking_html(self)
+        first, _, rest = str(self).partition("\n")
+        warnings = notes(warning.message for warning in self.warnings)
+        return framed(f"<div class='head'>{shown(first)}</div>{warnings}<pre>{shown(rest)}</pre>")

@@ -31,6 +31,12 @@ ErrorType: TypeAlias = Literal[
 """What is wrong with a claim that is Not Attributable. Listed in order of precedence: where two fit, the earlier
 one is reported (see ``vouching.methods.embedded.diagnosis`` for the reason)."""
 
+FindingStatus: TypeAlias = Literal["match", "mismatch", "not_found", "unverified"]
+"""Whether a finding is good (match), bad (mismatch, not_found), or missing because the judge failed (unverified)."""
+
+SIGNS: dict[str, str] = {"match": "✓", "mismatch": "✗", "not_found": "∅", "unverified": "?"}
+"""One sign per status of a part or of a finding, so that nothing depends on colour."""
+
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 

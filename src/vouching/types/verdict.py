@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal, Protocol
 
-from vouching.types.spans import Claim, ErrorType, Judgment, Label, Relation, Span, Status
+from vouching.types.notebook import framed, marked, notes, plain_body, shown
+from vouching.types.spans import (
+    SIGNS,
+    Claim,
+    ErrorType,
+    FindingStatus,
+    Judgment,
+    Label,
+    Relation,
+    Span,
+    Status,
+)
+from vouching.types.visible import percent, visible_line
 
 VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
+
+ELSEWHERE = "occurs elsewhere in the sources"
+"""Stands in the place of a quotation for words that match, but not where the rest of the claim is spoken of."""
 
 WarningKind = Literal[
     "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
@@ -88,6 +104,27 @@ class Usage:
     """Tokens received from a language model."""
     calls: int = 0
     """Calls made to a language model."""
+
+
+class Judged(Protocol):
+    """Something that was judged, or should have been."""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it is as it should be; None where nobody knows."""
+        ...
+
+
+def all_passed(findings: Iterable[Judged]) -> bool | None:
+    """True if there is something and all of it passed; False if something did not; None where nobody can tell.
+
+    >>> all_passed([]), all_passed([Unverified(Claim("x"), "refused", "No.")])
+    (None, None)
+    """
+    passed = [finding.passed for finding in findings]
+    if False in passed:
+        return False
+    return None if None in passed or not passed else True
 
 
 class Costing(Protocol):
@@ -191,15 +228,99 @@ class Verdict:
         """True if the sources support the claim."""
         return self.label == "Attributable"
 
-    def __str__(self) -> str:
-        from vouching.types.display import verdict_text
+    @property
+    def passed(self) -> bool:
+        """The same, under the name that all findings share."""
+        return self.attributable
 
-        return verdict_text(self)
+    @property
+    def status(self) -> FindingStatus:
+        """Good, contradicted, or not found."""
+        return "match" if self.attributable else "not_found" if self.relation == "not_found" else "mismatch"
+
+    @property
+    def span(self) -> Span | None:
+        """Where in the response the claim stands, where known."""
+        return self.claim.span
+
+    @property
+    def subject(self) -> str:
+        """What it is about: the claim."""
+        return self.claim.text
+
+    @property
+    def fix_title(self) -> str:
+        """What to call ``fix_suggestion``: "Fix" if the claim it leads to was judged again and passed.
+
+        >>> claim = Claim("It opened.")
+        >>> Verdict(claim, "Not Attributable", 0.3, 0.7, 0.5, "not_found", fix_suggestion="Cut it.").fix_title
+        'Suggestion, not checked'
+        """
+        return "Suggestion, not checked" if self.revised_claim is None else "Fix"
+
+    @property
+    def headline(self) -> str:
+        """Label, confidence and error type in one line.
+
+        >>> Verdict(Claim("It opened in 1973."), "Attributable", 0.97, 0.97, 0.5, "supported").headline
+        '✓ Attributable (97 % sure)'
+        """
+        sign = "✓" if self.attributable else "✗"
+        kind = f" · {self.error_type.replace('_', ' ')}" if self.error_type else ""
+        return f"{sign} {self.label} ({percent(self.confidence)} sure){kind}"
+
+    def __str__(self) -> str:
+        """A line for each part, with nothing in it that could disturb a terminal."""
+        lines = [self.headline, f"  {visible_line(self.claim.text)}"]
+        for entry in self.evidence_alignment:
+            claimed, found = f'"{entry.claim_span.text}"', _found(entry, self.reasoning_chain)
+            lines.append("  ".join(["", f"{SIGNS[entry.status]} {visible_line(claimed)}", *map(visible_line, found)]))
+        if self.fix_suggestion:
+            lines.append(f"  {self.fix_title}: {visible_line(self.fix_suggestion)}")
+            lines += [f"  -> {visible_line(self.revised_claim)}"] if self.revised_claim is not None else []
+        lines.extend(f"  ! {visible_line(warning.message)}" for warning in self.warnings)
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from vouching.types.display import verdict_html
+        return framed(self.notebook_body())
 
-        return verdict_html(self)
+    def notebook_body(self) -> str:
+        """HTML without its frame: the claim with its parts marked, and the reasons in a table."""
+        spans = [(entry.claim_span, entry.status) for entry in self.evidence_alignment]
+        rows = "".join(
+            f"<tr><td>{shown(step.claim_part)}</td><td>{_evidence(step)}</td>"
+            f"<td>{escape(step.judgment.replace('_', ' '))}</td><td>{shown(step.explanation)}</td></tr>"
+            for step in self.reasoning_chain
+        )
+        head = "<tr><th>Claim</th><th>Source</th><th>Judgment</th><th>Why</th></tr>"
+        table = f"<table>{head}{rows}</table>" if rows else ""
+        fix = ""
+        if self.fix_suggestion:
+            revised = "" if self.revised_claim is None else f" → <em>{shown(self.revised_claim)}</em>"
+            fix = f"<div>{self.fix_title}: {shown(self.fix_suggestion)}{revised}</div>"
+        return (
+            f"<div class='finding {'supported' if self.attributable else 'unsupported'}'>"
+            f"<div class='head'>{escape(self.headline)}</div>"
+            f"<div class='claim'>{marked(self.claim.text, spans)}</div>{table}{fix}"
+            f"{notes(warning.message for warning in self.warnings)}</div>"
+        )
+
+
+def _found(entry: Alignment, steps: Sequence[ReasoningStep]) -> list[str]:
+    """What the sources have in place of a part; empty where a step supports it without a quotation."""
+    if entry.source_span:
+        return [f'"{entry.source_span.text}"']
+    if entry.status != "match":
+        return ["not in the sources"]
+    # A qualifier that adds nothing is supported although no source has it: to say that it occurs would be wrong.
+    supported = any(s.claim_part == entry.claim_span.text and s.judgment == "supported" for s in steps)
+    return [] if supported else [ELSEWHERE]
+
+
+def _evidence(step: ReasoningStep) -> str:
+    if step.source_evidence != "NOT_FOUND":
+        return shown(step.source_evidence)
+    return ELSEWHERE if step.judgment == "partially_supported" else "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +348,34 @@ class Unverified:
     version: str = VERDICT_VERSION
     """Version of this record."""
 
-    def __str__(self) -> str:
-        from vouching.types.display import unverified_text
+    @property
+    def label(self) -> str:
+        """What it is called beside the labels of other findings; it is none."""
+        return "Unverified"
 
-        return unverified_text(self)
+    @property
+    def passed(self) -> None:
+        """None: nobody knows."""
+        return None
+
+    @property
+    def status(self) -> FindingStatus:
+        """Missing."""
+        return "unverified"
+
+    @property
+    def span(self) -> Span | None:
+        """Where in the response the claim stands, where known."""
+        return self.claim.span
+
+    @property
+    def subject(self) -> str:
+        """What could not be checked, in words."""
+        return self.claim.text
+
+    def __str__(self) -> str:
+        title = f"? Unverified ({self.reason}): {visible_line(self.message)}"
+        return f"{title}\n  {visible_line(self.claim.text)}" if self.claim.text else title
 
     def _repr_html_(self) -> str:
-        from vouching.types.display import unverified_html
-
-        return unverified_html(self)
+        return framed(plain_body(str(self)))

@@ -1,10 +1,13 @@
-"""Foreign text made safe to show: what would move a cursor, turn letters round or hide is written out.
+"""Text for people: foreign text made safe to show, numbers in words, long text cut.
+
+What would move a cursor, turn letters round or hide is written out.
 
 Left out: look-alike letters. They are shown as they are; ``vouching.text.disguise`` is about reading them.
 """
 
 from __future__ import annotations
 
+import math
 import re
 
 _HIDDEN = re.compile(
@@ -37,3 +40,34 @@ def _name(found: re.Match[str]) -> str:
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
+
+
+def percent(share: float) -> str:
+    """A probability as people read it.
+
+    >>> percent(0.914)
+    '91 %'
+    """
+    return f"{100 * share:.0f} %"
+
+
+def score_words(score: float) -> str:
+    """A score that is no probability, as people read it.
+
+    >>> score_words(0.91444), score_words(-3.0), score_words(0.0001234)
+    ('0.914', '-3', '0.000123')
+    """
+    digits = 3 if score == 0 or abs(score) >= 0.1 else min(9, 2 - math.floor(math.log10(abs(score))))
+    return f"{score:.{digits}f}".rstrip("0").rstrip(".")
+
+
+def shorten(text: str, width: int) -> str:
+    """``text`` cut in the middle to ``width`` characters, for one line of a table.
+
+    >>> shorten("abcdefghij", 7)
+    'abc…hij'
+    """
+    if len(text) <= width:
+        return text
+    half = (width - 1) // 2
+    return f"{text[:half]}…{text[len(text) - half :]}"

@@ -22,8 +22,9 @@ from vouching.types import (
     Verdict,
     VerdictWarning,
 )
-from vouching.types.display import ELSEWHERE, marked, percent, shorten, totals_line
-from vouching.types.visible import visible
+from vouching.types.notebook import marked
+from vouching.types.verdict import ELSEWHERE
+from vouching.types.visible import percent, shorten, visible
 
 CLAIM = "The bridge opened in 1937."
 WRONG = Verdict(
@@ -156,7 +157,7 @@ def test_a_report_prints_its_totals_its_findings_and_the_repair() -> None:
 
 
 def test_a_report_without_claims_says_so() -> None:
-    assert totals_line(Report("Hi!", (), ())) == "No claims to check"
+    assert str(Report("Hi!", (), ())) == "No claims to check"
 
 
 def test_marks_follow_the_order_of_the_text_and_overlapping_ones_are_passed_over() -> None:
