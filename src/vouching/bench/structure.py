@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vouching.methods.structured.reward import NOT_FOUND, alignment_quality, chain_quality
+from vouching.methods.structured.prompt import NOT_FOUND
+from vouching.methods.structured.reward import alignment_quality, chain_quality
 from vouching.types import Verdict
 
 MEASURES = ("format", "alignment", "chain", "grounded", "consistent")

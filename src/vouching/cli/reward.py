@@ -6,17 +6,16 @@ Left out: worker processes; one core scores some ten thousand replies a second.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from vouching.cli.row_progress import show_rows, tell_rows
 from vouching.cli.streams import Exit, usage_errors
 from vouching.errors import InputError
-from vouching.methods.structured.reward_weights import Calibration, Split, Variant, structured_weights
+from vouching.methods.structured.reward_weights import Calibration, Rules, Split, rules_of
 from vouching.rows import LookIn, RowJob
 from vouching.rows.journal import Settings
 from vouching.rows.read import Fields, Row
@@ -24,17 +23,13 @@ from vouching.rows.run import BatchSummary, Seen
 from vouching.rows.worker import Work, WorkFactory
 from vouching.version import __version__
 
-if TYPE_CHECKING:
-    from vouching.types import Reward
-
 app = typer.Typer()
 
 _COLUMNS = ("response",)
-_Rules = Literal[Variant, "binary"]
 _InputPath = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with response and gold; - is stdin.")]
 _OutputPath = Annotated[str, typer.Option("--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
 _VariantName = Annotated[
-    _Rules,
+    Rules,
     typer.Option("--variant", help="The rules; grounded needs claim and source, binary looks at the label alone."),
 ]
 _SplitName = Annotated[Split, typer.Option("--split", help="Shares of process and outcome in the reward.")]
@@ -77,17 +72,11 @@ def structured_command(
     Each line has id, group, gold, the predicted label, total and parts. A row that cannot be used has no total, and a
     problem. What a policy wrote is never a problem: a reply that cannot be read earns 0.
     """
-    work = StructuredWork(variant, split, calibration)
-    settings = {
-        "command": "reward structured",
-        "variant": variant,
-        "split": split,
-        "calibration": calibration,
-        "vouching": __version__,
-    }
+    rules = {"variant": variant, "split": split, "calibration": calibration}
+    settings = {"command": "reward structured", **rules, "vouching": __version__}
     with usage_errors():
-        work()  # a wrong setting shows before any file is made
-        summary = score_rows((input, output), work, _look, settings, _COLUMNS, resume)
+        rules_of(variant, split, calibration)  # a wrong setting shows before any file is made
+        summary = score_rows((input, output), partial(_work, rules), _look, settings, _COLUMNS, resume)
     unread = summary.counts["unreadable"]
     raise typer.Exit(told(summary, f", {unread:,} with a reply that is no record" if unread else ""))
 
@@ -99,74 +88,21 @@ def score_rows(
     return show_rows(RowJob(*files, work, look, settings, columns, resume))
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredWork:
-    """Makes the function from a row to its line.
-
-    >>> score = StructuredWork("paper", "70/30", "on")()
-    >>> score(Row(1, "line 1", {"id": "a", "response": "no JSON", "gold": "Attributable"}))[:72]
-    '{"id": "a", "gold": "Attributable", "predicted": null, "total": 0.0, "pa'
-    """
-
-    variant: _Rules
-    """The rules, or "binary"."""
-    split: Split
-    """Share of process and outcome."""
-    calibration: Calibration
-    """Which calibration term."""
-
-    def __call__(self) -> Work:
-        """The function. Raises InputError for a split or calibration term with the binary reward, which has none."""
-        from vouching.methods.structured.reward import binary_reward, structured_reward
-
-        if self.variant == "binary" and (self.split, self.calibration) != ("70/30", "on"):
-            raise InputError("the binary reward has neither split nor calibration term: leave out both options")
-        weights, variant = structured_weights(self.split, self.calibration), self.variant
-
-        def score(fields: Fields) -> Reward:
-            reply, gold = fields["response"], fields["gold"]
-            if variant == "binary":
-                return binary_reward(reply, gold)
-            claim, source = _texts(fields) if variant == "grounded" else (None, None)
-            return structured_reward(reply, gold, claim=claim, source=source, variant=variant, weights=weights)
-
-        return partial(_line, score)
+def _work(rules: Mapping[str, str]) -> Work:
+    return partial(_line, rules)
 
 
-def _texts(fields: Fields) -> tuple[str, list[str]]:
-    """The claim and the sources of a row. Raises InputError if one of them is missing or no text."""
-    from vouching.inputs import as_sources, check_text, row_sources
-
-    if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
-    return check_text(fields["claim"], "the claim"), [source.text for source in as_sources(row_sources(fields))]
-
-
-def _line(score: Callable[[Fields], Reward], row: Row) -> str:
+def _line(rules: Mapping[str, Any], row: Row) -> str:
     """The line of a row: its reward, or what is wrong with it."""
-    from vouching.methods.structured.reward_reply import label_of, read_record
+    from vouching.methods.structured.reward import reward_of_row
 
     try:
         if row.fields is None:
             raise InputError(str(row.problem))
-        fields = row.fields
-        for key in ("response", "gold"):
-            if not isinstance(fields.get(key), str):
-                raise InputError(f'the row has the keys {[*fields]}, wanted "{key}", a text')
-        reward: Reward = score(fields)
+        reward = reward_of_row(row.fields, **rules)
     except InputError as error:
         return json.dumps({"id": row.name, "total": None, "parts": {}, "problem": f"{row.place}: {error}"})
-    record = read_record(fields["response"])
-    return json.dumps(
-        {
-            "id": row.name,
-            **group_of(fields),
-            "gold": fields["gold"],
-            "predicted": label_of(record) if record is not None else None,
-            "total": reward.total,
-            "parts": dict(reward.parts),
-        }
-    )
+    return json.dumps({"id": row.name, **group_of(row.fields), **reward})
 
 
 def group_of(fields: Fields) -> dict[str, Any]:

@@ -126,6 +126,17 @@ def test_confidence_is_held_to_0_and_1_and_is_a_half_where_it_is_no_number(writt
     assert rewarded(response.replace('"Not Attributable"', '"yes"')).parts["calibration"] == pytest.approx(-term / 1.5)
 
 
+@pytest.mark.parametrize(
+    ("written", "term"), [("0.8", 0.12), (" 1 ", 0.15), ("7", 0.15), ("high", 0.075), ("nan", 0.075), (True, 0.075)]
+)
+def test_only_the_released_rules_read_a_confidence_written_as_text(written: object, term: float) -> None:
+    # The authors' code passes it to float(): .15 * .8 and .15 * 1.
+    response = reply(confidence=written)
+    assert rewarded(response, variant="released").parts["calibration"] == pytest.approx(term)
+    for variant in ("paper", "grounded"):
+        assert rewarded(response, variant=variant).parts["calibration"] == 0.075
+
+
 def test_a_number_of_5000_digits_is_a_number() -> None:
     response = reply(confidence=5).replace('"confidence": 5', f'"confidence": {"9" * 5000}')
     assert rewarded(response).parts["calibration"] == 0.15

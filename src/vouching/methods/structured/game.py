@@ -15,8 +15,7 @@ from typing import Any, TypeAlias, cast
 
 from vouching.errors import ConfigError, InputError
 from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
-from vouching.methods.structured.reward import binary_reward, structured_reward
-from vouching.methods.structured.reward_reply import label_of, read_record
+from vouching.methods.structured.reward import label_of, read_record, reward_of_reply
 from vouching.methods.structured.reward_weights import PAPER, StructuredWeights, Variant
 from vouching.models.base import Message
 from vouching.models.running import all_of
@@ -33,7 +32,7 @@ ROLE = "verifier"
 def process_score(variant: Variant = "paper", weights: StructuredWeights = PAPER) -> Score:
     """SEVA's process reward (Algorithm 1).
 
-    The row has ``gold``, and ``claim`` and ``source`` where the variant reads them.
+    The row has what :func:`~vouching.methods.structured.reward.reward_of_reply` reads.
 
     >>> import asyncio
     >>> asyncio.run(process_score()('{"label": "yes"}', {"gold": "Attributable"})).total  # see rewards.structured
@@ -41,9 +40,7 @@ def process_score(variant: Variant = "paper", weights: StructuredWeights = PAPER
     """
 
     async def score(reply: str, row: Row) -> Reward:
-        return structured_reward(
-            reply, row["gold"], claim=row.get("claim"), source=row.get("source"), variant=variant, weights=weights
-        )
+        return reward_of_reply(reply, row, variant, weights)
 
     return score
 
@@ -52,7 +49,7 @@ def binary_score() -> Score:
     """1 for the right label, else 0 (section 2.3)."""
 
     async def score(reply: str, row: Row) -> Reward:
-        return binary_reward(reply, row["gold"])
+        return reward_of_reply(reply, row, "binary")
 
     return score
 

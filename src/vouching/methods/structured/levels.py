@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, TypeAlias, get_args
 
-from vouching.methods.structured.reward import NOT_FOUND, structured_reward
+from vouching.methods.structured.prompt import NOT_FOUND
+from vouching.methods.structured.reward import structured_reward
 from vouching.methods.structured.reward_weights import PAPER, StructuredWeights, Variant
 from vouching.types import Label
 

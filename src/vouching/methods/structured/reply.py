@@ -1,10 +1,10 @@
-"""From what a language model wrote to a record: find the one JSON object, mend it if need be, check every field.
+"""From what a language model wrote to a record: find the one JSON object, repair it if need be, check every field.
 
 Strict in what a record must hold, since a verdict leans on it; lenient only in spelling ("not_attributable", "Match").
 Every fault is said in words, for a second question. A record that stands in the claim or a source is theirs, not the
-model's: where one of them holds something like it, the reply must be nothing but an object, and another one. Left out:
-guessing. A reply with two different records, a key twice or a label outside the vocabulary has no meaning that a parser
-could choose.
+model's: where one of them holds something like it, the reply must be nothing but an object, and another one. A policy's
+reply that is graded is read by :func:`read_object` alone, strictly. Left out: guessing. A reply with two different
+records, a key twice or a label outside the vocabulary has no meaning that a parser could choose.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _MOST_STARTS = 1_000
 """Braces from which an object is tried."""
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _LABEL_KEY = re.compile(r"""["'“”]label["'“”]\s*:""")
+_FENCE_LINE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _NOTHING = ("", "none", "null", "n/a", "na", "-")
 R = TypeVar("R", "Reply", "LabelReply")
@@ -126,14 +127,13 @@ class LabelReply:
 
 
 def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str] = ()) -> R:
-    """The record in a reply. Prose, code fences and thoughts around it do no harm.
+    """The record in a reply, every field checked.
 
     Args:
         text: the reply, of any length.
         kind: the record that was asked for.
-        mend: whether a slip (a comma too many, quotes forgotten) may be mended; not in a reply that was cut off.
-        shown: the texts that the model was shown in which something like a record stands. If there is one, the reply
-            must be the object alone, whole, and not a copy out of these texts.
+        mend: see :func:`read_object`.
+        shown: likewise.
 
     Raises:
         ReplyError: there is no record in it, or more than one, or a field is missing or wrong.
@@ -145,12 +145,8 @@ def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str
     ...
     vouching.judging.ask.ReplyError: label: Input should be 'Attributable' or 'Not Attributable', got ...
     """
-    if not text.strip():
-        raise ReplyError("it is empty, wanted a JSON object")
-    if len(text) > LONGEST_READ:
-        raise ReplyError(f"it has {len(text):,} characters, wanted a JSON object")
     try:
-        record: R = _adapter(kind).validate_python(_record(text, mend, shown))
+        record: R = _adapter(kind).validate_python(read_object(text, mend=mend, shown=shown))
     except ValidationError as error:
         raise ReplyError(_told(error)) from None
     except RecursionError:
@@ -158,6 +154,39 @@ def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str
     if _HALF.search(text):
         _must_be_text(record)
     return record
+
+
+def read_object(text: str, *, strict: bool = False, mend: bool = True, shown: Sequence[str] = ()) -> dict[str, Any]:
+    r"""The fields of the JSON object in a reply, for the verifier and, strictly, for the reward.
+
+    Args:
+        text: the reply.
+        strict: for a reply that is graded: one JSON parse from the first ``{`` to the last ``}``, without lines that
+            only fence code, and nothing is repaired (SEVA, Algorithm 1); of a key that occurs twice the last value
+            counts, whole numbers are floats. Else, for a reply that is used: prose, code fences and thoughts around the
+            object do no harm, and it must be the only one with a label and have each key once.
+        mend: whether a slip (a comma too many, quotes forgotten) may be repaired; not in a reply that was cut off.
+        shown: the texts that the model was shown in which something like a record stands. If there is one, the reply
+            must be the object alone, whole, and not a copy out of these texts.
+
+    Raises:
+        ReplyError: there is no such object. NaN and infinity are no JSON.
+
+    >>> reply = 'So:\n```json\n{"label": "yes",}\n```'
+    >>> read_object(reply)
+    {'label': 'yes'}
+    >>> read_object(reply, strict=True)
+    Traceback (most recent call last):
+    ...
+    vouching.judging.ask.ReplyError: it holds no JSON object that can be read as it is
+    """
+    if strict:
+        return _as_written(text)
+    if not text.strip():
+        raise ReplyError("it is empty, wanted a JSON object")
+    if len(text) > LONGEST_READ:
+        raise ReplyError(f"it has {len(text):,} characters, wanted a JSON object")
+    return _record(text, mend, shown)
 
 
 @cache
@@ -200,6 +229,17 @@ class _Object:
     end: int
     fault: ReplyError | None = None
     """What is wrong with it: a key twice, NaN."""
+
+
+def _as_written(text: str) -> dict[str, Any]:
+    start, end = text.find("{"), text.rfind("}")
+    stretch = text[start : end + 1] if start >= 0 else ""
+    try:
+        # As an int, a whole number of 5,000 digits is an error in Python, though none in JSON.
+        record: Any = json.loads(_FENCE_LINE.sub("", stretch), parse_int=float, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise ReplyError("it holds no JSON object that can be read as it is") from None
+    return record  # what begins with { is an object, if it is read at all
 
 
 def _record(text: str, mend: bool, shown: Sequence[str]) -> dict[str, Any]:

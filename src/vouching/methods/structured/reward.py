@@ -4,11 +4,13 @@
 
 R_f: are the four fields there; R_a: is the alignment filled in (eq. 8); R_c: is the chain of reasoning (eq. 9); R_l: is
 the label gold; R_d: is the error named and mended, or none claimed (eq. 10); R_cal: +.15 or -.10 times the stated
-confidence, as the label is right or wrong (eq. 11). What cannot be read earns 0. Three sets of rules:
+confidence, as the label is right or wrong (eq. 11). What cannot be read earns 0. Labels go by an exact table: the
+authors' code falls back on a search for parts of label names in an unordered set, so that "Not Attributable." is either
+label by chance. Three sets of rules:
 
 - ``paper``: the above. Departures: a value of the wrong type scores 0 for its test, where the authors' code stops.
 - ``released``: what the authors' code adds: .1 for an explanation of 3 to 9 characters, .2 for an error type that is
-  not in the taxonomy, .1 for a fix of 1 to 9 characters, and no total below 0.
+  not in the taxonomy, .1 for a fix of 1 to 9 characters, a confidence written as a text ("0.8"), and no total below 0.
 - ``grounded``: ours. R_a and R_d of the paper ask for form only; here a span must stand in the claim or a source, a
   match must have both, a diagnosis counts only with the label Not Attributable, and "no error" only with Attributable.
 
@@ -17,24 +19,33 @@ Left out: the truth of an explanation or a fix, and a proper score of the confid
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast, get_args
 
 from vouching.errors import ConfigError, InputError
-from vouching.methods.structured.reward_reply import (
-    NOT_FOUND,
-    label_of,
-    read_record,
-    stated_confidence,
-    strike_ungrounded,
+from vouching.inputs import as_sources, check_text, row_sources
+from vouching.judging.ask import ReplyError
+from vouching.methods.structured.reading import strike_ungrounded
+from vouching.methods.structured.reply import read_object
+from vouching.methods.structured.reward_weights import (
+    PAPER,
+    Calibration,
+    Rules,
+    Split,
+    StructuredWeights,
+    Variant,
+    rules_of,
 )
-from vouching.methods.structured.reward_weights import PAPER, StructuredWeights, Variant
 from vouching.types import ERROR_TYPES, Judgment, Label, Reward, Status
 
 FIELDS = ("evidence_alignment", "reasoning_chain", "label", "confidence")
 """What R_f looks for."""
 PARTS = ("format", "alignment", "chain", "label", "diagnosis", "calibration")
 """Names of the parts: R_f, R_a, R_c, R_l, R_d in [0, 1], and R_cal as it is added."""
+_WORD = re.compile(r"[^\W_]+")
+_LONGEST_LABEL = 40
+"""Characters; a label that is longer is none."""
 _FORMAT = (0.2, 0.2, 0.5, 0.5, 1.0)
 """R_f by how many fields there are."""
 _STATUSES: tuple[str, ...] = get_args(Status)
@@ -94,7 +105,7 @@ def structured_reward(
         "chain": _chain_score(record.get("reasoning_chain"), 0.1 if variant == "released" else 0.0),
         "label": float(predicted == gold),
         "diagnosis": _diagnosis_score(record, gold, predicted, variant, weights.diagnosis_floor),
-        "calibration": round(slope * stated_confidence(record), 9),
+        "calibration": round(slope * stated_confidence(record, variant), 9),
     }
     total = weighted_total(parts, weights)
     return Reward(max(0.0, total) if variant == "released" else total, parts)
@@ -111,6 +122,118 @@ def binary_reward(response: str, gold: Label) -> Reward:
     record = read_record(response)
     right = float(record is not None and label_of(record) == gold)
     return Reward(right, {"label": right})
+
+
+def read_record(response: str) -> dict[str, Any] | None:
+    r"""The JSON object of a reply that is graded, read strictly; None if there is none.
+
+    >>> read_record('Here it is:\n```json\n{"label": "yes"}\n```'), read_record('{"label": "yes"'), read_record("yes")
+    ({'label': 'yes'}, None, None)
+    """
+    try:
+        return read_object(response, strict=True)
+    except ReplyError:
+        return None
+
+
+LABELS: Mapping[str, Label] = {
+    **dict.fromkeys(("attributable", "supported", "yes", "true", "entailment"), "Attributable"),
+    **dict.fromkeys(
+        ("not attributable", "not supported", "no", "false", "contradiction", "neutral"), "Not Attributable"
+    ),
+}
+"""What counts as which label where a reply is graded (SEVA Table 13), in lower case, one blank between words."""
+
+
+def label_of(record: Mapping[str, Any]) -> Label | None:
+    """The label that a record states, but for case and punctuation; None for anything that :data:`LABELS` has not.
+
+    >>> [label_of({"label": written}) for written in ("**Not_Attributable.**", "Supported", "unclear", True)]
+    ['Not Attributable', 'Attributable', None, None]
+    """
+    written = record.get("label")
+    if not isinstance(written, str) or len(written) > _LONGEST_LABEL:
+        return None
+    return LABELS.get(" ".join(_WORD.findall(written.lower())))
+
+
+def stated_confidence(record: Mapping[str, Any], variant: Variant = "paper") -> float:
+    """The confidence that a record states, held to [0, 1]; .5 if it is missing or no number.
+
+    >>> [stated_confidence({"confidence": written}) for written in (0.8, 7, "0.8", True)]
+    [0.8, 1.0, 0.5, 0.5]
+    >>> stated_confidence({"confidence": "0.8"}, "released")
+    0.8
+    """
+    value = record.get("confidence")
+    if variant == "released" and isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return 0.5
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return 0.5
+    return float(min(1.0, max(0.0, value)))
+
+
+def reward_of_reply(
+    reply: str, row: Mapping[str, Any], variant: Rules = "paper", weights: StructuredWeights = PAPER
+) -> Reward:
+    """What a reply to a row earns: the one way from an outcome to its reward.
+
+    Args:
+        reply: all that the policy wrote.
+        row: ``gold``, and for the grounded rules ``claim`` and its sources, under any name that rows have for them.
+        variant: the rules.
+        weights: what the parts count.
+
+    Raises:
+        InputError: the row lacks what the rules need.
+
+    >>> reward_of_reply('{"label": "yes"}', {"gold": "Attributable"}).total
+    0.395
+    """
+    gold = row.get("gold")
+    if not isinstance(gold, str):
+        raise InputError(f'the row has the keys {[*row]}, wanted "gold", a text')
+    if variant == "binary":
+        return binary_reward(reply, cast("Label", gold))
+    claim = source = None
+    if variant == "grounded":
+        if "claim" not in row:
+            raise InputError(f'the row has the keys {[*row]}, wanted "claim"')
+        claim = check_text(row["claim"], "the claim")
+        source = [one.text for one in as_sources(row_sources(row))]
+    return structured_reward(reply, cast("Label", gold), claim=claim, source=source, variant=variant, weights=weights)
+
+
+def reward_of_row(
+    row: Mapping[str, Any], variant: Rules = "paper", split: Split = "70/30", calibration: Calibration = "on"
+) -> dict[str, Any]:
+    """The reward of a reply that was written down: a line of ``vouch reward structured``.
+
+    Args:
+        row: ``response``, and what :func:`reward_of_reply` reads.
+        variant: the rules.
+        split: share of process and of outcome, see ``structured_weights``.
+        calibration: which calibration term.
+
+    Returns:
+        ``gold``; ``predicted``, the label of the reply, None if it states none; ``total`` and ``parts``.
+
+    Raises:
+        InputError: the row lacks what the rules need, or the binary reward is to have a split or calibration term.
+
+    >>> reward_of_row({"response": '{"label": "yes"}', "gold": "Attributable"}, "binary")["total"]
+    1.0
+    """
+    weights, reply = rules_of(variant, split, calibration), row.get("response")
+    if not isinstance(reply, str):
+        raise InputError(f'the row has the keys {[*row]}, wanted "response", a text')
+    reward = reward_of_reply(reply, row, variant, weights)
+    record = read_record(reply)
+    predicted = None if record is None else label_of(record)
+    return {"gold": row["gold"], "predicted": predicted, "total": reward.total, "parts": dict(reward.parts)}
 
 
 def weighted_total(parts: Mapping[str, float], weights: StructuredWeights = PAPER) -> float:
@@ -256,9 +379,3 @@ def _is_one_of(value: object, words: Sequence[str]) -> bool:
 def _mean(values: Sequence[float]) -> float:
     # Sums of tenths such as .3 + .3 + .2 + .1 + .1 come out a hair off 1; no score here has more than ten decimals.
     return round(sum(values) / len(values), 10) if values else 0.0
-
-
-__all__ = [
-    "FIELDS", "NOT_FOUND", "PARTS", "alignment_quality", "binary_reward", "chain_quality", "structured_reward",
-    "weighted_total",
-]  # fmt: skip

@@ -11,11 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, InputError
 from vouching.types import Label
 
 Variant: TypeAlias = Literal["paper", "released", "grounded"]
 """Which rules score the parts."""
+Rules: TypeAlias = Literal[Variant, "binary"]
+"""The rules of the process reward, or the binary one."""
 Split: TypeAlias = Literal["90/10", "70/30", "50/50", "30/70", "0/100"]
 """Share of process and of outcome, as Table 21 writes it."""
 Calibration: TypeAlias = Literal["on", "off", "symmetric"]
@@ -103,6 +105,13 @@ def structured_weights(
         wrong=wrong,
         diagnosis_floor=diagnosis_floor,
     )
+
+
+def rules_of(variant: Rules = "paper", split: Split = "70/30", calibration: Calibration = "on") -> StructuredWeights:
+    """What the parts count by these rules. Raises InputError for a split or calibration term with the binary reward."""
+    if variant == "binary" and (split, calibration) != ("70/30", "on"):
+        raise InputError("the binary reward has neither split nor calibration term: leave out both options")
+    return structured_weights(split, calibration)
 
 
 def reward_bounds(
