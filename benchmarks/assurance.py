@@ -2,8 +2,8 @@
 
     python benchmarks/assurance.py [--output benchmarks/results/assurance.json]
 
-Right returns are the engine's, which an independent implementation in tests/bench/tax_sheets.py must give too. Wrong
-ones are the named mistakes of ``vouching.bench.taxes`` and corruptions made here, of which the rules know nothing.
+Right returns are the engine's, which an independent implementation in tests/recipes/tax_sheets.py must give too. Wrong
+ones are the named mistakes of ``recipes/taxes`` and corruptions made here, of which the rules know nothing.
 Each is verified as it stands, and done again with a generator that offers its draft, a wrong line and the case's own
 correction, of which one is chosen without gold. Left out: language models; mistakes that lead to a row of the EIC Table
 that is not covered.
@@ -27,21 +27,24 @@ from random import Random
 from statistics import median
 from typing import Any
 
-import vouching
-from vouching.bench.taxes.engine import compute_lines
-from vouching.bench.taxes.facts import OutOfScopeError, facts_of
-from vouching.bench.taxes.lines import LINES
-from vouching.bench.taxes.mistakes import MISTAKES, make_mistake, roots_of
-from vouching.bench.taxes.synthetic import make_return
-from vouching.bench.taxes.task import proposal_of, task_of
-from vouching.methods.assurance.evidence import UnitState
-from vouching.methods.assurance.model import AssuranceVerifier
-from vouching.methods.assurance.reward import Transition
-from vouching.methods.assurance.task import as_proposal, as_task
-from vouching.methods.assurance.verify import Step, challenge, fill
-from vouching.types import Proposal, SafetyCase, Task, UnitResult
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import vouching  # noqa: E402
+from recipes.taxes.engine import compute_lines  # noqa: E402
+from recipes.taxes.facts import facts_of  # noqa: E402
+from recipes.taxes.fields import OutOfScopeError  # noqa: E402
+from recipes.taxes.mistakes import MISTAKES, make_mistake, roots_of  # noqa: E402
+from recipes.taxes.returns import make_return  # noqa: E402
+from recipes.taxes.tasks import proposal_of, task_of  # noqa: E402
+from vouching.bench.taxcalcbench import LINES  # noqa: E402
+from vouching.methods.assurance.evidence import UnitState  # noqa: E402
+from vouching.methods.assurance.model import AssuranceVerifier  # noqa: E402
+from vouching.methods.assurance.reward import Transition  # noqa: E402
+from vouching.methods.assurance.task import as_proposal, as_task  # noqa: E402
+from vouching.methods.assurance.verify import Step, challenge, fill  # noqa: E402
+from vouching.types import Proposal, SafetyCase, Task, UnitResult  # noqa: E402
+
 RETURNS, NAMED, RANDOM, SEED = 500, 2_000, 200, 1
 IDS = [line.id for line in LINES]
 
@@ -177,8 +180,7 @@ def timed(task: Task, lines: Mapping[str, int]) -> float:
 
 def apart_from_second(made: Sequence[tuple[str, Any, Mapping[str, int]]]) -> int:
     """Lines on which the engine and the second implementation, in the tests, do not agree."""
-    sys.path.insert(0, str(ROOT))
-    from tests.bench.tax_sheets import form_1040
+    from tests.recipes.tax_sheets import form_1040
 
     sheets = ((lines, form_1040(record)) for _, record, lines in made)
     return sum(lines[line] != sheet[line] for lines, sheet in sheets for line in IDS)

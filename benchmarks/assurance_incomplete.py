@@ -22,8 +22,8 @@ from typing import Any
 from assurance import IDS, RETURNS, ROOT, SEED, Draft, drafts, machine
 
 import vouching
-from vouching.bench.taxes.synthetic import make_return
-from vouching.bench.taxes.task import proposal_of, task_of
+from recipes.taxes.returns import make_return
+from recipes.taxes.tasks import proposal_of, task_of
 from vouching.methods.assurance.model import AssuranceVerifier
 from vouching.methods.assurance.task import as_proposal, as_task
 from vouching.methods.assurance.verify import challenge

@@ -2,8 +2,9 @@
 
 A ```python block runs in the names its page has made so far: as a doctest if it holds ``>>>``, else as a script whose
 output must be the ```text block right after it, if there is one. In a ```console block every ``$`` line that calls
-``vouch`` runs in a shell beside a copy of examples/ and must print the lines below it, where ``...`` stands for
-anything; lines of progress, which a slow machine prints, are left out. Installing and making are not run.
+``vouch`` or recipes/taxes runs in a shell beside copies of that folder and of examples/, and must print the lines below
+it, where ``...`` stands for anything; lines of progress, which a slow machine prints, are left out. Installing and
+making are not run.
 """
 
 from __future__ import annotations
@@ -76,10 +77,12 @@ def commands_of(body: str) -> Iterator[tuple[str, str]]:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a copy of examples/, the current one while the test runs, with ``vouch`` on the path."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(ROOT / "recipes/taxes", tmp_path / "recipes/taxes")
     shim = tmp_path / "bin" / "vouch"
     shim.parent.mkdir()
-    shim.write_text(SHIM, encoding="utf-8")
-    shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
+    for name, text in {"vouch": SHIM, "python": f'#!/bin/sh\nexec {sys.executable!r} "$@"\n'}.items():
+        shim.with_name(name).write_text(text, encoding="utf-8")
+        shim.with_name(name).chmod(stat.S_IRWXU)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{shim.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
@@ -102,7 +105,7 @@ def test_the_commands_of_a_page_print_what_the_page_says(path: Path, workplace: 
         if block.language != "console":
             continue
         for command, shown in commands_of(block.body):
-            if not re.search(r"\bvouch\b", command):
+            if not re.search(r"\bvouch\b|recipes/taxes", command):
                 continue
             done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             _assert_same(shown, PROGRESS.sub("", done.stdout), f"{path.name}:{block.line}: $ {command}")

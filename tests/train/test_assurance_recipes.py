@@ -96,7 +96,7 @@ def test_rows_are_read_from_files_and_from_folders_of_right_proposals(tmp_path: 
 def test_a_folder_that_holds_no_work_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder without tasks/ and proposals/"):
         read_work([str(tmp_path)])
-    with pytest.raises(InputError, match="there is no such folder or file; make one with  vouch data taxes --out"):
+    with pytest.raises(InputError, match=r"there is no such folder or file; make one with  python recipes/taxes"):
         read_work([str(tmp_path / "returns")])
 
 

@@ -32,7 +32,6 @@ from vouching.cli import (
     data_checklist,
     data_gold,
     data_judged,
-    data_taxes,
     diagnose,
     diagnose_verifier,
     evolve,
@@ -79,7 +78,6 @@ data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
 data.app.add_typer(data_judged.app)
-data.app.add_typer(data_taxes.app)
 reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)

@@ -128,7 +128,7 @@ def list_command(split: _AnySplit = None) -> None:
     from vouching.bench.ifeval import about as about_ifeval
     from vouching.bench.report import here_words, missing_words
     from vouching.bench.rows import Fault
-    from vouching.bench.taxes.run import about as about_taxes
+    from vouching.bench.taxcalcbench_run import about as about_taxes
 
     try:
         folder = data_folder()
@@ -180,10 +180,9 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
 
 def _validate_answered(name: str, folder: Path) -> Exit:
     """Check one of the sets whose answers come from a file."""
-    from vouching.bench import ifeval
-    from vouching.bench.taxes import run
+    from vouching.bench import ifeval, taxcalcbench_run
 
-    faults = [*(ifeval if name == ifeval.NAME else run).validate(folder)]
+    faults = [*(ifeval if name == ifeval.NAME else taxcalcbench_run).validate(folder)]
     _write_faults(name, faults)
     return Exit.INCOMPLETE if faults else Exit.OK
 

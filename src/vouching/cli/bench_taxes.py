@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def run_taxes_command(names: list[str], responses: str | None, out: Path) -> Exit:
     """Score the answers, write the folder and print the figures."""
     from vouching.bench.catalog import data_folder
-    from vouching.bench.taxes.read import NAME
-    from vouching.bench.taxes.run import run_taxes
+    from vouching.bench.taxcalcbench import NAME
+    from vouching.bench.taxcalcbench_run import run_taxes
 
     with usage_errors():
         if names != [NAME]:

@@ -56,7 +56,7 @@ on with --resume.
 _ASSURANCE_EPILOG = """
 **Examples**
 
-vouch data taxes --out returns --count 400
+python recipes/taxes/make.py --out returns --count 400
 
 vouch train assurance recipes/assurance/dpa-4b.toml 'rows=["returns"]' 'dev=[]' --out runs/dpa-4b
 
@@ -192,8 +192,8 @@ def structured_command(config: _Config, out: _Out, settings: _Settings = None, r
 def assurance_command(config: _Config, out: _Out, settings: _Settings = None, resume: _Resume = False) -> None:
     """Train a generator and a verifier of structured work against each other: cases, kept or revised proposals.
 
-    Rows are tasks with their right values, or folders as vouch data taxes writes them. Both are adapters on one model,
-    DIR/model and DIR/model/verifier. A run that was killed and resumed ends like one that was not.
+    Rows are tasks with their right values, or folders as recipes/taxes/make.py writes them. Both are adapters on one
+    model, DIR/model and DIR/model/verifier. A run that was killed and resumed ends like one that was not.
     """
     with usage_errors():
         from vouching.methods.assurance.config import read_config

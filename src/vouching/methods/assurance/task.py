@@ -340,7 +340,8 @@ def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for path in paths:
         if not Path(path).suffix and not Path(path).exists():
-            raise InputError(f"{path}: there is no such folder or file; make one with  vouch data taxes --out {path}")
+            made = f"python recipes/taxes/make.py --out {path}"
+            raise InputError(f"{path}: there is no such folder or file; make one with  {made}")
         rows += _of_folder(Path(path)) if Path(path).is_dir() else read_as(path, _task_row)
     if paths and not rows:
         raise InputError(f"{', '.join(paths)}: no rows; give some with task and gold")
@@ -364,11 +365,13 @@ def _task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _of_folder(folder: Path) -> list[dict[str, Any]]:
     mistakes = folder / "mistakes.jsonl"
     if mistakes.is_file() and mistakes.stat().st_size:
-        raise InputError(f"the proposals in {folder} have mistakes: make them without (vouch data taxes --out DIR)")
+        raise InputError(
+            f"the proposals in {folder} have mistakes: make them without, with recipes/taxes/make.py"
+        )
     if not (folder / "tasks").is_dir():
         raise InputError(
-            f"{folder} is a folder without tasks/ and proposals/: name one that  vouch data taxes  wrote, or files of "
-            "rows"
+            f"{folder} is a folder without tasks/ and proposals/: name one that recipes/taxes/make.py wrote, or files "
+            "of rows"
         )
     rows: list[dict[str, Any]] = []
     for path in sorted((folder / "tasks").glob("*.json")):

@@ -1,12 +1,16 @@
-"""TaxCalcBench's folder: ``<case>/input.json`` and ``<case>/output.xml``, read safely; and the split of its cases.
+"""TaxCalcBench: nineteen lines of Form 1040, 51 returns of 2024 (Bock et al. 2025), read from its folder.
 
-The XML is read for the nineteen elements and nothing else: no document type, no entities, bounded in size and depth.
-Left out: downloading; the set is its publisher's (github.com/column-tax/tax-calc-bench).
+A case is ``<case>/input.json`` and ``<case>/output.xml``. The XML is read for the nineteen elements and nothing else:
+no document type, no entities, bounded in size and depth. A line of an answer is ``Line N: Description | explanation |
+amount``; the amount is what follows the last bar. Ids are matched exactly: a match by how a line's name ends takes
+line 9 for 19 and 29. Not supported: downloading, as the set is its publisher's (github.com/column-tax/tax-calc-bench),
+and cents in an expected amount.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -15,14 +19,73 @@ from typing import Any, NoReturn, cast
 from xml.parsers import expat
 
 from vouching.bench.rows import Fault
-from vouching.bench.taxes.lines import LINES
 from vouching.errors import InputError
 from vouching.methods.assurance.values import read_amount, read_data
 from vouching.text.encoding import decode_text
 
+_LINE = re.compile(r"^[\s>*#-]*line\s+(?P<id>\d{1,2}[a-z]?)\b[\s*]*:?(?P<rest>.*)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of Form 1040."""
+
+    id: str
+    """Its number on the form, e.g. "25d"."""
+    element: str
+    """Its element below /Return/ReturnData/IRS1040."""
+    description: str
+    """What it is, in words."""
+    depends_on: tuple[str, ...] = ()
+    """Ids of the lines before it that it is made from."""
+
+
+LINES: tuple[Line, ...] = (
+    Line("1a", "WagesAmt", "Total amount from Form(s) W-2, box 1"),
+    Line("9", "TotalIncomeAmt", "Total income", ("1a",)),
+    Line("10", "TotalAdjustmentsAmt", "Adjustments to income from Schedule 1", ("9",)),
+    Line("11", "AdjustedGrossIncomeAmt", "Adjusted gross income", ("9", "10")),
+    Line("12", "TotalItemizedOrStandardDedAmt", "Standard deduction"),
+    Line("15", "TaxableIncomeAmt", "Taxable income", ("11", "12")),
+    Line("16", "TaxAmt", "Tax", ("15",)),
+    Line("19", "CTCODCAmt", "Child tax credit or credit for other dependents", ("11", "16")),
+    Line("24", "TotalTaxAmt", "Total tax", ("16", "19")),
+    Line("25d", "WithholdingTaxAmt", "Federal income tax withheld"),
+    Line("26", "EstimatedTaxPaymentsAmt", "Estimated tax payments and amount applied from the 2023 return"),
+    Line("27", "EarnedIncomeCreditAmt", "Earned income credit (EIC)", ("1a", "11")),
+    Line("28", "AdditionalChildTaxCreditAmt", "Additional child tax credit", ("1a", "11", "19", "27")),
+    Line("29", "RefundableAmerOppCreditAmt", "American opportunity credit"),
+    Line("32", "RefundableCreditsAmt", "Total other payments and refundable credits", ("27", "28", "29")),
+    Line("33", "TotalPaymentsAmt", "Total payments", ("25d", "26", "32")),
+    Line("34", "OverpaidAmt", "Amount overpaid", ("24", "33")),
+    Line("35a", "RefundAmt", "Amount to be refunded", ("34",)),
+    Line("37", "OwedAmt", "Amount you owe", ("24", "33")),
+)
+"""In the order of the form."""
+BY_ID: Mapping[str, Line] = {line.id: line for line in LINES}
+"""The same by id."""
+
+
+def parse_return(text: str) -> dict[str, Decimal]:
+    r"""The amounts of an answer by line; of a line given twice the last one counts, other lines are passed over.
+
+    >>> parse_return("Line 9: Total income | 1a + 2b | $50,100\nLine 16: Tax | unclear | see above")
+    {'9': Decimal('50100')}
+    """
+    found: dict[str, Decimal] = {}
+    for row in text.splitlines():
+        match = _LINE.match(row)
+        if match is None or "|" not in match["rest"] or match["id"].lower() not in BY_ID:
+            continue
+        amount = read_amount(match["rest"].rpartition("|")[2].strip(" *`"))
+        if amount is not None:
+            found[match["id"].lower()] = amount
+    return found
+
+
 NAME = "taxcalcbench"
 """What the set is called on the command line, and its folder below the data folder."""
-GET = "put ty24/test_data of github.com/column-tax/tax-calc-bench there, or make returns with vouch data taxes"
+GET = "put ty24/test_data of github.com/column-tax/tax-calc-bench there, or returns that recipes/taxes/make.py made"
 """How to obtain it."""
 _LARGEST = 5_000_000
 _DEEPEST = 100

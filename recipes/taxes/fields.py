@@ -1,4 +1,7 @@
-"""Fields of TaxCalcBench's input: objects, lists, and leaves ``{"label", "value"}``; complaints name the path."""
+"""Fields of TaxCalcBench's input: objects, lists, and leaves ``{"label", "value"}``; complaints name the path.
+
+And what the engine covers: the fields it reads, and those that do not matter.
+"""
 
 from __future__ import annotations
 
@@ -109,3 +112,66 @@ def return_data(record: Mapping[str, Any]) -> Field:
     if not isinstance(data, Mapping):
         raise InputError('the input has no object "return_data": wanted {"input": {"return_header", "return_data"}}')
     return Field("", cast("Mapping[str, Any]", data))
+
+
+class OutOfScopeError(InputError):
+    """A return with something the engine does not cover; it computes no line of it."""
+
+
+READ: Mapping[str, tuple[str, ...]] = {
+    "irs1040": (
+        "filing_status", "tp_date_of_birth", "sp_date_of_birth", "tp_blind", "sp_blind", "estimated_tax_payment_1",
+        "estimated_tax_payment_2", "estimated_tax_payment_3", "estimated_tax_payment_4", "applied_from_prior_year",
+        "eic_not_allowed", "qualifying_child_of_another",
+    ),
+    "irs1040.dependent_detail": ("dependent_date_of_birth", "dependent_relationship", "dependent_student"),
+    "w2": ("wages", "withholding", "social_security_tax", "medicare_wages_and_tips", "medicare_tax_withheld"),
+    "irs1040_scheduleb.irs1099_int": (
+        "interest_1099int_interest", "interest_1099int_us_saving_bond_treasury_obligations",
+        "interest_1099int_tax_exempt", "interest_1099int_fed_inc_tax_withheld",
+    ),
+    "irs1040_scheduleb.irs1099_div": (
+        "dividend_1099div_ordinary_div", "dividend_1099div_qualified_div", "dividend_1099div_exempt_interest_div",
+        "dividend_1099div_federal_inc_tax_withheld",
+    ),
+    "irs1040_schedule1": ("tp_educator_exp_amount", "sp_educator_exp_amount", "student_interest"),
+    "irs1040_schedule1.irs1099_g": ("g_unemployment_comp", "g_fed_wh"),
+    "irs1099_r": (
+        "gross_distribution_amt_input", "taxable_amt_input", "federal_income_tax_withheld_amt_input",
+        "f1099_r_distribution_cd_input",
+    ),
+    "ssa_1099.ssa_1099_grp": ("ssa_net_benefits", "ssa_federal_withholding"),
+}  # fmt: skip
+"""The leaves that are read, by the object they are in."""
+_IDLE = {
+    "irs1040": ("tp_student", "sp_student", "refund_method", "presidential_election_tp", "presidential_election_sp"),
+    "irs1040.dependent_detail": ("dependent_supported_by_tp",),
+    "w2": (
+        "social_security_wages", "social_security_tips", "retirement_plan", "third_party_sick_pay", "state_wages",
+        "state_withholding", "local_wages", "local_withholding", "employers_use_grp.box_12_code",
+        "employers_use_grp.box_12_amount", "ein",
+    ),
+    "irs1099_r": ("irasepsimple_ind_input", "total_distribution_ind_input", "employee_contributions_amt_input"),
+}  # fmt: skip
+KNOWN = frozenset(f"{place}.{key}" for part in (READ, _IDLE) for place, keys in part.items() for key in keys)
+"""Every leaf that the engine knows."""
+FORMS: Mapping[str, str] = {
+    "irs1040_schedulec": "self-employment (Schedule C)",
+    "irs1040_schedulea": "itemized deductions (Schedule A)",
+    "will_itemize": "itemized deductions (Schedule A)",
+    "irs8949": "capital gains (Form 8949)",
+    "irs1040_schedule_d": "capital gains (Schedule D)",
+    "irs8962": "the premium tax credit (Form 8962)",
+    "irs8863": "education credits (Form 8863)",
+    "irs2441": "dependent care (Form 2441)",
+    "irs1040_schedule3": "other credits and payments (Schedule 3)",
+    "received_form_1099K": "a Form 1099-K",
+    "w2.statutory_employee": "a statutory employee (Schedule C)",
+    "w2.dependent_care_benefits": "dependent care benefits (Form 2441)",
+    "w2.allocated_tips": "allocated tips (Form 4137)",
+    "irs1040.tp_dependent": "a filer who is another's dependent",
+    "irs1040.sp_dependent": "a spouse who is another's dependent",
+    "irs1040_scheduleb.irs1099_div.dividend_1099div_capital_gain_distr": "capital gains (Form 1099-DIV, box 2a)",
+    "irs1040_scheduleb.irs1099_div.dividend_1099div_section_199a_dividends": "REIT dividends (Form 8995)",
+}
+"""What is refused under the name of its form; other unknown fields are refused under their own."""

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal, TypeAlias, get_args
 
-from vouching.bench.taxes.engine import compute_lines
-from vouching.bench.taxes.facts import OutOfScopeError, TaxFacts, facts_of
-from vouching.bench.taxes.lines import LINES, whole
-from vouching.bench.taxes.tax import dividend_tax
-from vouching.bench.taxes.values import Status
+from recipes.taxes.engine import compute_lines, dividend_tax
+from recipes.taxes.facts import OutOfScopeError, TaxFacts, facts_of
+from recipes.taxes.values import Status, whole
+from vouching.bench.taxcalcbench import LINES
 
 Mistake: TypeAlias = Literal[
     "wrong_bracket", "gross_for_taxable", "forgotten_form", "sign", "transposed_digits", "stale_line"
@@ -55,7 +54,7 @@ def make_mistake(record: Mapping[str, Any], mistake: Mistake, random: Random) ->
     Raises:
         OutOfScopeError: the engine does not cover the return.
 
-    >>> from vouching.bench.taxes.synthetic import make_return
+    >>> from recipes.taxes.returns import make_return
     >>> _, record, lines = make_return(0, 1)
     >>> found = make_mistake(record, "transposed_digits", Random(1))
     >>> found.roots, found.wrong[0], found.lines["9"] == lines["9"]

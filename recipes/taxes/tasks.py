@@ -10,13 +10,12 @@ import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, cast
 
-from vouching.bench.taxes.facts import facts_of
-from vouching.bench.taxes.fields import Field, return_data
-from vouching.bench.taxes.lines import LINES
-from vouching.bench.taxes.scope import READ
+from recipes.taxes.facts import facts_of
+from recipes.taxes.fields import READ, Field, return_data
+from vouching.bench.taxcalcbench import LINES
 from vouching.methods.assurance.values import value_json
 
 _LISTS = frozenset({"dependent_detail", "w2", "irs1099_int", "irs1099_div", "irs1099_g", "irs1099_r", "ssa_1099_grp"})
@@ -74,7 +73,7 @@ def proposal_of(name: str, lines: Mapping[str, int | Decimal]) -> dict[str, Any]
 @cache
 def _book() -> dict[str, Any]:
     """The rules with every {name} written out, and the tables."""
-    book = tomllib.loads(files("vouching.bench.taxes").joinpath("rules_2024.toml").read_text(encoding="utf-8"))
+    book = tomllib.loads(Path(__file__).with_name("rules_2024.toml").read_text(encoding="utf-8"))
     names = cast("dict[str, str]", book["let"])
     for rule in book["rule"]:
         text = cast("str", rule["value"])

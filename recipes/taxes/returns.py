@@ -14,9 +14,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from vouching.bench.taxes.engine import compute
-from vouching.bench.taxes.facts import OutOfScopeError
-from vouching.bench.taxes.lines import LINES
+from recipes.taxes.engine import compute
+from recipes.taxes.facts import OutOfScopeError
+from vouching.bench.taxcalcbench import LINES
 
 HOUSEHOLDS = ("worker", "family", "single-parent", "retired", "jobless", "educator", "graduate", "investor")
 """The kinds of household that returns are drawn from, in turn."""

@@ -8,29 +8,37 @@ Left out: checking that a filing status or a dependent is rightly claimed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from vouching.bench.taxes.fields import Field, return_data
-from vouching.bench.taxes.scope import OutOfScopeError, check_scope
-from vouching.bench.taxes.values import (
+from recipes.taxes.fields import FORMS, KNOWN, Field, OutOfScopeError, return_data
+from recipes.taxes.values import (
     BORN_BEFORE_65,
     CHILD_BORN_AFTER,
+    CHILD_TAX_INCOME,
     EIC_BORN,
     EIC_CHILD_BORN_AFTER,
     EIC_STUDENT_BORN_AFTER,
+    MEDICARE_LIMIT,
+    SAVERS_LIMIT,
+    SOCIAL_SECURITY_LIMIT,
     Status,
 )
 from vouching.errors import InputError
-
-__all__ = ["Dependent", "OutOfScopeError", "TaxFacts", "facts_of"]
+from vouching.methods.assurance.values import read_amount
 
 _STATUSES: Mapping[str, Status] = {
     "single": "single", "married_jointly": "joint", "married_filing_jointly": "joint", "head_of_household": "head",
 }  # fmt: skip
+_CODES = frozenset({"2", "4", "7"})
+_CODES_OF_DEFERRALS = frozenset({"D", "E", "F", "G", "H", "S", "AA", "BB", "EE"})
+_IDLE_CODES = frozenset({"C", "DD", "FF"})
+_NAMES = re.compile(r"(?:^|_)(?:zip|ssn|ein|tin|phone|routing|account|pin|id|number|name|address|city)(?:_|$)")
+"""Numbers that name something: of employers, accounts and places."""
 _REFUSED = ("married_separately", "married_filing_separately", "qualifying_widow", "qualifying_surviving_spouse")
 CHILDREN = frozenset({"son", "daughter", "child", "stepchild", "stepson", "stepdaughter", "foster_child",
                       "grandchild", "brother", "sister", "niece", "nephew"})  # fmt: skip
@@ -213,3 +221,68 @@ def _dependent(node: Field) -> Dependent:
     if not relationship:
         raise InputError(f"return_data.{node.path}.dependent_relationship: it is missing, wanted e.g. son or parent")
     return Dependent(node.date("dependent_date_of_birth"), relationship, node.true("dependent_student"))
+
+
+def check_scope(facts: TaxFacts, leaves: Iterable[tuple[str, Any]]) -> None:
+    """Refuse what the engine does not cover.
+
+    Args:
+        facts: what was read.
+        leaves: every leaf of the input with its path below return_data, without places in lists.
+
+    Raises:
+        OutOfScopeError: the first thing found, by name.
+    """
+    for path, value in leaves:
+        _check_leaf(path, value, facts)
+    wages = max(facts.wages, facts.medicare_wages)
+    unearned = facts.interest + facts.dividends + facts.unemployment + facts.pensions + facts.benefits
+    if wages > MEDICARE_LIMIT[facts.status]:
+        raise OutOfScopeError(f"Medicare wages of {wages:,} call for Form 8959: Additional Medicare Tax is not covered")
+    income = facts.wages + unearned
+    if facts.interest + facts.dividends > 0 and income > MEDICARE_LIMIT[facts.status]:
+        raise OutOfScopeError(f"investment income and {income:,} in all call for Form 8960: it is not covered")
+    if not facts.joint and facts.born[0].year > 2000 and unearned > CHILD_TAX_INCOME:
+        raise OutOfScopeError(f"a filer under 24 with unearned income of {unearned:,}: Form 8615 is not covered")
+    if any(one.born <= max(facts.born) for one in facts.dependents if one.for_earned_income_credit):
+        raise OutOfScopeError("a qualifying child who is older than a filer: this is not covered")
+    if facts.several_employers > SOCIAL_SECURITY_LIMIT:
+        raise OutOfScopeError("excess social security tax was withheld (Schedule 3 line 11): this is not covered")
+
+
+def _check_leaf(path: str, value: Any, facts: TaxFacts) -> None:
+    if path.endswith("box_12_code"):
+        _check_code(str(value or "").strip().upper(), facts)
+    elif path == "irs1099_r.f1099_r_distribution_cd_input" and str(value) not in _CODES:
+        raise OutOfScopeError(f"a Form 1099-R with distribution code {value!r}: codes 2, 4 and 7 are covered")
+    elif path == "irs1040.dependent_detail.dependent_supported_by_tp" and value in (False, "false", "no"):
+        raise OutOfScopeError(
+            "a child whom the filer does not support (dependent_supported_by_tp): this is not covered"
+        )
+    elif path not in KNOWN and _counts(path, value):
+        form = next((name for part, name in FORMS.items() if path == part or path.startswith(f"{part}.")), None)
+        what = f"{form}, in return_data.{path}," if form else f"the field return_data.{path}, {value!r:.40},"
+        raise OutOfScopeError(f"{what} is not covered")
+
+
+def _check_code(code: str, facts: TaxFacts) -> None:
+    if code in _CODES_OF_DEFERRALS:
+        income = facts.wages + facts.interest + facts.dividends + facts.unemployment + facts.pensions
+        if income - 3_100 <= SAVERS_LIMIT[facts.status]:  # adjustments are 3,100 at most: 2,500 and twice 300
+            raise OutOfScopeError(f"W-2 box 12 code {code} and {income:,} in all: the saver's credit is not covered")
+    elif code and code not in _IDLE_CODES:
+        raise OutOfScopeError(f"W-2 box 12 code {code} is not covered")
+
+
+def _counts(path: str, value: Any) -> bool:
+    """Whether a leaf says something that could change a line: yes, or an amount other than 0 that names nobody."""
+    if isinstance(value, bool):
+        return value
+    if _NAMES.search(path.rpartition(".")[2]):
+        return False
+    if isinstance(value, int | float):
+        return value != 0
+    text = str(value or "").strip()
+    if re.fullmatch(r"\$?[\d,]+(\.\d+)?", text):
+        return read_amount(text) not in (None, Decimal(0))
+    return text.lower() in {"true", "yes"}

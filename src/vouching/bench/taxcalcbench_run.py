@@ -1,25 +1,108 @@
 """``vouch bench run taxcalcbench``: how right answers to the returns of a folder are, all of them and each split.
 
-An answer is nineteen lines of text, one ``Line N: Description | explanation | amount`` each. Several answers to one
-return are several attempts. Left out: asking a model for the answers.
+An answer is nineteen lines of text. Several answers to one return are several attempts. Strict is equal; lenient is
+within five dollars. A line that an answer does not have is wrong, also where 0 is expected. Not supported: asking a
+model for the answers, and the score of explanations.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from vouching.bench.rows import Fault
 from vouching.bench.run import RESULTS, open_folder, rows_path, write_json
-from vouching.bench.taxes.facts import OutOfScopeError
-from vouching.bench.taxes.lines import LINES, parse_return
-from vouching.bench.taxes.read import GET, NAME, TaxCase, cases, split_cases
-from vouching.bench.taxes.score import Attempt, score_answer, score_attempts
+from vouching.bench.taxcalcbench import GET, LINES, NAME, TaxCase, cases, parse_return, split_cases
 from vouching.errors import InputError
 from vouching.rows.read import open_rows
 from vouching.version import __version__
+
+LENIENT = 5
+"""Dollars by which a line may differ, leniently."""
+Amounts: TypeAlias = Mapping[str, Decimal]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One answer to one return, line by line in the order of the form."""
+
+    strict: tuple[bool, ...]
+    """Whether each line is equal."""
+    lenient: tuple[bool, ...]
+    """Whether each line is within five dollars."""
+    answered: tuple[bool, ...]
+    """Whether the answer has the line."""
+
+
+def score_answer(expected: Amounts, answer: Amounts) -> Attempt:
+    """Compare an answer with the expected lines; ids are matched exactly.
+
+    >>> expected = {line.id: Decimal(100) for line in LINES}
+    >>> attempt = score_answer(expected, {**expected, "9": Decimal(105), "19": Decimal(106)})
+    >>> sum(attempt.strict), sum(attempt.lenient)
+    (17, 18)
+    """
+    gaps = [abs(answer[line.id] - expected[line.id]) if line.id in answer else None for line in LINES]
+    return Attempt(
+        tuple(gap == 0 for gap in gaps),
+        tuple(gap is not None and gap <= LENIENT for gap in gaps),
+        tuple(gap is not None for gap in gaps),
+    )
+
+
+def pass_power(right: int, attempts: int, k: int) -> float:
+    """Chance that k attempts, drawn without replacement from those made, are all right; k = 1 is pass@1.
+
+    Args:
+        right: attempts that are right.
+        attempts: attempts made.
+        k: how many are drawn, at most as many.
+
+    Raises:
+        InputError: there are fewer attempts than k.
+
+    >>> pass_power(2, 4, 1), pass_power(2, 4, 2), pass_power(4, 4, 4)  # 1 of the 6 pairs is right
+    (0.5, 0.16666666666666666, 1.0)
+    """
+    if not 1 <= k <= attempts:
+        raise InputError(f"got k = {k} and {attempts} attempts, wanted k from 1 to the attempts")
+    return comb(right, k) / comb(attempts, k)
+
+
+def score_attempts(attempts: Mapping[str, Sequence[Attempt]]) -> dict[str, dict[str, float]]:
+    """The shares of right returns and lines over several returns, each attempted equally often.
+
+    Args:
+        attempts: the attempts at each return.
+
+    Returns:
+        For "strict" and "lenient": ``returns`` (pass@1), ``lines`` (mean share of lines), ``pass_power`` (pass^k with
+        k all attempts).
+
+    Raises:
+        InputError: nothing was attempted, or returns unequally often.
+    """
+    counts = {len(each) for each in attempts.values()}
+    if len(counts) != 1 or counts == {0}:
+        raise InputError(
+            f"got {sorted(counts) or 'no'} attempts at a return, wanted the same number at each, 1 or more"
+        )
+    [k] = counts
+    shares: dict[str, dict[str, float]] = {}
+    for name in ("strict", "lenient"):
+        right = {case: [all(getattr(one, name)) for one in each] for case, each in attempts.items()}
+        lines = [sum(getattr(one, name)) / len(LINES) for each in attempts.values() for one in each]
+        shares[name] = {
+            "returns": sum(pass_power(sum(each), k, 1) for each in right.values()) / len(right),
+            "lines": sum(lines) / len(lines),
+            "pass_power": sum(pass_power(sum(each), k, k) for each in right.values()) / len(right),
+        }
+    return shares
 
 
 def about(folder: Path | None) -> str:
@@ -27,7 +110,7 @@ def about(folder: Path | None) -> str:
 
     >>> print(about(None))
     taxcalcbench: nineteen lines of Form 1040, 51 returns of 2024; Bock et al. 2025; run it with --responses
-      get  put ty24/test_data of github.com/column-tax/tax-calc-bench there, or make returns with vouch data taxes
+      get  put ty24/test_data of github.com/column-tax/tax-calc-bench there, or returns that recipes/taxes/make.py made
       as   taxcalcbench/ty24/test_data/<case>/input.json and output.xml
     """
     what = f"{NAME}: nineteen lines of Form 1040, 51 returns of 2024; Bock et al. 2025; run it with --responses"
@@ -36,29 +119,8 @@ def about(folder: Path | None) -> str:
 
 
 def validate(folder: Path) -> Iterator[Fault]:
-    """What is wrong with the cases below a data folder: those that cannot be used, and lines that compute otherwise.
-
-    Cases that the engine does not cover are passed over.
-
-    Raises:
-        InputError: there is none.
-    """
-    from vouching.bench.taxes.engine import compute
-
-    for one in cases(folder / NAME):
-        if isinstance(one, Fault):
-            yield one
-            continue
-        try:
-            lines = compute(one.record)
-        except OutOfScopeError:
-            continue
-        except InputError as error:
-            yield Fault(one.name, str(error))
-            continue
-        for line in LINES:
-            if lines[line.id] != one.expected[line.id]:
-                yield Fault(one.name, f"line {line.id} is {one.expected[line.id]}, but computed {lines[line.id]}")
+    """The cases below a data folder that cannot be used. Raises InputError if there is no case at all."""
+    return (one for one in cases(folder / NAME) if isinstance(one, Fault))
 
 
 def answers(path: str, wanted: Sequence[str]) -> dict[str, list[str]]:

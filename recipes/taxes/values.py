@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, TypeAlias
 
 Status: TypeAlias = Literal["single", "joint", "head"]
@@ -102,3 +102,12 @@ SAVERS_LIMIT: Mapping[Status, int] = {"single": 38_250, "joint": 76_500, "head":
 """Up to this adjusted gross income deferrals may give a credit. Notice 2023-75; Form 8880."""
 CHILD_TAX_INCOME = 2_600
 """Unearned income above which Form 8615 may be due for those under 24. RP, Unearned Income of Minor Children."""
+
+
+def whole(amount: Decimal) -> int:
+    """An amount in whole dollars, half a dollar up (2024 Instructions for Form 1040, Rounding Off to Whole Dollars).
+
+    >>> whole(Decimal("2.50")), whole(Decimal("2.49")), whole(Decimal("-2.50"))
+    (3, 2, -3)
+    """
+    return int(amount.quantize(Decimal(1), ROUND_HALF_UP))
