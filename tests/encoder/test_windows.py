@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.encoder.windows import OVERLAP, TokenIndex, cut_windows
+from vouching.encoder.tokens import OVERLAP, TokenIndex, cut_windows
 
 LENGTHS = st.lists(st.integers(0, 90), max_size=30)
 

@@ -15,8 +15,7 @@ import pytest
 
 from vouching.errors import ConfigError, ModelUnavailableError
 from vouching.models import Completion, Message, Sampling, ScriptedModel, Tool
-from vouching.models.cache import Cached
-from vouching.models.record import request_key
+from vouching.models.record import Cached, request_key
 from vouching.types import Usage
 
 ASK = (Message("system", "Be brief."), Message("user", "Is it?"))
@@ -84,7 +83,7 @@ def test_a_failure_is_not_kept(tmp_path: Path) -> None:
 PROGRAM = """
 import asyncio, sys
 from vouching.models import Message, Sampling, ScriptedModel
-from vouching.models.cache import Cached
+from vouching.models.record import Cached
 
 async def main():
     script = ScriptedModel(lambda messages, sampling: f"answer to {sampling.seed}")

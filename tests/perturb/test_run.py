@@ -26,10 +26,9 @@ from vouching.perturb import (
     to_json,
 )
 from vouching.perturb.filters import fluent, near_duplicate, visible
-from vouching.perturb.polarity import opposites
 from vouching.perturb.records import Edit, apply_edits
 from vouching.perturb.run import PROPOSERS
-from vouching.perturb.wording import synonyms
+from vouching.perturb.wording import opposites, synonyms
 from vouching.types import ERROR_TYPES, Example, Span
 
 EXAMPLES = [json.loads(line) for line in (ROOT / "examples/claims.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import vouching
 from tests.text.hostile import takes_linear_time
-from vouching.text.disguise import readings
-from vouching.text.injection import CONTINUES, addresses_verdict, find_injections, may_hold_injections
+from vouching.text.injection import CONTINUES, addresses_verdict, find_injections, may_hold_injections, readings
 from vouching.text.injection_rules import RULES
 from vouching.text.sentences import sentence_spans
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from tests.text.hostile import ANY_TEXT, growth
-from vouching.text.negation import Negation, find_negations, is_negated, negative_forms
+from vouching.text.cues import Negation, find_negations, is_negated, negative_forms
 from vouching.text.words import find_words
 
 

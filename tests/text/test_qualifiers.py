@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from tests.text.hostile import ANY_TEXT, growth
-from vouching.text.qualifiers import QUALIFIERS, Qualifier, compare_qualifiers, find_qualifiers
+from vouching.text.cues import QUALIFIERS, Qualifier, compare_qualifiers, find_qualifiers
 from vouching.text.words import find_words
 
 

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.encoder.reading import SoftReading, WindowOutputs, fold, reading_of
-from vouching.encoder.tokens import Chosen, PairTokenizer, SourceTokens, choose
+from vouching.encoder.tokens import Chosen, PairTokenizer, SourceTokens, TokenIndex, choose
 from vouching.encoder.weights import INPUTS, MODEL, OUTPUTS, TOKENIZER, Weights, find_weights
-from vouching.encoder.windows import TokenIndex
 from vouching.errors import MissingExtraError, WeightsError
 from vouching.types import Source
 

@@ -1,11 +1,8 @@
 """What the encoder found: one claim beside the windows of its sources, folded into one reading.
 
-Left out: thresholds and labels; they are the verifier's.
-
-From the model's outputs for each window to one reading of the claim.
-
-A claim is supported if one window supports it, and so is each of its tokens; a window that does not speak of the
-matter takes nothing away. Left out: support that is put together from several windows.
+A claim is supported if one window supports it, and so is each of its tokens; a window that does not speak of the matter
+takes nothing away. Thresholds and labels are the verifier's. Not supported: support that is put together from several
+windows.
 """
 
 from __future__ import annotations

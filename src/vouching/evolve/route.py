@@ -33,9 +33,9 @@ from vouching.evolve.records import Judged, Row
 from vouching.methods.base import ClaimVerifier, Outcome
 from vouching.metrics.arrays import FloatArray
 from vouching.models.running import all_of
+from vouching.text.cues import find_negations
 from vouching.text.dates import find_dates
 from vouching.text.entities import find_entities
-from vouching.text.negation import find_negations
 from vouching.text.quantities import find_quantities
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words

@@ -1,11 +1,8 @@
-"""How well a ranking of a few answers agrees with the gold ranking.
+"""How well a ranking of a few answers agrees with the gold ranking, and how much of a right answer an answer holds.
 
-Both functions give one value per ranking; :func:`vouching.metrics.mean` averages them and takes the weights. Left out:
-long rankings (all pairs are compared at once), and a ranking that could not be read: the caller decides what it counts.
-
-How much of a right answer an answer holds: exact match and F1 over words, as in question answering since SQuAD.
-
-Left out: languages without blanks between words, which are one word here.
+Each function gives one value per ranking or answer; :func:`vouching.metrics.mean` averages them and takes the weights.
+Exact match and F1 over words are those of question answering since SQuAD. Not supported: long rankings (all pairs are
+compared at once), rankings that could not be read, and languages without blanks between words.
 """
 
 from __future__ import annotations

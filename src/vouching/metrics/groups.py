@@ -1,11 +1,8 @@
-"""Which rows belong together: rows about one document are not independent and are drawn together.
+"""Which rows belong together, and small slices of a set that keep its class shares.
 
-Left out: near-duplicates. Keys match exactly or not at all.
-
-Small slices of a set that keep its class shares, and how far a metric varies between them.
-
-Left out: slices that keep documents whole. The spread over seeds shows the luck of the draw only; it is no interval for
-the population.
+Rows about one document are not independent and are drawn together; keys match exactly or not at all. The spread over
+seeds shows how far a metric varies between slices, the luck of the draw only; it is no interval for the population. Not
+supported: near-duplicates, and slices that keep documents whole.
 """
 
 from __future__ import annotations

@@ -11,13 +11,11 @@ from vouching.models.base import (
     PolicyCompletion,
     Sampling,
 )
-from vouching.models.cache import Cached
 from vouching.models.open import open_model
-from vouching.models.record import Recording, Replay
+from vouching.models.record import Cached, Recording, Replay
 from vouching.models.scripted import ScriptedModel
 from vouching.models.tools import Tool, ToolCall
-from vouching.models.trace import Traced
-from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying
+from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying, Traced
 from vouching.types import total_usage
 
 __all__ = [

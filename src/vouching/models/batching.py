@@ -1,12 +1,9 @@
 # pyright: basic
-"""Calls that come at about the same time are worked on together, in a thread of their own.
+"""Calls that come at about the same time are worked on together in a thread of their own, and rows scored that way.
 
-Left out: rows that join a batch that is already under way; an engine that does this (vLLM) needs no batching here.
-
-One number for each row of token ids, from a model of transformers in this process: what scorers and classifiers are.
-
-Calls at about the same time form batches; rows of about one length go side by side. Nothing is downloaded, and no code
-that lies beside weights is run. Left out: quantisation, several GPUs.
+``RowScores`` gives one number for each row of token ids from a model of transformers in this process: what scorers and
+classifiers are. Rows of about one length go side by side. Nothing is downloaded, and no code that lies beside weights
+is run. Not supported: rows that join a batch already under way (vLLM does this itself), quantisation, several GPUs.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 # pyright: basic
 """A model run by transformers in this process, on a GPU if there is one; calls at about the same time form a batch.
 
-It shows token ids and log-probabilities, so that it can be trained (``Policy``). Left out: enforcing a JSON schema (the
-prompt has to ask for it), quantisation, several GPUs, other logprobs than those at temperature 1.
-
-Rows of tokens continued side by side by a causal language model, each with its own sampling.
-
-Every row has its own random numbers, so what it says does not depend on the rows beside it, rounding aside. Left out:
-other architectures than decoders, beam search, and the cache of prompts that begin alike.
+It shows token ids and log-probabilities, so that it can be trained (``Policy``). Every row of a batch has its own
+sampling and its own random numbers, so what it says does not depend on the rows beside it, rounding aside. Not
+supported: architectures other than decoders, beam search, a cache of prompts that begin alike, enforcing a JSON schema
+(the prompt has to ask for it), quantisation, several GPUs, and logprobs at a temperature other than 1.
 """
 
 from __future__ import annotations

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from vouching.errors import ConfigError
 from vouching.models.base import Model
-from vouching.models.cache import Cached
-from vouching.models.trace import Traced
-from vouching.models.wrappers import Deadline, Limited, Retrying, WithFields, read_fields
+from vouching.models.record import Cached
+from vouching.models.wrappers import Deadline, Limited, Retrying, Traced, WithFields, read_fields
 
 OPENAI = "https://api.openai.com/v1"
 FORMS = (

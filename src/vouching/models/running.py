@@ -1,10 +1,7 @@
-"""Coroutines run to their end from code that is not async: the one place where the library waits.
+"""From coroutines to results: the one place where the library waits, and several questions under way at the same time.
 
-One thing for each event loop: connections and locks belong to the loop that they were made in.
-
-The library's sync front has a loop of its own and a program may have others; a model lives through all of them.
-
-Several questions under way at the same time.
+Connections and locks belong to the event loop that they were made in. The library's sync front has a loop of its own
+and a program may have others; a model lives through all of them, with one of each thing for each loop (``PerLoop``).
 """
 
 from __future__ import annotations

@@ -1,19 +1,9 @@
-"""What the wrappers share: a model around a model that has its name and closes it.
+"""Models around a model: limits, deadlines, retries, what it has cost, fields for every request, and spans.
 
-At most so many calls at once; the others wait in line.
-
-An end to every call, whatever happens inside: slow answers, retries, requests for the rest.
-
-What a model has cost so far: calls, tokens, and money at the caller's prices.
-
-A call that failed for now is made again, after a while.
-
-Only ``ModelUnavailableError`` is worth a retry: busy, down, timed out, cut off. A wrong key or a refused request fails
-again, and an answer that is no completion would be paid for twice.
-
-Fields that every request to a server carries, for what only that server knows: how long to think, how to route.
-
-Left out: fields for one call; ``Sampling.extra`` has them, and they go before these.
+A wrapper has the name of the model inside and closes it. Only ``ModelUnavailableError`` is worth a retry: busy, down,
+timed out, cut off. A wrong key or a refused request fails again, and an answer that is no completion would be paid for
+twice. Spans follow OpenTelemetry's conventions for generative AI (1.37); without the package ``opentelemetry-api`` a
+call is passed on as it is. Not supported: texts of messages and completions in spans, which may be private.
 """
 
 from __future__ import annotations
@@ -23,6 +13,8 @@ import json
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 from vouching.errors import ConfigError, ModelDeadlineError, ModelUnavailableError
@@ -273,3 +265,81 @@ def read_fields(text: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise ConfigError(f'VOUCH_EXTRA must be a JSON object such as {{"reasoning_effort": "low"}}, got {text[:80]!r}')
     return cast(dict[str, Any], fields)
+
+
+class Traced(Wrapper):
+    """Wraps each call in a span of kind client.
+
+    Args:
+        model: the model inside.
+        provider: ``gen_ai.provider.name``: who runs the model, or whose interface it has.
+
+    >>> import asyncio
+    >>> from vouching.models.scripted import ScriptedModel
+    >>> model = Traced(ScriptedModel(["Yes."]), "scripted")
+    >>> asyncio.run(model.generate([Message("user", "Is it?")], Sampling()))[0].text
+    'Yes.'
+    """
+
+    def __init__(self, model: Model, provider: str) -> None:
+        super().__init__(model)
+        self._provider = provider
+        # The bare package may come from other parts of OpenTelemetry, without an API.
+        there = find_spec("opentelemetry") and find_spec("opentelemetry.trace")
+        self._trace: Any = import_module("opentelemetry.trace") if there else None
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
+        """What the model inside says."""
+        if self._trace is None:
+            return await self.model.generate(messages, sampling)
+        model = self.name.rpartition("#")[2]
+        kind, attributes = self._trace.SpanKind.CLIENT, request_attributes(model, self._provider, sampling)
+        tracer = self._trace.get_tracer("vouching")
+        # The span records an error by itself; its type is what the conventions add.
+        with tracer.start_as_current_span(f"chat {model}", kind=kind, attributes=attributes) as span:
+            try:
+                completions = await self.model.generate(messages, sampling)
+            except Exception as error:
+                span.set_attribute("error.type", type(error).__name__)
+                raise
+            span.set_attributes(response_attributes(completions))
+            return completions
+
+
+def request_attributes(model: str, provider: str, sampling: Sampling) -> dict[str, Any]:
+    """What a span says about the question.
+
+    >>> request_attributes("m", "openai", Sampling())["gen_ai.output.type"]
+    'text'
+    """
+    attributes: dict[str, Any] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model,
+        "gen_ai.request.max_tokens": sampling.max_tokens,
+        "gen_ai.request.temperature": sampling.temperature,
+        "gen_ai.request.top_p": sampling.top_p,
+        "gen_ai.output.type": "text" if sampling.json_schema is None else "json",
+    }
+    if sampling.n > 1:
+        attributes["gen_ai.request.choice.count"] = sampling.n
+    if sampling.seed is not None:
+        attributes["gen_ai.request.seed"] = sampling.seed
+    if sampling.stop:
+        attributes["gen_ai.request.stop_sequences"] = list(sampling.stop)
+    return attributes
+
+
+def response_attributes(completions: Sequence[Completion]) -> dict[str, Any]:
+    """What a span says about the answer.
+
+    >>> from vouching.types import Usage
+    >>> response_attributes([Completion("Yes.", "stop", Usage(prompt_tokens=3, completion_tokens=2, calls=1))])
+    {'gen_ai.response.finish_reasons': ['stop'], 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 2}
+    """
+    usage = total_usage(completions)
+    return {
+        "gen_ai.response.finish_reasons": [completion.finish_reason for completion in completions],
+        "gen_ai.usage.input_tokens": usage.prompt_tokens,
+        "gen_ai.usage.output_tokens": usage.completion_tokens,
+    }

@@ -17,10 +17,10 @@ from rapidfuzz import fuzz
 from vouching.perturb.names import is_new
 from vouching.perturb.records import ERROR_TYPE_OF, Draft, Edit, Perturbation, Strategy, article_for
 from vouching.perturb.scene import Scene
+from vouching.text.cues import compare_qualifiers, find_qualifiers
 from vouching.text.dates import compare_dates, find_dates
 from vouching.text.entities import same_entity
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.qualifiers import compare_qualifiers, find_qualifiers
 from vouching.text.quantities import compare_quantities, find_quantities
 from vouching.text.words import find_words, lower_words, stem
 

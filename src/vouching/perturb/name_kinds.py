@@ -1,11 +1,8 @@
-"""What kind of thing a name is, told from short lists and the words around it.
+"""What kind of thing a name is, and what sort of thing the subject of a sentence is: a person, a film, a company.
 
-Left out: every name that gives no cue; it has no kind and is not exchanged. Gender is not told.
-
-What sort of thing the subject of a sentence is: a person, a film, a company.
-
-Told by its last noun ("the film"), by its name, or by the text that says what it is ("Alien is a film"). Left out:
-whatever none of these tells; it has no sort.
+Told by short lists, by the words around a name, by the last noun of a subject ("the film"), or by the text that says
+what it is ("Alien is a film"). Whatever none of these tells has no kind and no sort, and is not exchanged. Not
+supported: gender.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, in_case_of
 from vouching.perturb.scene import Scene
-from vouching.perturb.times import MONTHS
-from vouching.perturb.values import RANGE_BEFORE, usable_quantities
+from vouching.perturb.values import MONTHS, RANGE_BEFORE, usable_quantities
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.units import unit_called
 

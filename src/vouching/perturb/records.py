@@ -1,8 +1,7 @@
-"""What a perturbation is: the nouns of this layer, and the table from strategies to error types.
+"""What a perturbation is: the nouns of this layer, the table from strategies to error types, and the edits of a claim.
 
-Edits of a claim: replacements at offsets, applied together, with the article before each made right.
-
-Left out: agreement of verbs with what is replaced; a strategy keeps the number of what it changes.
+Edits are replacements at offsets, applied together, with the article before each made right. Not supported: agreement
+of verbs with what is replaced; a strategy keeps the number of what it changes.
 """
 
 from __future__ import annotations

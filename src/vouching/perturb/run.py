@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from vouching.errors import ConfigError
-from vouching.perturb import details, grafts, names, notation, polarity, scope, structure, times, values, wording
+from vouching.perturb import details, names, notation, scope, structure, values, wording
 from vouching.perturb.filters import Filter, fluent, near_duplicate, on_type, visible
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import STRATEGIES, Draft, Edit, Perturbation, Strategy, apply_edits
@@ -29,11 +29,11 @@ PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
         "number_change": values.number_change,
         "unit_change": values.unit_change,
         "bound_change": values.bound_change,
-        "date_shift": times.date_shift,
-        "order_flip": times.order_flip,
-        "negation_added": polarity.negation_added,
-        "negation_removed": polarity.negation_removed,
-        "opposite": polarity.opposite,
+        "date_shift": values.date_shift,
+        "order_flip": values.order_flip,
+        "negation_added": wording.negation_added,
+        "negation_removed": wording.negation_removed,
+        "opposite": wording.opposite,
         "entity_swap": names.entity_swap,
         "entity_graft": names.entity_graft,
         "role_swap": names.role_swap,
@@ -41,7 +41,7 @@ PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
         "hedge_dropped": scope.hedge_dropped,
         "intensifier_added": scope.intensifier_added,
         "exclusivity_added": scope.exclusivity_added,
-        "fact_graft": grafts.fact_graft,
+        "fact_graft": details.fact_graft,
         "presupposition": details.presupposition,
         "detail_added": details.detail_added,
         "number_format": notation.number_format,

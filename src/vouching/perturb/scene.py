@@ -11,11 +11,10 @@ from functools import cached_property
 from operator import attrgetter
 
 from vouching.perturb.verbs import MainVerb, find_main_verb
+from vouching.text.cues import Negation, Qualifier, find_negations, find_qualifiers
 from vouching.text.dates import DateMention, find_dates
 from vouching.text.entities import Entity, find_entities
-from vouching.text.negation import Negation, find_negations
 from vouching.text.numerals import Numeral, find_numerals
-from vouching.text.qualifiers import Qualifier, find_qualifiers
 from vouching.text.quantities import Quantity, find_quantities
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words

@@ -12,14 +12,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from vouching.perturb.polarity import replacements
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, removal
 from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.verbs import verb_forms, verb_in
-from vouching.text.negation import is_negated
+from vouching.perturb.wording import replacements
+from vouching.text.cues import QUALIFIERS, is_negated
 from vouching.text.number_forms import NUMBER_WORDS
-from vouching.text.qualifiers import QUALIFIERS
 
 _STRONGER: dict[str, tuple[str, ...]] = {
     "some": ("all", "most"), "several": ("all",), "many": ("all", "most"), "numerous": ("all",), "various": ("all",),

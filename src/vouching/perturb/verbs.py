@@ -1,10 +1,7 @@
-"""Inflected forms of the verbs of the shipped list, and the verbs that a form may belong to.
+"""Inflected forms of the verbs of the shipped list, and the main verb of a simple sentence with its subject.
 
-Left out: any verb that is not in the list; where one would be needed, the strategy proposes nothing.
-
-The main verb of a simple sentence, with its subject, found only where short lists leave no doubt.
-
-Left out: a parser. A sentence with a comma, a relative clause or a second candidate before its verb has none here.
+A main verb is found only where short lists leave no doubt: a sentence with a comma, a relative clause or a second
+candidate before its verb has none here. Where a verb is needed that is not in the list, the strategy proposes nothing.
 """
 
 from __future__ import annotations

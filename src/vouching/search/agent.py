@@ -1,15 +1,13 @@
 """A language model that searches before anybody judges: think, make one call, read what it brings (DiVA, step 1).
 
 One search serves a question and all its answers. It ends at a stop word, at a turn without a call, at a call that
-cannot be read, or after the last turn; if the model fails, what was found before stays. Departures from the paper: the
-prompt is Vouch's own, texts of others stand in fences, sentences that address the verdict are not shown, and a call
-beside a stop word is made, since whoever still asks is not done. Left out: a memory of earlier questions, and making
-short what was found while the search goes on.
+cannot be read, or after the last turn; if the model fails, what was found before stays. Calls are native tool calls,
+Hermes' tags, or tags as in Search-R1; only the first of a turn is made. What a model thinks between <think> and
+</think> is neither a call nor the end of its search, and what was found is never read for either.
 
-Reading the call of a search from what a model said: native tool calls, Hermes' tags, and tags as in Search-R1.
-
-What a model thinks between <think> and </think> is neither a call nor the end of its search, and what was found is
-never read for either. Left out: several calls in one turn; the first is made, as in the paper.
+Departures from the paper: the prompt is Vouch's own, texts of others stand in fences, sentences that address the
+verdict are not shown, and a call beside a stop word is made, since whoever still asks is not done. Not supported: a
+memory of earlier questions, and compressing what was found while the search is under way.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""Several rankings made one, by reciprocal ranks (Cormack, Clarke and Büttcher, SIGIR 2009).
-
-A passage gets the sum of 1 / (60 + rank) over the rankings it stands in, ranks from 1: scores of engines need not be
-comparable. Left out: weights of rankings.
-
-The seams of search: an engine can be asked, a finder finds evidence for a claim; and the asking of several at once.
+"""The seams of search: an engine can be asked, a finder finds evidence for a claim; and several engines asked at once.
 
 An engine implements one async method, and so does a finder: a search by words and an agent look alike from outside. A
-failing engine leaves the others working: what went wrong stands in the result, never in place of it. Left out: weights
-of engines; ranks alone are fused.
+failing engine leaves the others working: what went wrong stands in the result, never in place of it. Several rankings
+become one by reciprocal ranks (Cormack, Clarke and Büttcher, SIGIR 2009): a passage gets the sum of 1 / (60 + rank)
+over the rankings it stands in, ranks from 1, so scores of engines need not be comparable. Not supported: weights of
+engines.
 """
 
 from __future__ import annotations

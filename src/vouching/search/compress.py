@@ -1,16 +1,14 @@
 """A trajectory made short for one answer: what bears on it, and no verdict (DiVA, step 2).
 
-Two ways with one seam. A language model writes facts and reasoning; its own verdict is taken out wherever it stands and
-kept apart, so that nobody who scores the answer can read it off. Without a model, the sentences of the passages that
-have most of what question and answer speak of are taken as they are. Neither stands in for the other: if a model fails,
-that is an error, and the caller decides. Departures from the paper: the prompt is Vouch's own, and texts of others
-stand in fences. Left out: checking a model's facts against the passages; the aligner of a verifier does that.
+Two ways with one seam. A language model writes facts and reasoning; its own verdict is taken out wherever it is
+announced or stands alone, and kept apart, so that nobody who scores the answer can read it off. Models bend the form
+(marks around headings, another order, lists instead of semicolons); what is read is what can be told apart. Without a
+model, the sentences of the passages that have most of what question and answer speak of are taken as they are. Neither
+stands in for the other: if a model fails, that is an error, and the caller decides.
 
-Reading a compression that a language model wrote: facts, reasoning, and the verdict that must not stay with them.
-
-Models bend the form: marks around the headings, another order, a verdict in the middle of the reasoning, lists instead
-of semicolons. What is read is what can be told apart; a verdict is taken out wherever it is announced or stands alone.
-Left out: JSON, and judgements in the words of the reasoning ("so this answer is wrong"), which the paper keeps as well.
+Departures from the paper: the prompt is Vouch's own, and texts of others stand in fences. Not supported: replies in
+JSON, judgements in the words of the reasoning ("so this answer is wrong"), which the paper keeps as well, and checking
+a model's facts against the passages, which the aligner of a verifier does.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""The text of web pages and PDFs, without menus, and with the pages kept apart.
-
-Left out: recognising scanned pages, scripts that write a page, and tables as tables.
-
-Files become documents: text, Markdown, HTML, PDF, and each row of JSONL, CSV or Parquet.
+"""Files become documents: text, Markdown, HTML, PDF, and each row of JSONL, CSV or Parquet.
 
 A document's id is the path as it was given, of a row "path#id"; its url is the whole path. Texts stay as they are, so
-that offsets lead back into the file; of HTML and PDF they count in the text that was taken out. What cannot be read is
-told and the rest goes on. Left out: office documents, archives, JSON that is one big list, and addresses on the web.
+that offsets lead back into the file; of HTML (without its menus) and PDF they count in the text that was taken out,
+with a form feed between pages. What cannot be read is reported and the rest is read. Not supported: scanned pages,
+pages that scripts write, tables as tables, office documents, archives, JSON that is one big list, and addresses on the
+web.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""Which addresses of the internet a page may be fetched from: public ones, and nothing that leads inside.
-
-Left out: what a network of one's own does to public addresses, such as a NAT64 prefix of its own.
-
-Pages of the web, fetched as one fetches what a stranger named: only public addresses, only so much, only so long.
+"""Pages of the web, fetched as one fetches what a stranger named: only public addresses, only so much, only so long.
 
 Every host is looked up once, each of its addresses is checked, and the connection goes to those and no others: there is
 no second look-up that could answer differently, and every redirect passes the same way. Proxies of the environment are
 not used, since they would make the connection instead; no cookie is kept and no credential is sent.
 
-Left out: robots.txt, which speaks to crawlers; pages that need JavaScript; what a server sends after the end of a
-packed page.
+Not supported: robots.txt, which speaks to crawlers; pages that need JavaScript; what a server sends after the end of a
+compressed page; and what a network of one's own does to public addresses, such as a NAT64 prefix of its own.
 """
 
 from __future__ import annotations

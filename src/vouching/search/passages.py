@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.encoder.windows import OVERLAP, cut_windows
+from vouching.encoder.tokens import OVERLAP, cut_windows
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import lower_words, word_offsets
 

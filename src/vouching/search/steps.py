@@ -1,17 +1,14 @@
-"""Names to search for next: what a passage names, and how close it stands to the words of a question.
-
-Pure functions over texts; ``steps`` asks. Left out: pronouns and descriptions; a lead is a name as it is written.
-
-A search in several steps without a language model: what one passage names leads to the next.
+"""A search in several steps without a language model: what one passage names leads to the next.
 
 The question is asked as it stands. Then, query by query, the name that promises most: one in the answers that nothing
 found supports, or one that a found passage has close to a word of the question ("directed by Ada Byron", for a question
 about a director). What such a lead finds is worth a share of what the lead is worth, if it is about the name or has it
 beside the words that are still open. The best passages of all queries are kept. A name from a document of one's own is
-not told to the web: only indexes are asked for it. The numbers below were chosen on training questions;
+not sent to the web: only indexes are asked for it. The numbers below were chosen on training questions;
 ``benchmarks/search_steps.py`` measures on others.
 
-Left out: names in scripts without capitals, and knowing which step of the question a query answers.
+Not supported: pronouns and descriptions (a lead is a name as it is written), names in scripts without capitals, and
+knowing which step of the question a query answers.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Does the date of a claim agree with the date of a source?
+"""Does the date of a claim agree with the date of a source, and its quantity with the source's quantity?
 
-Left out: arithmetic between dates and durations, and the overlap of seasons with months.
-
-Does the quantity of a claim agree with the quantity of a source?
-
-Left out: currency conversion. A bare decimal ("0.5") does not say that it is a ratio: it can equal one, not differ.
+A bare decimal ("0.5") does not say that it is a ratio: it can equal one, not differ. Not supported: arithmetic between
+dates and durations, the overlap of seasons with months, currency conversion.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
-"""Which bare four-digit numbers are years: "opened in 1937" is one, "1200 miles" and "2004 employees" are not.
+"""Dates of a text: days, months, years, decades, centuries, spans of years and durations, at exact offsets.
 
-Left out: years outside 1000 to 2100 without an era, and any reading of the sentence beyond the two neighbouring words.
-
-Lengths of time in a text: "three years", "a five-year plan", "two hours and ten minutes".
-
-Left out: rates ("once a year", "60 km an hour") and lengths told by two dates.
-
-Dates of a text: days, months, years, decades, centuries, spans of years and durations, at exact offsets.
-
-Left out: relative dates ("last week", "the next day"), clock times, holidays, calendars other than the Gregorian, and
-ranges of days ("3-5 May" is read as 5 May). "the '90s" and "the nineties" are taken to be of the twentieth century.
+A bare four-digit number is a year where the two words beside it allow: "opened in 1937", but not "1200 miles" or "2004
+employees". "the '90s" and "the nineties" are taken to be of the twentieth century. Not supported: relative dates ("last
+week"), clock times, holidays, calendars other than the Gregorian, ranges of days ("3-5 May" is read as 5 May), years
+outside 1000 to 2100 without an era, rates ("once a year"), and lengths of time given by two dates.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from vouching.text.negation import find_negations, is_negated
+from vouching.text.cues import find_negations, is_negated
 from vouching.text.words import Word, antonyms, find_words, stem
 
 _MORE_UP, _MORE_DOWN = "jump soar", "slump plunge sink slip lose shrank"

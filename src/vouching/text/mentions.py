@@ -1,8 +1,7 @@
-"""Words that soften or bound a number: "about 500", "more than 5", "10 or more".
+"""What a text says in numbers and dates: the records that the finders return, with the words that soften or bound them.
 
-Left out: hedges that stand further away ("by some accounts, 500") and those that qualify the whole sentence.
-
-What a text says in numbers and dates: the two records that the finders return and the comparisons read.
+"about 500", "more than 5" and "10 or more" are read beside the number. Not supported: hedges that stand further away
+("by some accounts, 500") and those that qualify the whole sentence.
 """
 
 from __future__ import annotations

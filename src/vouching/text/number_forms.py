@@ -1,12 +1,8 @@
-"""The number words of English and the part each plays in a phrase such as "two hundred and five".
+"""Numbers as English writes them: in digits ("1,234.5", "12,34,567", "1.234,56", "1e5", "3rd", "10k") and in words.
 
-Left out: vague plurals ("hundreds", "dozens", "several"), words for parts below a tenth, and other languages.
-
-Numbers written with digits: "1,234.5", "12,34,567", "1.234,56", "1e5", "3rd", "10k".
-
-Left out: Roman numerals, and a decimal comma with one or two places ("2,5") unless a zero or dotted thousands stand
-before it, because English lists look the same. Digits that are part of a name, a version, an address or a telephone
-number are not numbers.
+Digits that are part of a name, a version, an address or a telephone number are not numbers. A decimal comma with one or
+two places ("2,5") counts only after a zero or dotted thousands, because English lists look the same. Not supported:
+Roman numerals, vague plurals ("hundreds", "several"), words for parts below a tenth, and other languages.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The word before and the word after a place in a text, and the word lists they are looked up in.
-
-Left out: any look further than ``_REACH`` characters; a longer word is cut, which never makes it a known word.
-
-Words with offsets, light stems and the meanings they share.
+"""Words with offsets, light stems and the meanings they share, and the words beside a place in a text.
 
 A word's stem makes inflected forms meet ("improved", "improvement"); its concepts are the synonym groups of the shipped
-table. Left out: part-of-speech tags and a full morphology; stems are keys for comparison and are never shown.
+table. Stems are keys for comparison and are never shown. A look beside a place goes ``_REACH`` characters far; a longer
+word is cut, which never makes it a known word. Not supported: part-of-speech tags and a full morphology.
 """
 
 from __future__ import annotations

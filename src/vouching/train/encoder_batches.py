@@ -12,9 +12,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.encoder.tokens import PairTokenizer, choose
+from vouching.encoder.tokens import PairTokenizer, TokenIndex, choose
 from vouching.encoder.weights import INPUTS, Limits
-from vouching.encoder.windows import TokenIndex
 from vouching.train.encoder_rows import TrainingRow, Unit
 
 CHUNK = 64

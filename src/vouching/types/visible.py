@@ -2,7 +2,7 @@
 
 What would move a cursor, turn letters round or hide is written out.
 
-Left out: look-alike letters. They are shown as they are; ``vouching.text.disguise`` is about reading them.
+Left out: look-alike letters. They are shown as they are; ``vouching.text.injection`` is about reading them.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from itertools import pairwise
 from vouching.methods.embedded.parts import Part, counted_words
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
+from vouching.text.cues import is_negated
 from vouching.text.dates import DateMention, compare_dates
-from vouching.text.negation import is_negated
 from vouching.text.quantities import Quantity, compare_quantities
 from vouching.text.words import word_before
 

@@ -18,8 +18,7 @@ from vouching.methods.embedded.scene import (
     occurrences,
     opposition,
 )
-from vouching.text.negation import is_negated, negative_forms
-from vouching.text.qualifiers import Qualifier, compare_qualifiers
+from vouching.text.cues import Qualifier, compare_qualifiers, is_negated, negative_forms
 from vouching.text.words import antonyms
 
 _HARDLY_ANY, _MANY = 0.2, 0.6

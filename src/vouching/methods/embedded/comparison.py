@@ -15,8 +15,8 @@ from vouching.methods.embedded.compare_values import compare_date, compare_quant
 from vouching.methods.embedded.compare_words import compare_counted, compare_predicate, compare_qualifier
 from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.scene import Comparison, Outcome, Scene, opposition
+from vouching.text.cues import Qualifier
 from vouching.text.entities import Entity
-from vouching.text.qualifiers import Qualifier
 from vouching.text.quantities import Quantity
 
 

@@ -19,8 +19,8 @@ from vouching.methods.embedded.features import Segment
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.text.clauses import finite_verb
+from vouching.text.cues import Qualifier
 from vouching.text.dates import DateMention
-from vouching.text.qualifiers import Qualifier
 from vouching.text.quantities import Quantity
 from vouching.text.words import find_words
 from vouching.types import ERROR_TYPES

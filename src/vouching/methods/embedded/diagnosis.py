@@ -29,7 +29,7 @@ from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment, comparisons_of
 from vouching.methods.embedded.parts import PartKind
 from vouching.methods.embedded.scene import Comparison
-from vouching.text.qualifiers import Qualifier
+from vouching.text.cues import Qualifier
 from vouching.types import ERROR_TYPES, ErrorType, Relation
 
 Decisive = Literal[

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
+from vouching.text.cues import Negation, Qualifier, find_negations, find_qualifiers
 from vouching.text.dates import DateMention, find_dates
 from vouching.text.entities import Entity, find_entities
-from vouching.text.negation import Negation, find_negations
-from vouching.text.qualifiers import Qualifier, find_qualifiers
 from vouching.text.quantities import Quantity, find_quantities
 from vouching.text.words import Word, concepts, find_words
 
