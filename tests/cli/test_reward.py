@@ -148,3 +148,18 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE
     assert "there is no reply with a reward" in nothing.stderr
+
+
+def test_the_diagnosis_is_put_on_one_scale_before_it_is_told(tmp_path: Path) -> None:
+    # R_d .3 and 1 on gold Attributable; by range .3 becomes 0, which takes .15 * .3 from the mean of two.
+    replies = [supported(), supported(error_type="fabrication")]
+    rows = [{"id": f"{n}", "group": "g", "response": one, "gold": "Attributable"} for n, one in enumerate(replies)]
+    output = str(tmp_path / "rewards.jsonl")
+    vouch("reward", "structured", "--input", written(tmp_path / "r.jsonl", rows), "--output", output)
+    plain, equal = (
+        json.loads(vouch("diagnose", "rewards", output, "--json", *more).stdout) for more in ([], ["--equal", "range"])
+    )
+    assert plain["gap"]["mean"][0] - equal["gap"]["mean"][0] == pytest.approx(0.0225)
+    known = [{"id": "a", "group": "g", "total": 1.0, "parts": {"diagnosis": 1.0, "format": 1.0}}]
+    refused = vouch("diagnose", "rewards", written(tmp_path / "u.jsonl", known), "--equal", "range")
+    assert (refused.exit_code, "no gold label" in refused.stderr) == (Exit.USAGE, True)

@@ -9,7 +9,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
@@ -19,7 +19,7 @@ from vouching.cli.files import STDIN
 from vouching.cli.row_progress import MOST_NAMED
 from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
-from vouching.methods.structured.reward_weights import Variant
+from vouching.methods.structured.reward_weights import Equal, Variant, equal_by_label
 from vouching.rows.read import Row, open_rows
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from vouching.methods.structured.diagnostics import ScoredReply
     from vouching.report.reward_diagnosis import Table
+    from vouching.types import Label
 
 app = typer.Typer()
 
@@ -36,6 +37,10 @@ _COLUMNS = ("total",)
 _File = Annotated[str, typer.Argument(help="Rewards, as vouch reward writes them, each with its group; - is stdin.")]
 _VariantName = Annotated[
     Variant, typer.Option("--variant", help="The rules whose exact ranges to show beside the rows.")
+]
+_EqualName = Annotated[
+    Equal | None,
+    typer.Option("--equal", help="First give the part diagnosis one range, or mean, under both gold labels."),
 ]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of tables.")]
 _Report = Annotated[Path | None, typer.Option("--report", metavar="PATH", help="Also write a page with charts.")]
@@ -58,7 +63,11 @@ def diagnose(context: typer.Context) -> None:
 
 @app.command("rewards", epilog=_EPILOG)
 def rewards_command(
-    file: _File, variant: _VariantName = "paper", as_json: _Json = False, report: _Report = None
+    file: _File,
+    variant: _VariantName = "paper",
+    equal: _EqualName = None,
+    as_json: _Json = False,
+    report: _Report = None,
 ) -> None:
     """Tell how much the rewards differ inside groups, which part makes them differ, and which label they favour.
 
@@ -74,6 +83,7 @@ def rewards_command(
             page_target(report)
         with progress("Reading"):
             rows, broken = _read(file)
+            rows = _equal(rows, equal) if equal else rows
             diagnosis = diagnosed(rows, variant)
         if report is not None:
             from vouching.report.reward_diagnosis import write_diagnosis
@@ -126,6 +136,17 @@ def _read(file: str) -> tuple[list[ScoredReply], int]:
                 if broken <= MOST_NAMED:
                     write_error(f"{reader.name}, {row.place}: {error}")
     return rows, broken
+
+
+def _equal(rows: list[ScoredReply], by: Equal) -> list[ScoredReply]:
+    """The rows with their diagnosis on one scale. Raises InputError for rows without a gold label or that part."""
+    golds: list[Label] = [row.gold for row in rows if row.gold is not None]
+    if len(golds) < len(rows):
+        raise InputError(
+            f"{len(rows) - len(golds):,} rows have no gold label, wanted one to put the diagnosis on a scale"
+        )
+    made = equal_by_label([row.reward for row in rows], golds, by)
+    return [replace(row, reward=reward) for row, reward in zip(rows, made, strict=True)]
 
 
 def _reply(row: Row) -> ScoredReply:

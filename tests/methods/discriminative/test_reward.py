@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from tests.methods.discriminative.scorers import TableScorer, ranked
 from vouching.errors import ConfigError, InputError
 from vouching.judging.calibration import Calibration
+from vouching.methods import METHODS
 from vouching.methods.discriminative.rank import ScoringRanker
-from vouching.methods.discriminative.reward import best_of, ranking_rewards, share_below
+from vouching.methods.discriminative.reward import By, best_of, ranking_rewards, share_below
 from vouching.metrics.calibrators import Calibrator
 from vouching.types import Claim, Ranking, Reward, Unverified
+from vouching.types.serial import to_python
 
 NAMES = "abcdefgh"
 
@@ -54,6 +57,18 @@ def test_the_score_and_the_probability_are_there_for_those_who_want_them() -> No
         ranking_rewards(ranking_of([2.0, 0.0]), "probability")
     with pytest.raises(ConfigError, match="wanted place, score, probability"):
         ranking_rewards(ranking, "rank")  # type: ignore[arg-type]
+
+
+def test_a_ranking_that_was_written_down_gives_the_same_rewards() -> None:
+    ranking = ranking_of([1.0, None, 2.0, 0.0], calibrated=True)
+    reward_of_row = METHODS["discriminative"].load("reward_row")
+    for by in get_args(By):
+        told = ranking_rewards(ranking, by)
+        line = reward_of_row({"id": "r1", **to_python(ranking)}, by)
+        assert line["totals"] == totals(told)
+        assert line["parts"] == [dict(one.parts) if isinstance(one, Reward) else None for one in told]
+    with pytest.raises(InputError, match="not a Ranking"):
+        reward_of_row({"question": "When?"})
 
 
 def test_an_answer_alone_is_worth_one_half() -> None:

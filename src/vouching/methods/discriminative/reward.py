@@ -13,12 +13,14 @@ style, and comparisons between questions.
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Sequence
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
 from vouching.errors import ConfigError, InputError
 from vouching.types import RankedAnswer, Ranking, Reward, Unverified
+from vouching.types.serial import from_json
 
 By: TypeAlias = Literal["place", "score", "probability"]
 """What of a ranking is the reward."""
@@ -51,6 +53,29 @@ def ranking_rewards(ranking: Ranking, by: By = "place") -> list[Reward | Unverif
     if sorted(rewards) != [*range(1, len(rewards) + 1)]:
         raise InputError(f"the answers of a ranking must be numbered from 1 without gaps, got {sorted(rewards)}")
     return [rewards[number] for number in sorted(rewards)]
+
+
+def reward_of_row(row: Mapping[str, Any], by: By = "place") -> dict[str, Any]:
+    """The rewards of the answers of a ranking that was written down.
+
+    Args:
+        row: a line of ``vouch rank --output``.
+        by: see above.
+
+    Returns:
+        ``totals`` and ``parts``, in the order in which the answers were given; None for one without a score.
+
+    Raises:
+        InputError: the row is no ranking, or as :func:`ranking_rewards`.
+
+    >>> from vouching import rank
+    >>> from vouching.types.serial import to_python
+    >>> reward_of_row(to_python(rank("When?", ["In 1937.", "In 1973."], "It opened in 1973.")))["totals"]
+    [0.0, 1.0]
+    """
+    rewards = ranking_rewards(from_json(Ranking, json.dumps({key: row[key] for key in row if key != "id"})), by)
+    told = [one if isinstance(one, Reward) else None for one in rewards]
+    return {"totals": [one and one.total for one in told], "parts": [one and dict(one.parts) for one in told]}
 
 
 def best_of(ranking: Ranking, seed: int = 0) -> RankedAnswer | None:

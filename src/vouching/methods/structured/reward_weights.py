@@ -8,11 +8,12 @@ better weights.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from vouching.errors import ConfigError, InputError
-from vouching.types import Label
+from vouching.types import Label, Reward
 
 Variant: TypeAlias = Literal["paper", "released", "grounded"]
 """Which rules score the parts."""
@@ -140,3 +141,56 @@ def reward_bounds(
     least = min(0.0, 0.2 * weights.format + found - weights.wrong)
     parts = weights.format + weights.alignment + weights.chain + weights.label + weights.diagnosis
     return 0.0 if variant == "released" else round(least, 9), round(parts + weights.right, 9)
+
+
+Equal: TypeAlias = Literal["range", "mean"]
+"""What of the part ``diagnosis`` is made equal under both gold labels."""
+
+
+def equal_by_label(
+    rewards: Sequence[Reward], golds: Sequence[Label], by: Equal = "range", weights: StructuredWeights = PAPER
+) -> list[Reward]:
+    """The rewards with their diagnosis on one scale under both gold labels.
+
+    R_d lies in .3 to 1 on claims that are Attributable and in 0 to 1 on the others, so inside a group an error that is
+    named for nothing costs less than one that is missed. "range" maps the least value under a label to 0 and the
+    greatest to 1. "mean" is the control arm, which multiplies by the mean of both labels' means over the label's own:
+    gold is constant inside a group, and at the paper's operating point both means are about .75 (.641 + .359 * .3 and
+    .746). Replies that cannot be read (their ``format`` is 0), and a label under which nothing differs, are left alone.
+
+    Args:
+        rewards: of :func:`~vouching.methods.structured.reward.structured_reward`; all that is to be compared.
+        golds: the gold label of each.
+        by: what is made equal.
+        weights: those that the rewards were made with.
+
+    Raises:
+        InputError: rewards without these parts.
+
+    >>> parts = dict.fromkeys(("format", "alignment", "chain", "label", "diagnosis"), 1.0)
+    >>> rewards = [Reward(1.0, parts), Reward(0.895, {**parts, "diagnosis": 0.3})]
+    >>> [round(reward.total, 9) for reward in equal_by_label(rewards, ["Attributable"] * 2)]  # .895 - .15 * .3
+    [1.0, 0.85]
+    """
+    seen: dict[Label, list[float]] = {}
+    for reward, gold in zip(rewards, golds, strict=True):
+        if not {"format", "diagnosis"} <= reward.parts.keys():
+            raise InputError(f"a reward has the parts {[*reward.parts]}, wanted those of structured_reward")
+        if reward.parts["format"]:
+            seen.setdefault(gold, []).append(reward.parts["diagnosis"])
+    means = {gold: sum(values) / len(values) for gold, values in seen.items()}
+
+    def scaled(value: float, gold: Label) -> float:
+        if by == "mean":
+            return value * sum(means.values()) / len(means) / means[gold] if means[gold] else value
+        low, high = min(seen[gold]), max(seen[gold])
+        return (value - low) / (high - low) if low < high else value
+
+    made: list[Reward] = []
+    for reward, gold in zip(rewards, golds, strict=True):
+        value = old = reward.parts["diagnosis"]
+        if reward.parts["format"]:
+            value = scaled(old, gold)
+        total = round(reward.total + weights.diagnosis * (value - old), 9) if value != old else reward.total
+        made.append(Reward(total, {**reward.parts, "diagnosis": value}))
+    return made

@@ -1,16 +1,14 @@
-"""A diagnosis on one scale under both gold labels: what changes, what does not, and a state that survives."""
+"""A diagnosis on one scale under both gold labels: what changes, and what does not."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 
 from tests.methods.structured.replies import reply, supported
-from vouching.errors import ConfigError, InputError
-from vouching.methods.structured.by_label import LabelNormaliser
+from vouching.errors import InputError
 from vouching.methods.structured.reward import structured_reward
+from vouching.methods.structured.reward_weights import Equal, equal_by_label
 from vouching.types import Label, Reward
 
 A: Label = "Attributable"
@@ -30,7 +28,7 @@ def diagnoses(rewards: list[Reward]) -> list[float]:
 
 def test_by_range_a_false_alarm_costs_as_much_as_a_miss() -> None:
     rewards = batch()
-    scaled = LabelNormaliser("range")(rewards, GOLDS)
+    scaled = equal_by_label(rewards, GOLDS, "range")
     assert diagnoses(rewards) == [1.0, 0.3, 1.0, 0.0]
     assert diagnoses(scaled) == [1.0, 0.0, 1.0, 0.0]
     # Only the second changes, by .15 * -.3.
@@ -39,7 +37,7 @@ def test_by_range_a_false_alarm_costs_as_much_as_a_miss() -> None:
 
 def test_by_mean_both_labels_get_the_same_mean() -> None:
     # Means .65 and .5, their mean .575.
-    scaled = diagnoses(LabelNormaliser("mean")(batch(), GOLDS))
+    scaled = diagnoses(equal_by_label(batch(), GOLDS, "mean"))
     assert scaled == pytest.approx([0.575 / 0.65, 0.3 * 0.575 / 0.65, 0.575 / 0.5, 0.0])
     assert sum(scaled[:2]) == pytest.approx(sum(scaled[2:]))
 
@@ -49,9 +47,9 @@ def test_by_mean_nothing_changes_at_the_papers_operating_point() -> None:
     golds: list[Label] = [A] * 1000 + [NA] * 1000
     values = [1.0] * 641 + [0.3] * 359 + [1.0] * 746 + [0.0] * 254
     rewards = [Reward(0.15 * value, {"format": 1.0, "diagnosis": value}) for value in values]
-    scaled = diagnoses(LabelNormaliser("mean")(rewards, golds))
+    scaled = diagnoses(equal_by_label(rewards, golds, "mean"))
     assert max(abs(new - old) for new, old in zip(scaled, values, strict=True)) < 0.002
-    assert diagnoses(LabelNormaliser("range")(rewards, golds))[641] == 0.0
+    assert diagnoses(equal_by_label(rewards, golds, "range"))[641] == 0.0
 
 
 def test_a_factor_on_the_total_would_leave_the_advantages_as_they_are() -> None:
@@ -65,63 +63,19 @@ def test_a_factor_on_the_total_would_leave_the_advantages_as_they_are() -> None:
 
 
 def test_replies_that_cannot_be_read_are_neither_counted_nor_changed() -> None:
-    normaliser = LabelNormaliser("range")
     unread = structured_reward("no JSON", A)
-    assert normaliser([*batch(), unread], [*GOLDS, A])[-1] == unread
+    *scaled, last = equal_by_label([*batch(), unread], [*GOLDS, A])
+    assert last == unread
     # Else the 0 of the unread one would be the least seen, and .3 would stay.
-    assert diagnoses(normaliser.scaled(batch(), GOLDS))[1] == 0.0
+    assert diagnoses(scaled)[1] == 0.0
 
 
 @pytest.mark.parametrize("by", ["range", "mean"])
-def test_what_was_never_seen_to_differ_is_left_as_it_is(by: str) -> None:
-    normaliser = LabelNormaliser(by)  # pyright: ignore[reportArgumentType]
+def test_what_does_not_differ_is_left_as_it_is(by: Equal) -> None:
     rewards = batch()[:1]
-    assert normaliser.scaled(rewards, [A]) == rewards
-    assert normaliser(rewards, [A]) == rewards
-
-
-@pytest.mark.parametrize("by", ["range", "mean"])
-def test_a_state_that_was_saved_as_json_goes_on_where_it_stood(by: str) -> None:
-    first = LabelNormaliser(by)  # pyright: ignore[reportArgumentType]
-    first(batch(), GOLDS)
-    second = LabelNormaliser(by)  # pyright: ignore[reportArgumentType]
-    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
-    later = batch()[1:3]
-    assert second(later, GOLDS[1:3]) == first(later, GOLDS[1:3])
-    assert second.state_dict() == first.state_dict()
-
-
-def test_a_state_of_the_other_measure_and_wrong_labels_are_refused() -> None:
-    with pytest.raises(ConfigError, match="made by 'mean'"):
-        LabelNormaliser("range").load_state_dict(LabelNormaliser("mean").state_dict())
-    with pytest.raises(ConfigError, match="by is 'median'"):
-        LabelNormaliser("median")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="got 4 rewards and 1 gold labels"):
-        LabelNormaliser()(batch(), [A])
-    with pytest.raises(InputError, match="'yes'"):
-        LabelNormaliser()(batch()[:1], ["yes"])  # pyright: ignore[reportArgumentType]
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        {},
-        {"by": "mean", "seen": {}},
-        {"by": "range"},
-        {"by": "range", "seen": []},
-        {"by": "range", "seen": {"Attributable": {"sum": 1}}},
-        {"by": "range", "seen": {"yes": {"count": 1}}},
-    ],
-)
-def test_a_state_that_is_none_is_refused_and_changes_nothing(state: dict[str, object]) -> None:
-    normaliser = LabelNormaliser("range")
-    normaliser.observe(batch(), GOLDS)
-    before = normaliser.state_dict()
-    with pytest.raises(ConfigError):
-        normaliser.load_state_dict(state)
-    assert normaliser.state_dict() == before
+    assert equal_by_label(rewards, [A], by) == rewards
 
 
 def test_rewards_of_another_kind_are_refused() -> None:
     with pytest.raises(InputError, match="those of structured_reward"):
-        LabelNormaliser()([Reward(1.0, {"label": 1.0})], [A])
+        equal_by_label([Reward(1.0, {"label": 1.0})], [A])
