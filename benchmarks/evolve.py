@@ -21,12 +21,23 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.average import average_weights
 from vouching.bench.catalog import chosen, data_folder
-from vouching.evolve.average import average_weights
-from vouching.evolve.contest import contest
-from vouching.evolve.final import ROWS, TEST, rows_of_sets, run_test
-from vouching.evolve.fingerprint import FINGERPRINT, Fingerprint, alike
-from vouching.evolve.loop import STUDENT, config_of, folder_of, read_data, read_judged, rounds_of
+from vouching.evolve.fingerprint import Fingerprint, alike
+from vouching.evolve.loop import (
+    ROWS,
+    STUDENT,
+    TEST,
+    config_of,
+    folder_of,
+    read_data,
+    read_judged,
+    rounds_of,
+    rows_of_sets,
+    run_test,
+)
+from vouching.evolve.page import FINGERPRINT
+from vouching.evolve.paired import contest
 from vouching.evolve.probe import ProbeReport
 from vouching.evolve.records import (
     GateDecision,

@@ -32,7 +32,7 @@ from vouching.bench.multihop import MultihopRow
 from vouching.methods.discriminative.open import open_ranker
 from vouching.methods.discriminative.rank import Ranker
 from vouching.train.rank_candidates import made_candidates
-from vouching.train.rank_questions import RankQuestion
+from vouching.train.rank_rows import RankQuestion
 from vouching.types import Ranking
 
 ARMS = ("embedded:rules", "embedded", "factscore:embedded:rules")

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from vouching.bench.catalog import data_folder
 from vouching.errors import ConfigError, VouchError
-from vouching.evolve.apart import keys_of
+from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import Row, write_records
-from vouching.evolve.rows import typed_rows
+from vouching.evolve.rows import keys_of
 from vouching.metrics import document_numbers
 
 LIST = Path(__file__).parent / "held_out.json"

@@ -16,12 +16,12 @@ from tests.evolve.boats import boat, write_trial
 from tests.evolve.scholar import start
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
-from vouching.evolve.apart import rows_apart
 from vouching.evolve.config import read_config
 from vouching.evolve.loop import evolve, read_data
+from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import write_records
 from vouching.evolve.refine import even_weights
-from vouching.evolve.rows import typed_rows
+from vouching.evolve.rows import rows_apart
 
 
 def vouch(*arguments: object) -> Result:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import Judged, Row, write_records
-from vouching.evolve.rows import typed_rows
 from vouching.types.spans import ErrorType, Label
 
 _NAMES = ("Ann Lee", "Bob Roy", "Carla Diaz", "Dan Fox", "Eva Stone", "Finn Moss", "Gail Reed", "Hugh Park")

@@ -10,9 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from vouching.evolve.config import read_config
+from vouching.evolve.config import read_config, start_of
 from vouching.evolve.loop import evolve
-from vouching.evolve.starting import start_of
 
 
 def run(toml: Path, out: Path, number: int = 0, step: int = 0) -> None:

@@ -18,10 +18,9 @@ from tests.evolve.boats import boat, failed, wrong
 from tests.evolve.scholar import start
 from vouching.errors import InputError
 from vouching.evolve.config import EvolveConfig
-from vouching.evolve.fingerprint import fingerprint
-from vouching.evolve.loop import config_of, evolve, folder_of, read_judged, rounds_of
+from vouching.evolve.loop import config_of, evolve, fingerprint, folder_of, read_judged, rounds_of
+from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import Judged, Probe, Row, read_records, write_records
-from vouching.evolve.rows import typed_rows
 
 SCHOLAR = Path(__file__).with_name("scholar.py")
 

@@ -13,9 +13,9 @@ import pytest
 
 from tests.evolve.boats import boat, boats, failed, right, said, wrong
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.apart import rows_apart
 from vouching.evolve.probe import UNCHANGED, ProbePlan, Probes, ProbeSource, cross_checked, make_probes
 from vouching.evolve.records import Judged, Probe, Row, read_records, write_records
+from vouching.evolve.rows import rows_apart
 from vouching.perturb import ERROR_TYPE_OF
 from vouching.types.spans import ERROR_TYPES, ErrorType
 

@@ -21,15 +21,14 @@ from tests.train.tiny_bert import write_tiny_bert
 from vouching.cli.app import app
 from vouching.encoder.encoder import load_encoder
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.fingerprint import fingerprint
-from vouching.evolve.probe import ProbePlan, make_probes
+from vouching.evolve.loop import fingerprint
+from vouching.evolve.probe import ProbePlan, make_probes, typed_rows
 from vouching.evolve.records import Judged, Row, read_records, write_records
 from vouching.evolve.refine import (
     EmbeddedSettings,
     EmbeddedStudent,
     even_weights,
 )
-from vouching.evolve.rows import typed_rows
 from vouching.methods.discriminative.open import open_scorer
 from vouching.methods.embedded.soft_reading import COMBINED, EXPORT
 from vouching.methods.embedded.verify import open_embedded

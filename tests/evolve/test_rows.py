@@ -12,9 +12,9 @@ import pytest
 
 from tests.evolve.boats import boats, row
 from vouching.errors import InputError
-from vouching.evolve.apart import rows_apart
+from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import TYPED, Judged, Row, judged_as, read_records, to_json, write_records
-from vouching.evolve.rows import read_rows, row_of, typed_rows
+from vouching.evolve.rows import read_rows, row_of, rows_apart
 from vouching.types import Claim, Span, Unverified
 from vouching.types.spans import ERROR_TYPES
 

@@ -15,11 +15,10 @@ import pytest
 
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.config import EvolveConfig
+from vouching.evolve.config import EvolveConfig, start_of
 from vouching.evolve.loop import evolve, folder_of, read_judged
 from vouching.evolve.records import Judged, Probe, Row, Student, write_records
 from vouching.evolve.reflect import rules_from
-from vouching.evolve.starting import start_of
 from vouching.evolve.structured import (
     StructuredSettings,
     StructuredStudent,
@@ -29,7 +28,7 @@ from vouching.evolve.structured import (
 )
 from vouching.evolve.structured_lessons import Taught, write_lessons
 from vouching.methods.training import LoraSettings
-from vouching.train.sft_config import read_config
+from vouching.train.sft import read_config
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from vouching.train.rank_candidates import from_passages, long_answers, made_candidates, perturbed
-from vouching.train.rank_questions import RankQuestion
+from vouching.train.rank_rows import RankQuestion
 from vouching.types import Source
 
 FILMS = (

@@ -14,8 +14,7 @@ from vouching.models import ScriptedModel
 from vouching.models.base import Message, Sampling
 from vouching.train.rank_judge import Judge, answers_of
 from vouching.train.rank_pairs import NOTHING_BETTER, PairMaker, pairs_in, preferences_in, rejects_in
-from vouching.train.rank_questions import Candidate, RankQuestion, question_of
-from vouching.train.rank_rows import pair_of
+from vouching.train.rank_rows import Candidate, RankQuestion, pair_of, question_of
 from vouching.types import Asked, Compression, Passage, SearchResult, SearchTurn, Span, Trajectory
 
 MARKS = {"In 1973.": "correct", "Around 1970.": "intermediate", "I do not know.": "irrelevant", "In 1937.": "incorrect"}

@@ -19,7 +19,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.methods.training import LoraSettings, WatchSettings
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
 from vouching.train.run_folder import read_records
-from vouching.train.sft_config import SftConfig, read_config
+from vouching.train.sft import SftConfig, read_config
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -113,7 +113,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from vouching.train.sft import train_sft
-from vouching.train.sft_config import read_config
+from vouching.train.sft import read_config
 import vouching.train.watch as watch
 
 def say(line):
@@ -226,7 +226,7 @@ import resource, sys
 from pathlib import Path
 from vouching.errors import InputError
 from vouching.train.sft import train_sft
-from vouching.train.sft_config import read_config
+from vouching.train.sft import read_config
 
 def say(line):
     if line.startswith("step 8 "):

@@ -8,7 +8,7 @@ import pytest
 
 from vouching.errors import ConfigError
 from vouching.methods.structured import config as structured_config
-from vouching.train import sft_config
+from vouching.train import sft as sft_config
 
 RECIPES = Path(__file__).parents[2] / "recipes/structured"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")

@@ -21,8 +21,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.metrics import auroc
 from vouching.train.encoder import read_material, split_of_export, train_encoder
 from vouching.train.encoder_config import EncoderConfig, read_config
-from vouching.train.encoder_model import load_model
-from vouching.train.encoder_scores import answers_of, scores_of
+from vouching.train.encoder_model import answers_of, load_model, scores_of
 from vouching.types import Source
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")

@@ -20,11 +20,9 @@ from vouching.methods.discriminative.config import RankConfig, read_config
 from vouching.methods.discriminative.model import ScorerNote, TrainedScorer
 from vouching.methods.discriminative.scorer import Candidate, Scored
 from vouching.metrics import kendall_tau_b, precision_at_1
-from vouching.train.rank import read_material, train_rank
-from vouching.train.rank_model import load_scorer, lora_of
+from vouching.train.rank import encoded, read_material, scores_of, train_rank, values_of
+from vouching.train.rank_model import load_scorer, lora_of, make_trainer, margin_loss, training_arguments
 from vouching.train.rank_rows import RatedAnswer, RatedQuestion, input_of, questions_of
-from vouching.train.rank_scores import encoded, scores_of, values_of
-from vouching.train.rank_trainer import make_trainer, margin_loss, training_arguments
 from vouching.types import Claim
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")

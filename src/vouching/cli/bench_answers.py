@@ -133,7 +133,7 @@ def _mark(name: str) -> Mark:
     """What holds an answer against the references: the judge that also marks answers for pairs."""
     from vouching.models.open import open_model
     from vouching.train.rank_judge import Judge
-    from vouching.train.rank_questions import RankQuestion
+    from vouching.train.rank_rows import RankQuestion
 
     judge = Judge(open_model(name))
 

@@ -217,7 +217,7 @@ def _work(options: BuildOptions) -> Waiting:
     from vouching.bench.build_ranking import Asked, PoolAnswer, RankingBuilder
     from vouching.models.open import open_model
     from vouching.train.rank_judge import Judge, answers_of
-    from vouching.train.rank_questions import RankQuestion, question_of
+    from vouching.train.rank_rows import RankQuestion, question_of
 
     models = [open_model(name) for name in options.models]
     judge = Judge(open_model(options.judge or ""), options.seed)

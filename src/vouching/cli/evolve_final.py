@@ -39,10 +39,9 @@ def final_command(
     """
     with usage_errors():
         from vouching.bench.catalog import chosen, data_folder
-        from vouching.evolve.final import TEST, rows_of_sets, run_test
-        from vouching.evolve.fingerprint import PAGE
-        from vouching.evolve.loop import config_of, read_data
-        from vouching.evolve.starting import opened_by
+        from vouching.evolve.config import opened_by
+        from vouching.evolve.loop import TEST, config_of, read_data, rows_of_sets, run_test
+        from vouching.evolve.page import PAGE
 
         config, data = config_of(folder), data_folder()
         say = partial(print, file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ from vouching.errors import InputError
 from vouching.rows import json_output
 
 if TYPE_CHECKING:
-    from vouching.evolve.contest import Contest
+    from vouching.evolve.paired import Contest
     from vouching.evolve.records import Judged, Row
     from vouching.evolve.route import Router
 
@@ -53,7 +53,7 @@ def route_command(answers: _Answers, out: _Out, against: _Against = None) -> Non
     of a test. What is printed of the router are answers to documents that it was not fitted on.
     """
     with usage_errors():
-        from vouching.evolve.contest import contest
+        from vouching.evolve.paired import contest
         from vouching.evolve.records import read_record, write_record
         from vouching.evolve.route import Router, best_single, cross_routed, fit_router
 

@@ -45,18 +45,17 @@ def run_command(
     DIR/fingerprint.html shows what each round did to each set.
     """
     with usage_errors():
-        from vouching.evolve.config import read_config
-        from vouching.evolve.fingerprint import PAGE, fingerprint, write_fingerprint
-        from vouching.evolve.loop import evolve
-        from vouching.evolve.starting import second_verifier, start_of
+        from vouching.evolve.config import read_config, second_verifier, start_of
+        from vouching.evolve.loop import evolve, fingerprint
+        from vouching.evolve.page import write_fingerprint
 
         asked = read_config(config, settings or ())
         say = partial(print, file=sys.stderr, flush=True)
         try:
             evolve(asked, out, start_of(asked, say), check=second_verifier(asked), resume=resume, report=say)
             title = f"Evolution by {asked.source} probes, on the rows that guide it"
-            write_fingerprint(out, fingerprint(out, asked.resamples), title)
+            page = write_fingerprint(out, fingerprint(out, asked.resamples), title)
         except KeyboardInterrupt:
             write_error(f"stopped; go on with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None
-        write_result(f"{out / PAGE}\n")
+        write_result(f"{page}\n")

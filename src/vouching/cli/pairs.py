@@ -198,7 +198,7 @@ class _Make:
     place: str
 
     async def __call__(self, row: Row) -> str:
-        from vouching.train.rank_questions import question_of
+        from vouching.train.rank_rows import question_of
 
         try:
             if row.fields is None:

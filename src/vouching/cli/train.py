@@ -160,8 +160,7 @@ def sft_command(config: _Config, out: _Out, settings: _Settings = None, resume: 
     vouch train structured starts; vouch runs export makes a model for others of it.
     """
     with usage_errors():
-        from vouching.train.sft import train_sft
-        from vouching.train.sft_config import read_config
+        from vouching.train.sft import read_config, train_sft
 
         try:
             train_sft(read_config(config, settings or ()), out, resume)

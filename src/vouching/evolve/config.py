@@ -1,20 +1,28 @@
-"""The settings of an evolution: a TOML file, and ``key=value`` over it.
+"""The settings of an evolution, and what follows from them: the student of round 0, and the verifier that cross-checks.
 
-Left out: settings of the students, which are tables of their own.
+Not supported: students of other kinds in a settings file; ``evolve.loop`` takes any ``records.Student``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from vouching.checker import Checker
 from vouching.errors import ConfigError
 from vouching.evolve.probe import ProbeSource
-from vouching.evolve.refine import EmbeddedSettings
-from vouching.evolve.structured import StructuredSettings
-from vouching.settings import read_settings
+from vouching.evolve.records import Judged, Row, Student, judged_as
+from vouching.evolve.refine import EmbeddedSettings, EmbeddedStudent, KeptReadings
+from vouching.evolve.structured import StructuredSettings, StructuredStudent, open_student, start_student
+
+Start: TypeAlias = Callable[[Path, Sequence[Row]], Student]
+"""Makes the student of round 0 in a folder; it may fit two numbers on the rows of dev. Called again, it opens it."""
+Open: TypeAlias = Callable[[Path], Student]
+"""Opens the student in a folder, to verify with."""
+Verify: TypeAlias = Callable[[Sequence[Row]], Sequence[Judged]]
+"""A second verifier's answers to rows, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +83,36 @@ class EvolveConfig:
                 raise ConfigError(f"{name} must lie in 0 to below 1, got {getattr(self, name)}")
 
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> EvolveConfig:
-    """The settings of a TOML file with ``key=value`` over them; see ``train.settings.read_settings``.
+def start_of(config: EvolveConfig, report: Callable[[str], None] | None = None) -> Start:
+    """What makes the student of round 0; ``report`` takes lines of progress of its training."""
+    kept = KeptReadings()
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "evolve.toml"
-    >>> _ = path.write_text("rounds = 2", encoding="utf-8")
-    >>> read_config(path, ["embedded.steps=60"]).embedded.steps
-    60
-    """
-    return read_settings(EvolveConfig, path, overrides)
+    def start(folder: Path, dev: Sequence[Row]) -> EmbeddedStudent:
+        return EmbeddedStudent.start(folder, dev, config.embedded, config.seed, kept, report)
+
+    def start_model(folder: Path, _: Sequence[Row]) -> StructuredStudent:
+        return start_student(config.structured, folder, report)
+
+    return start if config.student == "embedded" else start_model
+
+
+def opened_by(config: EvolveConfig) -> Open:
+    """What opens the verifier of a round again, to verify with."""
+    kept = KeptReadings()
+
+    def opened(folder: Path) -> EmbeddedStudent:
+        return EmbeddedStudent(folder, (), config.embedded, config.seed, kept)
+
+    return opened if config.student == "embedded" else open_student
+
+
+def second_verifier(config: EvolveConfig) -> Verify | None:
+    """The verifier that every probe has to pass; None if none is named. Raises ConfigError if it cannot be opened."""
+    if not config.cross_check:
+        return None
+    checker = Checker(config.cross_check)
+
+    def check(rows: Sequence[Row]) -> list[Judged]:
+        return [judged_as(row, checker.check(row.claim, row.source)) for row in rows]
+
+    return check

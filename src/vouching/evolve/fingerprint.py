@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +21,11 @@ from vouching import metrics
 from vouching.bench.evaluate import mean_over
 from vouching.bench.intervals import Figure, intervals, plain
 from vouching.errors import InputError
-from vouching.evolve.gate import less
-from vouching.evolve.loop import read_judged, rounds_of
-from vouching.evolve.records import Judged, write_record
+from vouching.evolve.paired import less
+from vouching.evolve.records import Judged
 from vouching.metrics.intervals import Statistic
 from vouching.types.spans import ERROR_TYPES
 
-FINGERPRINT, PAGE = "fingerprint.json", "fingerprint.html"
 MEAN = "mean of sets"
 _Z = 1.96
 
@@ -97,15 +94,6 @@ class Fingerprint:
             if line.data_set == data_set and (metric == line.metric or (metric is None and line.metric != "auroc")):
                 return line
         raise KeyError(data_set, metric)
-
-
-def fingerprint(out: Path, resamples: int = 2_000) -> Fingerprint:
-    """The fingerprint of an evolution on the rows that guide it. Raises InputError if no round is over."""
-    rounds = rounds_of(out)
-    return fingerprint_of(
-        [read_judged(out, one.number) for one in rounds], [one.base for one in rounds], [one.stays for one in rounds],
-        resamples,
-    )  # fmt: skip
 
 
 def fingerprint_of(
@@ -188,14 +176,6 @@ def alike(one: Fingerprint, other: Fingerprint, number: int) -> float | None:
     if len(first) < 3 or not first.std() or not second.std():
         return None
     return plain(np.corrcoef(first, second)[0, 1])
-
-
-def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> None:
-    """Write a fingerprint as JSON and as a page. Raises InputError if they cannot be written."""
-    from vouching.evolve.page import write_fingerprint_page
-
-    write_record(folder / FINGERPRINT, found)
-    write_fingerprint_page(folder / PAGE, found, title)
 
 
 def _is_set(line: Line) -> bool:

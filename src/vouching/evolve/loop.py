@@ -11,26 +11,38 @@
 
 Each file is written whole, in this order, and what is there is not made again: a loop that was killed and gone on with
 ends like one that was not, within a round as far as the student's own training does. Every round starts from the last
-one that stays; without a gate all stay. Left out: probes that a language model writes, which ``evolve.probe`` can do;
-several students at once.
+one that stays; without a gate all stay. Not supported: several students at once.
+
+The end of an evolution: its rounds on test sets, which nothing before has read, and once.
+
+    OUT/test/rows.jsonl        the rows
+    OUT/test/round-K.jsonl     what each round answered
+    OUT/test/fingerprint.json  what each round did to each set against round 0, fingerprint.html the same to look at
+
+Whoever looks at test sets twice chooses by them. A test that is finished is not run again unless that is asked for; one
+that was killed goes on. Left out: whole responses, which are more than one claim.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
 from pydantic import TypeAdapter
 
+from vouching.bench.catalog import DataSet
+from vouching.bench.rows import BenchRow, Fault
 from vouching.errors import InputError
-from vouching.evolve.apart import keys_of, refuse_shared
-from vouching.evolve.config import EvolveConfig
-from vouching.evolve.gate import ALL, gate
+from vouching.evolve.config import EvolveConfig, Open, Start, Verify
+from vouching.evolve.fingerprint import Fingerprint, fingerprint_of
+from vouching.evolve.page import FINGERPRINT, write_fingerprint
+from vouching.evolve.paired import ALL, gate
 from vouching.evolve.probe import ProbePlan, make_probes
 from vouching.evolve.records import (
     GateDecision,
@@ -46,7 +58,8 @@ from vouching.evolve.records import (
     write_records,
 )
 from vouching.evolve.reflect import reflect
-from vouching.evolve.rows import read_rows
+from vouching.evolve.rows import keys_of, read_rows, refuse_shared, rows_apart
+from vouching.metrics import document_numbers
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
 STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
@@ -54,9 +67,6 @@ STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
     "round.json",
 )  # fmt: skip
 PROBE_REPORT = "probes.json"
-Start = Callable[[Path, Sequence[Row]], Student]
-"""Makes the student of round 0 in a folder; it may fit two numbers on the rows of dev. Called again, it opens it."""
-Verify = Callable[[Sequence[Row]], Sequence[Judged]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +204,16 @@ def read_judged(out: Path, number: int) -> list[Judged]:
     return read_records(folder_of(out, number) / JUDGED, Judged)
 
 
+def fingerprint(out: Path, resamples: int = 2_000) -> Fingerprint:
+    """The fingerprint of an evolution on the rows that guide it. Raises InputError if no round is over."""
+    rounds = rounds_of(out)
+    return _fingerprint_of([read_judged(out, one.number) for one in rounds], rounds, resamples)
+
+
+def _fingerprint_of(answers: Sequence[Sequence[Judged]], rounds: Sequence[Round], resamples: int) -> Fingerprint:
+    return fingerprint_of(answers, [one.base for one in rounds], [one.stays for one in rounds], resamples)
+
+
 def replay_of(train: Sequence[Row], most: int, seed: str) -> list[Row]:
     """Rows drawn by chance, as they come."""
     return random.Random(seed).sample(train, min(most, len(train)))
@@ -262,3 +282,105 @@ def _closed(out: Path, done: Round, judged: Sequence[Judged], report: Callable[[
         share = sum(bool(one.right) for one in answered) / max(1, len(answered))
         stays = "" if done.stays else "; refused by the gate"
         report(f"round {done.number}: {share:.1%} of {len(answered):,} rows of dev right{stays}")
+
+
+TEST, ROWS = "test", "rows.jsonl"
+
+
+def run_test(
+    out: Path,
+    rows: Sequence[Row],
+    data: Data,
+    open_student: Open,
+    *,
+    again: bool = False,
+    resamples: int = 10_000,
+    report: Callable[[str], None] = lambda _: None,
+) -> Fingerprint:
+    """Score all rounds of an evolution on test rows.
+
+    Args:
+        out: its folder.
+        rows: of test sets.
+        data: what it learned from and was guided by; test rows that share something with these are left out.
+        open_student: opens the verifier of a round.
+        again: whether to score anew what is finished.
+        resamples: of the intervals.
+        report: takes lines of progress.
+
+    Raises:
+        InputError: it was done before, on these or other rows; the evolution is not over, or of other data; or no row
+            is left.
+    """
+    folder = out / TEST
+    if (folder / FINGERPRINT).exists() and not again:
+        raise InputError(
+            f"{folder} holds the test of this evolution: whoever looks twice chooses by it; --again if you must"
+        )
+    rounds, planned = rounds_of(out), config_of(out).rounds
+    if len(rounds) <= planned:
+        raise InputError(
+            f"{out} has done {len(rounds) - 1} of {planned} rounds: test sets are for the end, go on with vouch evolve "
+            "run --resume"
+        )
+    refuse_other_data(out, data)
+    apart = rows_apart(rows, [*data.train, *data.dev])
+    if len(apart) < len(rows):
+        report(f"{len(rows) - len(apart)} test rows share something with what was learned from: left out")
+    if not apart:
+        raise InputError(f"got {len(rows)} test rows, none of them apart from what was learned from")
+    if again:
+        shutil.rmtree(folder, ignore_errors=True)
+    if (folder / ROWS).exists() and read_records(folder / ROWS, Row) != apart:
+        raise InputError(f"{folder} holds a test on other rows that is not finished: ask for the same, or --again")
+    write_records(folder / ROWS, apart)
+    answers: list[list[Judged]] = []
+    for one in rounds:
+        path = folder / f"round-{one.number}.jsonl"
+        if not path.exists():
+            write_records(path, open_student(folder_of(out, one.number) / STUDENT).verify(apart))
+        answers.append(read_records(path, Judged))
+        right = [bool(judged.right) for judged in answers[-1] if judged.right is not None]
+        report(f"round {one.number}: {sum(right) / max(1, len(right)):.1%} of {len(right):,} test rows right")
+    found = _fingerprint_of(answers, rounds, resamples)
+    write_fingerprint(folder, found, f"{out.name}, on test sets")
+    return found
+
+
+def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, most: int, seed: int = 0) -> list[Row]:
+    """Claims of test sets, at most so many of each, drawn by whole groups. Responses and broken rows are passed over.
+
+    Raises:
+        InputError: a set is not there or has no test split.
+    """
+    rows: list[Row] = []
+    for data_set in sets:
+        claims = [row for one in data_set.rows(data, "test") if (row := _as_row(one, data_set.name)) is not None]
+        rows += some_groups(claims, most, seed)
+    return rows
+
+
+def some_groups(rows: Sequence[Row], most: int, seed: int = 0) -> list[Row]:
+    """At most so many rows, by whole groups, which a seed shuffles; one too large for what is left is passed over.
+
+    >>> rows = [Row(str(n), f"c{n}", "ab"[n // 3], "Attributable") for n in range(4)]  # groups of 3 and of 1
+    >>> [row.id for row in some_groups(rows, 2)]
+    ['3']
+    """
+    groups: defaultdict[int, list[Row]] = defaultdict(list)
+    for number, row in zip(document_numbers(row.keys for row in rows).tolist(), rows, strict=True):
+        groups[number].append(row)
+    drawn = list(groups.values())
+    random.Random(seed).shuffle(drawn)
+    chosen: list[Row] = []
+    for group in drawn:
+        if len(chosen) + len(group) <= most:
+            chosen += group
+    return chosen
+
+
+def _as_row(one: BenchRow | Fault, name: str) -> Row | None:
+    if isinstance(one, Fault) or one.is_response or one.attributable is None:
+        return None
+    label = "Attributable" if one.attributable else "Not Attributable"
+    return Row(one.id, one.text, "\n\n".join(one.sources), label, name, one.document)

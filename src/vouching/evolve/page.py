@@ -11,34 +11,32 @@ from pathlib import Path
 
 from vouching.bench.intervals import Figure
 from vouching.evolve.fingerprint import MEAN, Fingerprint, Line
-from vouching.evolve.records import TYPED
+from vouching.evolve.records import TYPED, write_record
 from vouching.report.charts import Curves, ForestRow, forest_plot, line_plot
 from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
 from vouching.report.skeleton import write_page
 
+FINGERPRINT, PAGE = "fingerprint.json", "fingerprint.html"
 _NAMES = {"macro_f1": "macro F1", "accuracy": "accuracy", "auroc": "AUROC"}
 
 
-def write_fingerprint_page(path: Path, found: Fingerprint, title: str) -> None:
-    """Write the page.
-
-    Args:
-        path: the file; replaced as a whole.
-        found: the figures.
-        title: what evolved, on which rows.
+def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> Path:
+    """Write a fingerprint as JSON and as a page, whose path is returned; the title says what evolved, on which rows.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: a file cannot be written.
     """
+    write_record(folder / FINGERPRINT, found)
     sets = [line for line in found.lines if line.data_set != MEAN and line.metric != "auroc"]
     counts = {"round": len(found.rounds) - 1, "set": len(sets), "row": sum(line.rows for line in sets)}
     lead = ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
     if found.left_out:
         lead += f"; {found.left_out:,} rows that a round gave no answer to are left out"
     write_page(
-        path, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=[*tables_of(found)],
+        folder / PAGE, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=[*tables_of(found)],
         charts=[*_charts(found)],
     )  # fmt: skip
+    return folder / PAGE
 
 
 def tables_of(found: Fingerprint) -> Iterator[Table]:

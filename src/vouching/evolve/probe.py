@@ -21,9 +21,9 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.apart import keys_of, refuse_shared
-from vouching.evolve.records import CrossCheck, Judged, Probe, Row
+from vouching.evolve.records import TYPED, CrossCheck, Judged, Probe, Row
 from vouching.evolve.reflect import budgets
+from vouching.evolve.rows import keys_of, refuse_shared
 from vouching.perturb import ERROR_TYPE_OF, CorpusPool, Perturbation, Strategy, Tally, perturb
 from vouching.perturb.run import in_turns
 from vouching.types.spans import ERROR_TYPES, ErrorType
@@ -32,8 +32,6 @@ ProbeSource: TypeAlias = Literal["weakness", "random", "mixed"]
 Kind: TypeAlias = ErrorType | Literal["safe"]
 Check: TypeAlias = Callable[[Sequence[Row]], Sequence[Judged]]
 """A second verifier's answers to rows, in order."""
-Write: TypeAlias = Callable[[ErrorType, Sequence[Row], int], Sequence[Probe]]
-"""Probes of a type that a language model writes, from some rows, at most so many."""
 SHORTEST_CLAIM, SHORTEST_SOURCE = 20, 50
 """Characters (the authors' script)."""
 UNCHANGED = "unchanged"
@@ -135,7 +133,6 @@ def make_probes(
     held: Iterable[Row],
     *,
     check: Check | None = None,
-    write: Write | None = None,
 ) -> Probes:
     """Make the probes of a round.
 
@@ -145,11 +142,9 @@ def make_probes(
         plan: budget and source.
         held: rows that are held out or tested on.
         check: a second verifier; without it nothing is cross-checked.
-        write: a language model that writes what the strategies are short of; only with ``check``.
 
     Raises:
         InputError: a training row shares a claim, a source or a document with one of ``held``, or none can be used.
-        ConfigError: ``write`` without ``check``.
 
     >>> source = "The bridge opened in 1973 and cost $5 million. It links the town of Weston with the islands."
     >>> rows = [Row("1", "The bridge opened in 1973.", source, "Attributable", "bridges")]
@@ -157,8 +152,6 @@ def make_probes(
     >>> [(probe.claim, probe.strategy, probe.parent) for probe in made.kept]
     [('The bridge opened in 1971.', 'date_shift', '1')]
     """
-    if write is not None and check is None:
-        raise ConfigError("what a language model writes has to be cross-checked: give a second verifier")
     taken = keys_of(held)
     refuse_shared(rows, taken)
     parents = _parents(rows, plan)
@@ -167,11 +160,7 @@ def make_probes(
     dropped: list[Probe] = []
     kinds: dict[Kind, KindReport] = {}
     for kind, wanted in plan.counts(weights).items():
-        error_type = None if kind == "safe" else kind
-        candidates = work.candidates(error_type)
-        if error_type is not None and write is not None:
-            candidates = _then_written(candidates, error_type, wanted, work, write)
-        good, bad = _filled(candidates, wanted, check, plan.check_types)
+        good, bad = _filled(work.candidates(None if kind == "safe" else kind), wanted, check, plan.check_types)
         kept += good
         dropped += bad
         kinds[kind] = KindReport(wanted, len(good), Counter(probe.check for probe in bad))
@@ -272,18 +261,6 @@ def _unchanged(rows: Iterable[Row]) -> Iterator[Probe]:
         )  # fmt: skip
 
 
-def _then_written(made: Iterator[Probe], kind: ErrorType, wanted: int, work: _Work, write: Write) -> Iterator[Probe]:
-    """What the strategies make; when they are at their end, what a language model writes."""
-    given = 0
-    for probe in made:
-        given += 1
-        yield probe
-    if given < wanted:
-        for probe in write(kind, work.parents, wanted - given):
-            if work.is_new(probe.claim):
-                yield probe
-
-
 def _filled(
     candidates: Iterator[Probe], wanted: int, check: Check | None, by_type: bool
 ) -> tuple[list[Probe], list[Probe]]:
@@ -327,10 +304,33 @@ def _said(probe: Probe, answer: Judged, by_type: bool) -> CrossCheck:
     return "type" if by_type and answer.error_type != probe.error_type else "agreed"
 
 
+def typed_rows(held: Sequence[Row], each: int, seed: int = 0) -> list[Row]:
+    """Rows of known type to reflect on, made of rows that are held out: as many of each type, if there are so many.
+
+    They are of a set of their own and stay in the group of what they were made from. Gold types follow from strategies,
+    and nobody looked at each; docs/evolve.md says how many of them are right.
+
+    Args:
+        held: held-out rows; the Attributable ones are changed.
+        each: rows of each type.
+        seed: of all chance.
+
+    Raises:
+        InputError: none of the rows can be used.
+
+    >>> source = "The bridge opened in 1973 and cost $5 million. It links the town of Weston with the islands."
+    >>> rows = typed_rows([Row("1", "The bridge opened in 1973.", source, "Attributable", "bridges", "g")], 1)
+    >>> rows[0].error_type, rows[0].data_set, rows[0].group
+    ('negation_flip', 'typed', 'bridges/g')
+    """
+    made = make_probes(held, {}, ProbePlan(each * len(ERROR_TYPES), "random", safe_share=0.0, seed=seed), held=[])
+    return [replace(probe.row, data_set=TYPED, group=f"{probe.data_set}/{probe.group}") for probe in made.kept]
+
+
 def _by_strategy(tally: Tally, kept: Iterable[Probe], dropped: Iterable[Probe]) -> dict[str, dict[str, int]]:
     kept_of, dropped_of = Counter(probe.strategy for probe in kept), Counter(probe.strategy for probe in dropped)
     checked = Counter(probe.strategy for probe in (*kept, *dropped) if probe.check != "unchecked")
-    names = [*ERROR_TYPE_OF, UNCHANGED, "written"]
+    names = [*ERROR_TYPE_OF, UNCHANGED]
     filtered = Counter[str]()
     for (strategy, _), count in tally.dropped.items():
         filtered[strategy] += count

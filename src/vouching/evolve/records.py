@@ -124,7 +124,7 @@ class Probe:
     error_type: ErrorType | None
     """The error that was put in; None for a claim that stays Attributable."""
     strategy: str
-    """How it was made: one of ``perturb.STRATEGIES``, "unchanged", or "written" by a language model."""
+    """How it was made: one of ``perturb.STRATEGIES``, or "unchanged"."""
     original: str
     """The claim before."""
     spans: tuple[Span, ...]

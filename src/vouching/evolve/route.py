@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from vouching import metrics
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.gate import paired
+from vouching.evolve.paired import paired
 from vouching.evolve.records import Judged, Row
 from vouching.methods.base import ClaimVerifier, Outcome
 from vouching.metrics.arrays import FloatArray

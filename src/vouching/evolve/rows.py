@@ -1,19 +1,21 @@
 """Rows from files and from records, and rows of known error type made of others.
 
 Left out: which rows are held out; that is the split of whatever was trained (``train.encoder_rows.hold_out``).
+
+Rows that are held out stay apart from what is learned from: no claim, source or document in both.
+
+Left out: rows that say the same in other words; ``vouching.perturb`` drops near-duplicates among probes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from vouching.bench.rows import LABELS, label_of, spans_of
 from vouching.errors import InputError
-from vouching.evolve.probe import ProbePlan, make_probes
-from vouching.evolve.records import TYPED, Row
+from vouching.evolve.records import Row
 from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.rows.read import read_as
 from vouching.types import Span
@@ -75,29 +77,6 @@ def set_name(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def typed_rows(held: Sequence[Row], each: int, seed: int = 0) -> list[Row]:
-    """Rows of known type to reflect on, made of rows that are held out: as many of each type, if there are so many.
-
-    They are of a set of their own and stay in the group of what they were made from. Gold types follow from strategies,
-    and nobody looked at each; docs/evolve.md says how many of them are right.
-
-    Args:
-        held: held-out rows; the Attributable ones are changed.
-        each: rows of each type.
-        seed: of all chance.
-
-    Raises:
-        InputError: none of the rows can be used.
-
-    >>> source = "The bridge opened in 1973 and cost $5 million. It links the town of Weston with the islands."
-    >>> rows = typed_rows([Row("1", "The bridge opened in 1973.", source, "Attributable", "bridges", "g")], 1)
-    >>> rows[0].error_type, rows[0].data_set, rows[0].group
-    ('negation_flip', 'typed', 'bridges/g')
-    """
-    made = make_probes(held, {}, ProbePlan(each * len(ERROR_TYPES), "random", safe_share=0.0, seed=seed), held=[])
-    return [replace(probe.row, data_set=TYPED, group=f"{probe.data_set}/{probe.group}") for probe in made.kept]
-
-
 def _spans(fields: Mapping[str, Any], claim: str) -> tuple[Span, ...]:
     """The marked stretches; those without a character (words were only taken out) are left out."""
     given = fields.get("spans")
@@ -105,3 +84,36 @@ def _spans(fields: Mapping[str, Any], claim: str) -> tuple[Span, ...]:
         return ()
     marked = [one for one in cast("list[Mapping[str, Any]]", given) if one.get("start") != one.get("end")]
     return tuple(Span(claim[start:end], start, end) for start, end in spans_of({"spans": marked}, "spans", claim))
+
+
+def rows_apart(rows: Iterable[Row], others: Iterable[Row]) -> list[Row]:
+    """The rows that share no claim, source or document with ``others``.
+
+    >>> held = Row("1", "It opened.", "The bridge opened.", "Attributable")
+    >>> [row.id for row in rows_apart([Row("2", "It opened.", "s", "Attributable"), held], [])]
+    ['2', '1']
+    >>> rows_apart([Row("2", "it  opened.", "s", "Attributable")], [held])
+    []
+    """
+    taken = keys_of(others)
+    return [row for row in rows if taken.isdisjoint(row.keys)]
+
+
+def refuse_shared(rows: Iterable[Row], taken: set[str]) -> None:
+    """Raise InputError if a training row shares a claim, a source or a document with rows that are held out.
+
+    Args:
+        rows: to learn from, whatever for.
+        taken: the keys of what is held out, as :func:`keys_of` gives them.
+    """
+    shared = [row for row in rows if not taken.isdisjoint(row.keys)]
+    if shared:
+        raise InputError(
+            f"{len(shared):,} training rows share a claim, a source or a document with rows that are held out, the "
+            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: take them out (evolve.apart.rows_apart)"
+        )
+
+
+def keys_of(rows: Iterable[Row]) -> set[str]:
+    """All that ties rows to others."""
+    return {key for row in rows for key in row.keys}

@@ -29,7 +29,7 @@ from vouching.models.open import open_model
 from vouching.models.running import all_of, run
 from vouching.prompts import load_prompt
 from vouching.train.policy import ADAPTER, adapter_base
-from vouching.train.sft_config import SftConfig, read_config
+from vouching.train.sft import SftConfig, read_config
 from vouching.types import Claim, Source
 from vouching.types.visible import visible_line
 

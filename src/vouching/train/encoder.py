@@ -32,9 +32,18 @@ from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
 from vouching.train.encoder_config import EncoderConfig
 from vouching.train.encoder_export import export_encoder
-from vouching.train.encoder_model import encoder_folder, import_torch, load_model, losses_of, read_batch, save_model
+from vouching.train.encoder_model import (
+    answers_of,
+    encoder_folder,
+    import_torch,
+    load_model,
+    losses_of,
+    read_batch,
+    save_model,
+    scores_of,
+    told,
+)
 from vouching.train.encoder_rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
-from vouching.train.encoder_scores import answers_of, scores_of, told
 from vouching.train.run_folder import Progress, open_run
 
 TELL_EVERY = 20

@@ -35,15 +35,16 @@ from vouching.errors import BackendError, ConfigError, TrainingError
 from vouching.models.base import Message
 from vouching.train.engine_batch import (
     ROW_MEANS,
+    Order,
     amounts_of,
     importance_ratio,
+    in_pieces,
     policy_counts,
     role_factors,
     row_policies,
     to_arrays,
     turns_of,
 )
-from vouching.train.engine_pieces import Order, in_pieces
 from vouching.train.engine_table import Round, Table, figures
 from vouching.train.policy import MAIN, activate, gradient_norms, reference_of
 from vouching.train.rank_model import imported

@@ -21,7 +21,7 @@ from vouching.text.entities import Entity, find_entities, name_key, same_entity
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.quantities import compare_quantities, find_quantities
 from vouching.text.sentences import sentence_spans
-from vouching.train.rank_questions import Candidate, RankQuestion
+from vouching.train.rank_rows import Candidate, RankQuestion
 
 _YES_NO = {"yes": "no", "no": "yes"}
 _FORMS = ("{}", "{}", "{}.", "The answer is {}.", "It is {}.")

@@ -20,8 +20,7 @@ from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt
 from vouching.text.thoughts import spoken
-from vouching.train.rank_questions import Candidate, RankQuestion
-from vouching.train.rank_rows import AnswerLabel
+from vouching.train.rank_rows import AnswerLabel, Candidate, RankQuestion
 
 _PACKAGE = "vouching.train"
 _ANSWER_TOKENS, _REPLY_TOKENS = 128, 512

@@ -2,19 +2,29 @@
 """The scorer as a torch model: a causal model or an encoder with a linear head of one output.
 
 Left out: loading for use; ``verifiers`` reads what :func:`save_scorer` writes.
+
+TRL's ``RewardTrainer`` with the loss of DiVA, and what it is told. The one file that knows TRL's ways.
+
+TRL's own loss is -log sigmoid of the difference; here it is the hinge of DiVA's Eq. 1. Two defaults are undone: it
+reports its use to a server, and it switches off every dropout, that of the adapters too. Tried with TRL 1.16.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError, MissingExtraError
 from vouching.methods.discriminative.config import RankConfig
+from vouching.methods.discriminative.input import encode
 from vouching.methods.discriminative.model import ScorerNote
+from vouching.train.checkpoint import CHECKPOINTS
 from vouching.train.encoder_model import encoder_folder
+from vouching.train.rank_rows import RankPair
 
 _HEADS = {"classifier", "score"}
 """Names of the head in the classes of transformers."""
@@ -111,3 +121,123 @@ def save_scorer(model: Any, tokenizer: Any, config: RankConfig, folder: Path) ->
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     ScorerNote(config.shown, config.most_tokens).write(folder)
+
+
+def margin_loss(better: Any, worse: Any, margin: float) -> Any:
+    """``mean max(0, margin - (better - worse))`` over pairs of scores (DiVA, Eq. 1).
+
+    Args:
+        better: (B,) scores of the better answers.
+        worse: (B,) scores of the worse ones.
+        margin: how far apart they shall be, above 0.
+
+    >>> import numpy as np
+    >>> float(margin_loss(np.array([1.0, 0.5]), np.array([0.0, 0.75]), margin=0.25))  # (0 + .5) / 2
+    0.25
+    """
+    return (margin - (better - worse)).clip(min=0).mean()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened in one step of the optimizer."""
+
+    number: int
+    """Which one, from 1."""
+    steps: int
+    """How many there are."""
+    losses: dict[str, float]
+    """``total``, the loss; ``gap``, the mean difference of the scores; ``order``, the share of pairs in order."""
+
+
+def training_arguments(config: RankConfig, out: Path) -> Any:
+    """The settings in TRL's words.
+
+    Raises:
+        MissingExtraError: trl is not installed.
+        ConfigError: there is no such device.
+    """
+    torch, trl = imported("torch"), imported("trl")
+    gpu = config.device != "cpu" and torch.cuda.is_available()
+    return trl.RewardConfig(
+        output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to="none", disable_tqdm=True,
+        num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
+        per_device_train_batch_size=config.batch_pairs, gradient_accumulation_steps=config.accumulate,
+        learning_rate=config.learning_rate, lr_scheduler_type="cosine", warmup_steps=config.warmup,
+        logging_steps=1, logging_nan_inf_filter=False, save_steps=config.checkpoint_every, save_total_limit=1,
+        use_cpu=not gpu, bf16=gpu and config.precision == "bfloat16", activation_checkpointing=gpu,
+        dataloader_pin_memory=gpu, deepspeed=config.deepspeed or None, max_length=None, disable_dropout=False,
+    )  # fmt: skip
+
+
+def make_trainer(
+    config: RankConfig, arguments: Any, model: Any, tokenizer: Any, pairs: Sequence[RankPair],
+    drawn: Collection[str] = (),
+) -> Any:  # fmt: skip
+    """A trainer before its first step.
+
+    Args:
+        config: the settings.
+        arguments: from :func:`training_arguments`.
+        model: from ``rank_model.load_scorer``.
+        tokenizer: the same.
+        pairs: what to learn from.
+        drawn: names of the weights that were drawn, from ``load_scorer`` too.
+    """
+    rows = [
+        {
+            "chosen_ids": [*encode(tokenizer, pair.read("better", config.shown), config.most_tokens).ids],
+            "rejected_ids": [*encode(tokenizer, pair.read("worse", config.shown), config.most_tokens).ids],
+        }
+        for pair in pairs
+    ]
+    trainer = _trainer_class()(
+        model=model, args=arguments, train_dataset=imported("datasets").Dataset.from_list(rows),
+        processing_class=tokenizer, peft_config=lora_of(config, drawn),
+    )  # fmt: skip
+    trainer.margin = config.margin
+    trainer.remove_callback(imported("transformers").PrinterCallback)
+    return trainer
+
+
+def tell_steps(trainer: Any, tell: Callable[[Step], None]) -> None:
+    """Have ``tell`` called after every step, before a checkpoint is written."""
+
+    class Told(imported("transformers").TrainerCallback):
+        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+            if logs is not None and "loss" in logs:
+                losses = {"total": logs["loss"], "gap": logs["gap"], "order": logs["order"]}
+                tell(Step(state.global_step, state.max_steps, losses))
+
+    trainer.add_callback(Told())
+
+
+@cache
+def _trainer_class() -> Any:
+    """The trainer; a class made late, since TRL takes seconds to load and need not be there."""
+    trl = imported("trl")
+
+    class RankTrainer(trl.RewardTrainer):
+        """Margin ranking."""
+
+        margin = 0.1
+
+        def compute_loss(
+            self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+        ) -> Any:
+            """The hinge over the pairs of a batch, whose first half are the better answers."""
+            outputs = model(**inputs)
+            better, worse = outputs.logits.squeeze(-1).float().chunk(2)
+            gap = (better - worse).detach()
+            for name, value in (("gap", gap), ("order", (gap > 0).float())):
+                self._metrics["train"][name].append(self.accelerator.gather(value).mean().item())
+            loss = margin_loss(better, worse, self.margin)
+            return (loss, outputs) if return_outputs else loss
+
+        def _send_telemetry(self) -> None:
+            """Nothing is reported."""
+
+        def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+            """No card; the run's own files say more."""
+
+    return RankTrainer

@@ -18,8 +18,7 @@ from vouching.methods.discriminative.input import Compress, Find, gather
 from vouching.models.running import all_of
 from vouching.search.history import history_text
 from vouching.train.rank_judge import Judge
-from vouching.train.rank_questions import Candidate, RankQuestion
-from vouching.train.rank_rows import WORTH
+from vouching.train.rank_rows import WORTH, Candidate, RankQuestion
 from vouching.types import Compression
 
 Propose: TypeAlias = Callable[[RankQuestion, random.Random], Awaitable[list[Candidate]]]
@@ -35,7 +34,7 @@ class PairMaker:
 
     >>> import asyncio
     >>> from vouching.train.rank_candidates import made_candidates
-    >>> from vouching.train.rank_questions import question_of
+    >>> from vouching.train.rank_rows import question_of
     >>> async def propose(asked, rng):
     ...     return made_candidates(asked, 1, rng)
     >>> asked = question_of({"question": "Is Ulm in France?", "reference": "no"}, "q", "")

@@ -40,7 +40,7 @@ def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_mean_of_two_models_stands_between_them_and_can_be_loaded(qwen: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 
-    from vouching.evolve.average import average_weights
+    from benchmarks.average import average_weights
 
     # Weights w - 1 and w + 3 have the mean w + 1.
     out = average_weights([moved(qwen, tmp_path / "a", -1.0), moved(qwen, tmp_path / "b", 3.0)], tmp_path / "mean")
@@ -59,7 +59,7 @@ def test_adapters_are_averaged_as_they_act(qwen: Path, tmp_path: Path) -> None:
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from vouching.evolve.average import average_weights
+    from benchmarks.average import average_weights
 
     folders, moves = [tmp_path / "one", tmp_path / "other"], list[Any]()
     for seed, folder in enumerate(folders):
@@ -81,7 +81,7 @@ def test_adapters_are_averaged_as_they_act(qwen: Path, tmp_path: Path) -> None:
 
 
 def test_models_that_do_not_fit_each_other_are_refused_and_nothing_is_written(qwen: Path, tmp_path: Path) -> None:
-    from vouching.evolve.average import average_weights
+    from benchmarks.average import average_weights
 
     other = write_tiny_qwen(tmp_path / "other", ["Quite another text, with other words in it."])
     with pytest.raises(ConfigError, match="another model"):
