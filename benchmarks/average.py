@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from vouching.errors import ConfigError
-from vouching.train.encoder_model import HEADS, import_torch
+from vouching.train.encoder_model import HEADS
 from vouching.train.export import merge_adapters
+from vouching.train.extra import imported
 from vouching.train.policy import ADAPTER
-from vouching.train.rank_model import imported
 
 _WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
@@ -104,7 +104,7 @@ def _write_mean(paths: Sequence[Path], out: Path) -> None:
         for name, tensor in first.items()
     }
     if out.name == HEADS:
-        import_torch().save(means, out)
+        imported("torch").save(means, out)
     else:
         imported("safetensors.torch").save_file(means, out, metadata={"format": "pt"})
 
@@ -112,7 +112,7 @@ def _write_mean(paths: Sequence[Path], out: Path) -> None:
 def _load(path: Path) -> dict[str, Any]:
     """Tensors by name."""
     if path.name == HEADS:
-        return import_torch().load(path, map_location="cpu", weights_only=True)
+        return imported("torch").load(path, map_location="cpu", weights_only=True)
     return imported("safetensors.torch").load_file(path)
 
 

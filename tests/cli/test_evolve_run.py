@@ -16,12 +16,13 @@ from tests.evolve.boats import boat, write_trial
 from tests.evolve.scholar import start
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
-from vouching.evolve.config import read_config
+from vouching.evolve.config import EvolveConfig
 from vouching.evolve.loop import evolve, read_data
 from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import write_records
 from vouching.evolve.refine import even_weights
 from vouching.evolve.rows import rows_apart
+from vouching.settings import read_settings
 
 
 def vouch(*arguments: object) -> Result:
@@ -61,7 +62,7 @@ def test_a_folder_without_an_evolution_has_nothing_to_test(tmp_path: Path, monke
 
 def test_a_test_that_was_done_is_refused(toml: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    evolve(read_config(toml), out, start)
+    evolve(read_settings(EvolveConfig, toml), out, start)
     (out / "test").mkdir()
     (out / "test/fingerprint.json").write_text("{}", encoding="utf-8")
     (tmp_path / "attribution/test").mkdir(parents=True)
@@ -78,7 +79,7 @@ def test_the_rows_of_the_trial_are_apart_and_have_both_labels(tmp_path: Path) ->
     write_trial(tmp_path)
     recipe = Path(__file__).parents[2] / "recipes/evolve/tiny.toml"
     names = [f'{name}=["{tmp_path}/{name}.jsonl"]' for name in ("train", "dev")]
-    data = read_data(read_config(recipe, names))
+    data = read_data(read_settings(EvolveConfig, recipe, names))
     assert len(rows_apart(data.train, data.dev)) == len(data.train) == 36
     assert set(even_weights(data.dev)) == {"boats"}
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from tests.house.source_tree import ROOT
+from vouching.cli.train import Method
+from vouching.train.trainers import TRAINERS
 
 RANK = str(ROOT / "recipes/rank/cpu.toml")
 NLI = str(ROOT / "recipes/encoder/nli.toml")
@@ -79,10 +83,19 @@ def test_an_encoder_that_is_not_there_is_named(
     assert message in done.stderr
 
 
-def test_train_alone_shows_what_can_be_trained() -> None:
+def test_train_alone_asks_for_what_can_be_trained() -> None:
     done = vouch("train")
-    assert done.returncode == 0
-    assert "encoder" in done.stdout
+    assert done.returncode == 2
+    assert "METHOD" in done.stderr
+
+
+def test_the_command_names_every_trainer() -> None:
+    assert get_args(Method) == tuple(TRAINERS)
+    for trainer in TRAINERS.values():
+        module, _, name = trainer.config.partition(":")
+        assert hasattr(import_module(module), name)
+        module, _, name = trainer.run.partition(":")
+        assert callable(getattr(import_module(module), name))
 
 
 def test_training_language_models_refuses_in_the_same_way(tmp_path: Path) -> None:

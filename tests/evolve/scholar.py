@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vouching.evolve.config import read_config
+from vouching.evolve.config import EvolveConfig
 from vouching.evolve.loop import evolve
 from vouching.evolve.records import Judged, Probe, Row
+from vouching.settings import read_settings
 
 ENOUGH = 10
 
@@ -68,4 +69,6 @@ def start(folder: Path, dev: Sequence[Row], dies: tuple[str, int] = ("", 0)) -> 
 
 if __name__ == "__main__":
     toml, out, stage, number = sys.argv[1:]
-    evolve(read_config(Path(toml)), Path(out), lambda folder, dev: start(folder, dev, (stage, int(number))))
+    evolve(
+        read_settings(EvolveConfig, Path(toml)), Path(out), lambda folder, dev: start(folder, dev, (stage, int(number)))
+    )

@@ -178,26 +178,6 @@ def test_counts_by_strategy_agree_with_the_probes() -> None:
             assert counts["drafted"] >= counts["filtered"] + counts["kept"]
 
 
-def test_a_language_model_writes_what_the_strategies_are_short_of_and_is_cross_checked() -> None:
-    asked: list[tuple[ErrorType, int]] = []
-
-    def write(kind: ErrorType, rows: Sequence[Row], count: int) -> list[Probe]:
-        asked.append((kind, count))
-        return [
-            Probe(f"{row.id}/written", f"{row.claim} So {kind} it is.", row.source, "Not Attributable", kind, "written",
-                  row.claim, (), row.group or row.id, row.id, row.data_set)
-            for row in rows[:count]
-        ]  # fmt: skip
-
-    plan = ProbePlan(14, safe_share=0.0)
-    found = make_probes(ROWS[:10], {"temporal_shift": 1.0}, plan, held=[], check=right, write=write)
-    assert asked == [("temporal_shift", 4)]
-    assert Counter(probe.strategy == "written" for probe in found.kept) == {False: 10, True: 4}
-    assert all(probe.check == "agreed" for probe in found.kept)
-    with pytest.raises(ConfigError, match="cross-checked"):
-        make_probes(ROWS, WEIGHTS, plan, held=[], write=write)
-
-
 @pytest.mark.parametrize("changes", [{"budget": 0}, {"safe_share": 1.0}, {"safe_share": -0.1}])
 def test_a_plan_out_of_range_is_refused(changes: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="budget of at least 1"):

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError
-from vouching.evolve.config import read_config
+from vouching.evolve.config import EvolveConfig
 from vouching.evolve.structured import StructuredSettings, prompt_with
 from vouching.methods.structured.prompt import structured_prompt
+from vouching.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_recipe_has_the_papers_order_of_rounds_and_its_runs_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # paths of a recipe are relative to the working directory
-    config = read_config(ROOT / "recipes/evolve/structured.toml")
+    config = read_settings(EvolveConfig, ROOT / "recipes/evolve/structured.toml")
     assert config.student == "structured"
     # Algorithm 2 and App. L: rules without training, LoRA on probes, full training, full training.
     stages = [config.structured.stage(number) for number in (1, 2, 3, 4, 5)]

@@ -27,8 +27,9 @@ from vouching.evolve.structured import (
     start_student,
 )
 from vouching.evolve.structured_lessons import Taught, write_lessons
-from vouching.methods.training import LoraSettings
-from vouching.train.sft import read_config
+from vouching.methods.training import LoraSettings, Plan
+from vouching.settings import read_settings
+from vouching.train.sft import SftConfig
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -98,8 +99,8 @@ def supervised(qwen: Path) -> Path:
     from vouching.train.sft import train_sft
 
     settings(qwen, qwen.parent, 85, 5e-3)
-    config = read_config(
-        qwen.parent / "full.toml", [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_rows=2"]
+    config = read_settings(
+        SftConfig, qwen.parent / "full.toml", [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_rows=2"]
     )
     return train_sft(config, qwen.parent / "sft")
 
@@ -111,7 +112,7 @@ def rewarded(supervised: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     from vouching.train.fit import fit
 
     game = config(supervised, most_steps=1, lora=LoraSettings(rank=4))
-    return fit(vowel_game(), (rows(2), []), game, tmp_path_factory.mktemp("grpo") / "run", best_by="reward")
+    return fit(game, tmp_path_factory.mktemp("grpo") / "run", plan=Plan(vowel_game(), rows(2), [], best_by="reward"))
 
 
 def weights(folder: Path) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from vouching.judging.windows import ScreenedSources
 from vouching.methods.base import Row
 from vouching.methods.blinded.game import BlindedGame
 from vouching.methods.blinded.prompt import check_messages, propose_messages
+from vouching.methods.training import CriticSettings
 from vouching.models.base import Message
-from vouching.train.critic import CriticSettings
 from vouching.train.engine import tell_steps, train_from
 from vouching.types import Question, Source
 

@@ -18,9 +18,8 @@ from vouching.methods.base import ScriptedSampler
 from vouching.methods.blinded.config import BlindedConfig, BlindedSettings
 from vouching.methods.blinded.game import BlindedGame
 from vouching.methods.blinded.prompt import check_messages, propose_messages
-from vouching.methods.training import SamplingSettings, WatchSettings
+from vouching.methods.training import CriticSettings, SamplingSettings, WatchSettings
 from vouching.models.base import Message
-from vouching.train.critic import CriticSettings
 from vouching.types import Question, Source
 
 PLACES = ("Ada", "Bob", "Cem", "Dee", "Eve", "Fay", "Gus", "Hal")

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError, InputError
-from vouching.methods.assurance.config import read_config
+from vouching.methods.assurance.config import AssuranceRunConfig
+from vouching.methods.assurance.game import AssuranceGame
 from vouching.methods.assurance.reward import AssuranceCosts
 from vouching.methods.assurance.task import read_work, units_of
-from vouching.train.fit import assurance_games
+from vouching.settings import read_settings
 
 RECIPES = Path(__file__).parents[2] / "recipes/assurance"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -23,7 +24,7 @@ MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down
     [("dpa-4b", "Qwen/Qwen3-4B"), ("dpa-8b", "Qwen/Qwen3-8B"), ("baseline-4b", "Qwen/Qwen3-4B")],
 )
 def test_recipes_hold_the_values_of_the_papers_appendix(name: str, model: str) -> None:
-    config = read_config(RECIPES / f"{name}.toml")
+    config = read_settings(AssuranceRunConfig, RECIPES / f"{name}.toml")
     assert config.model == model
     # "LoRA rank r = 8, scaling parameter alpha = 32, and dropout 0.05", on all linear projections.
     assert (config.lora.rank, config.lora.alpha, config.lora.dropout, config.lora.modules) == (8, 32, 0.05, MODULES)
@@ -49,7 +50,7 @@ def test_the_baselines_are_one_recipe_with_another_loss() -> None:
         (["loss=dapo", "clip=[0.2, 0.28]", "sampling.resample=4"], "dapo"),
         (["loss=gspo"], "gspo"),
     ):
-        assert read_config(RECIPES / "baseline-4b.toml", overrides).loss == loss
+        assert read_settings(AssuranceRunConfig, RECIPES / "baseline-4b.toml", overrides).loss == loss
 
 
 @pytest.mark.parametrize(
@@ -64,17 +65,24 @@ def test_the_baselines_are_one_recipe_with_another_loss() -> None:
 )
 def test_a_setting_that_is_wrong_is_named(setting: str, wrong: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        read_config(RECIPES / "tiny.toml", [setting])
+        read_settings(AssuranceRunConfig, RECIPES / "tiny.toml", [setting])
     assert wrong in str(raised.value)
 
 
-def test_every_setting_reaches_the_game_and_gold_chooses_nothing_where_a_run_is_scored() -> None:
+def test_every_setting_reaches_the_game() -> None:
     given = ["game.candidates=3", "game.intervention_cost=0.1", "game.revision_cost=0.2", "game.proposals=false"]
-    learnt, scored = assurance_games(read_config(RECIPES / "dpa-4b.toml", given), turns=19)
+    learnt = read_settings(AssuranceRunConfig, RECIPES / "dpa-4b.toml", given).played(turns=19)
     assert (learnt.samples, learnt.candidates, learnt.revision_temperature, learnt.turns) == (4, 3, 0.7, 19)
     assert (learnt.costs, learnt.proposals, learnt.alone) == (AssuranceCosts(0.1, 0.2), False, False)
     assert learnt.oracle
-    assert scored == replace(learnt, oracle=False)
+
+
+def test_gold_chooses_nothing_where_a_run_is_scored(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "task": ' + TASK + ', "gold": {"x": 3}}\n', encoding="utf-8")
+    plan = AssuranceRunConfig(rows=(str(tmp_path / "rows.jsonl"),), model="policy").plan()
+    assert isinstance(plan.game, AssuranceGame)
+    assert plan.game.oracle
+    assert plan.scored_by == replace(plan.game, oracle=False)
 
 
 TASK = '{"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]}'

@@ -10,8 +10,8 @@ import pytest
 
 from tests.train.blinded_runs import ROWS, write_model
 from vouching.errors import InputError
-from vouching.methods.blinded.config import BlindedConfig, read_config
-from vouching.train.lessons import read_questions
+from vouching.methods.blinded.config import BlindedConfig, read_questions
+from vouching.settings import read_settings
 
 RECIPE = Path(__file__).parents[2] / "recipes/blinded/tiny.toml"
 
@@ -41,7 +41,7 @@ torch = pytest.importorskip("torch", reason="the extra train (torch) is not inst
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 
 from vouching.train.checkpoint import last_checkpoint  # noqa: E402
-from vouching.train.fit import train_blinded  # noqa: E402  (needs torch)
+from vouching.train.fit import fit  # noqa: E402  (needs torch)
 from vouching.train.run_folder import read_records  # noqa: E402
 
 
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def config_of(folder: Path, *more: str) -> BlindedConfig:
-    return read_config(RECIPE, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]',
+    return read_settings(BlindedConfig, RECIPE, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]',
                                 f'dev=["{folder}/dev.jsonl"]', "device=cpu", "epochs=9", *more])  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them
 ) -> None:
     said: list[str] = []
     whole = tmp_path / "whole"
-    model = train_blinded(config_of(folder), whole, report=said.append)
+    model = fit(config_of(folder), whole, report=said.append)
     assert not (model / "critic.pt").exists()  # three times the model, and of use only to a run that goes on
     assert "luspo" not in caplog.text + capfd.readouterr().err  # TRL's name of the loss, which nobody asked for
     assert (model / "model.safetensors").is_file()
@@ -78,7 +78,7 @@ def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them
     assert (last / "critic.pt").is_file()
     # The same run, stopped after two steps and gone on with.
     (whole / "checkpoints/checkpoint-4").rename(tmp_path / "kept")
-    train_blinded(config_of(folder), whole, resume=True, report=said.append)
+    fit(config_of(folder), whole, resume=True, report=said.append)
     for name in ("model.safetensors", "critic.pt"):
         first, second = (place / name for place in (tmp_path / "kept", whole / "checkpoints/checkpoint-4"))
         if name == "critic.pt":

@@ -10,8 +10,8 @@ import pytest
 
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from vouching.errors import ConfigError, InputError
-from vouching.methods.checklist.config import ChecklistSettings, read_config
-from vouching.train.lessons import read_gold, read_tasks
+from vouching.methods.checklist.config import ChecklistRunConfig, ChecklistSettings, read_gold, read_tasks
+from vouching.settings import read_settings
 from vouching.train.run_folder import open_run
 
 RECIPES = Path(__file__).parents[2] / "recipes/checklist"
@@ -28,7 +28,7 @@ APPENDIX_A1 = {"batch_prompts": 256, "learning_rate": 5e-6, "clip": (0.1, 0.2), 
     ],
 )
 def test_recipes_hold_the_values_of_appendix_a1_and_section_6(name: str, steps: int, votes: int, judged: bool) -> None:
-    config = read_config(RECIPES / f"{name}.toml")
+    config = read_settings(ChecklistRunConfig, RECIPES / f"{name}.toml")
     assert {key: getattr(config, key) for key in APPENDIX_A1} == APPENDIX_A1
     drawn, own = config.sampling, config.checklist
     assert (drawn.group_size, drawn.prompt_tokens + drawn.completion_tokens) == (8, 16384)
@@ -44,7 +44,7 @@ def test_recipes_hold_the_values_of_appendix_a1_and_section_6(name: str, steps: 
 
 
 def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
-    recipe = read_config(RECIPES / "soft-sverl-j3.toml").checklist
+    recipe = read_settings(ChecklistRunConfig, RECIPES / "soft-sverl-j3.toml").checklist
     assert recipe == ChecklistSettings(gold=recipe.gold)
 
 
@@ -66,15 +66,17 @@ def test_the_defaults_of_the_game_are_the_recipe_s() -> None:
 )
 def test_settings_that_contradict_each_other_are_told(settings: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        read_config(RECIPES / "soft-sverl-j3.toml", settings)
+        read_settings(ChecklistRunConfig, RECIPES / "soft-sverl-j3.toml", settings)
 
 
 def test_a_run_is_not_gone_on_with_by_another_setting_of_a_table_and_it_is_named(tmp_path: Path) -> None:
     counts, digests = {"rows": 6, "dev": 0}, {"rows": "r", "dev": "d"}
     recipe = RECIPES / "soft-sverl-j3.toml"
-    open_run(tmp_path / "run", read_config(recipe), counts, digests, False)
-    open_run(tmp_path / "run", read_config(recipe, ["device=cpu"]), counts, digests, True)  # where, not what
-    other = read_config(recipe, ["checklist.votes=8", "kl=0.1"])
+    open_run(tmp_path / "run", read_settings(ChecklistRunConfig, recipe), counts, digests, False)
+    open_run(
+        tmp_path / "run", read_settings(ChecklistRunConfig, recipe, ["device=cpu"]), counts, digests, True
+    )  # where, not what
+    other = read_settings(ChecklistRunConfig, recipe, ["checklist.votes=8", "kl=0.1"])
     with pytest.raises(InputError, match=r"with other settings \(checklist.votes, kl\): ask for the same"):
         open_run(tmp_path / "run", other, counts, digests, True)
 
@@ -83,8 +85,10 @@ def test_a_file_that_says_nothing_of_the_game_does_not_train_a_judge_that_nothin
     path = tmp_path / "run.toml"
     path.write_text('rows = ["rows.jsonl"]\nmodel = "policy"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="gold names no file, and the policy would learn to judge"):
-        read_config(path)
-    assert read_config(path, ["checklist.lambda_v=0"]).checklist.lambda_v == 0.0  # asked for, it is played
+        read_settings(ChecklistRunConfig, path)
+    assert (
+        read_settings(ChecklistRunConfig, path, ["checklist.lambda_v=0"]).checklist.lambda_v == 0.0
+    )  # asked for, it is played
 
 
 @pytest.mark.parametrize(
@@ -114,7 +118,7 @@ def test_the_tiny_recipe_runs_and_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("trl", reason="the extra train (trl) is not installed")
     from tests.train.engine_runs import stop_often
     from tests.train.tiny_qwen import write_tiny_qwen
-    from vouching.train.fit import train_checklist
+    from vouching.train.fit import fit
     from vouching.train.run_folder import read_records
 
     torch.set_num_threads(1)
@@ -124,8 +128,8 @@ def test_the_tiny_recipe_runs_and_goes_on(tmp_path: Path) -> None:
     gold = written(tmp_path / "gold.jsonl", GOLD_ROWS)
     given = [f'rows=["{rows}"]', f'dev=["{rows}"]', f"model={model}", f'checklist.gold=["{gold}"]', "device=cpu"]
     lines: list[str] = []
-    config = read_config(RECIPES / "tiny.toml", [*given, "sampling.completion_tokens=6"])
-    came_out = train_checklist(config, tmp_path / "run", report=lines.append)
+    config = read_settings(ChecklistRunConfig, RECIPES / "tiny.toml", [*given, "sampling.completion_tokens=6"])
+    came_out = fit(config, tmp_path / "run", report=lines.append)
     assert (came_out / "model.safetensors").exists()
     records = read_records(tmp_path / "run")
     assert [record["step"] for record in records] == [1, 2, 3, 4]

@@ -12,7 +12,8 @@ import pytest
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, TrainingError
 from vouching.methods.base import Processes
-from vouching.train.critic import CriticSettings, token_advantages
+from vouching.methods.training import CriticSettings
+from vouching.train.critic import token_advantages
 from vouching.types import Group, Reward, Rollout
 
 PLAIN = CriticSettings(discount=0.5, trace=1.0, whiten=False)

@@ -16,8 +16,9 @@ from vouching.encoder.tokens import PairTokenizer
 from vouching.encoder.weights import Limits
 from vouching.errors import ConfigError, InputError
 from vouching.perturb.records import Perturbation, to_json
+from vouching.settings import read_settings
 from vouching.train.encoder_batches import batch_of, encode_row, encode_units, order_of_batches
-from vouching.train.encoder_config import EncoderConfig, read_config
+from vouching.train.encoder_config import EncoderConfig
 from vouching.train.encoder_rows import SUPPORTED, TrainingRow, Unit, hold_out, read_sets, row_weights, unit_of
 from vouching.types import Span
 from vouching.types.spans import ERROR_TYPES
@@ -171,7 +172,7 @@ def test_a_share_or_number_of_rows_for_a_set_that_is_not_there_is_an_error(tmp_p
 
 @pytest.mark.parametrize("name", ["nli.toml", "attribution.toml", "tiny.toml"])
 def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
-    assert read_config(RECIPES / name) != EncoderConfig()
+    assert read_settings(EncoderConfig, RECIPES / name) != EncoderConfig()
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
 )  # fmt: skip
 def test_a_wrong_setting_is_named(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        read_config(RECIPES / "nli.toml", [override])
+        read_settings(EncoderConfig, RECIPES / "nli.toml", [override])
 
 
 @pytest.mark.parametrize(("text", "message"), [("epochs = ", "is not TOML"), (None, "cannot read")])
@@ -193,4 +194,4 @@ def test_a_file_that_holds_no_settings_is_refused(tmp_path: Path, text: str | No
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
-        read_config(path)
+        read_settings(EncoderConfig, path)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.train.assurance_runs import task_row, write_model
-from vouching.methods.assurance.config import AssuranceRunConfig, read_config
+from vouching.methods.assurance.config import AssuranceRunConfig
+from vouching.settings import read_settings
 from vouching.train.run_folder import read_lines, read_records
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -26,14 +27,18 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> AssuranceRunConfig:
     for name, some in (("rows", rows[:4]), ("dev", rows[4:])):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some), encoding="utf-8")
     write_model(folder / "qwen", rows, often=False)
-    return read_config(TOML, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]', f'dev=["{folder}/dev.jsonl"]'])
+    return read_settings(
+        AssuranceRunConfig,
+        TOML,
+        [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]', f'dev=["{folder}/dev.jsonl"]'],
+    )
 
 
 def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRunConfig, tmp_path: Path) -> None:
-    from vouching.train.fit import train_assurance
+    from vouching.train.fit import fit
 
     lines: list[str] = []
-    model = train_assurance(config, tmp_path / "run", report=lines.append)
+    model = fit(config, tmp_path / "run", report=lines.append)
     records = read_records(tmp_path / "run")
     assert [record["step"] for record in records] == [1, 2, 3, 4]
     assert {"oracle/submitted", "case/none", "gradient/verifier", "reward/verifier/total", "kl"} <= records[-1].keys()
@@ -45,7 +50,7 @@ def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRu
     assert json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["kind"] == "assurance"
     assert_exported(tmp_path / "run", tmp_path / "out")
     # A run that ended has nothing to go on with, and says so by doing nothing.
-    train_assurance(config, tmp_path / "run", resume=True, report=lines.append)
+    fit(config, tmp_path / "run", resume=True, report=lines.append)
     assert len(read_records(tmp_path / "run")) == 4
 
 

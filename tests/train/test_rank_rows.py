@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.errors import ConfigError, InputError
-from vouching.methods.discriminative.config import RankConfig, read_config
+from vouching.methods.discriminative.config import RankConfig
+from vouching.settings import read_settings
 from vouching.train.rank_rows import RankPair, RatedAnswer, hold_out, input_of, pair_of, questions_of, read_pairs
 
 RECIPES = Path(__file__).parents[2] / "recipes/rank"
@@ -87,7 +88,7 @@ def test_a_row_that_is_no_pair_is_named(change: dict[str, Any], message: str, tm
 
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_recipe_can_be_read(path: Path) -> None:
-    assert read_config(path).pairs
+    assert read_settings(RankConfig, path).pairs
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_every_recipe_can_be_read(path: Path) -> None:
     [("qwen2.5-7b", (2e-4, 8, 32, 0.05)), ("qwen3-4b", (1e-4, 0, 32, 0.05))],
 )
 def test_the_paper_s_settings_are_those_of_its_table_8(name: str, expected: tuple[float, int, float, float]) -> None:
-    config = read_config(RECIPES / f"{name}.toml")
+    config = read_settings(RankConfig, RECIPES / f"{name}.toml")
     assert (config.learning_rate, config.lora_rank, config.lora_alpha, config.dropout) == expected
     assert (config.margin, config.most_tokens, config.epochs, config.precision) == (0.1, 1024, 3, "bfloat16")
     zero = json.loads((RECIPES.parents[1] / config.deepspeed).read_text(encoding="utf-8"))

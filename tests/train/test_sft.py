@@ -17,9 +17,10 @@ import pytest
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
 from vouching.methods.training import LoraSettings, WatchSettings
+from vouching.settings import read_settings
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
 from vouching.train.run_folder import read_records
-from vouching.train.sft import SftConfig, read_config
+from vouching.train.sft import SftConfig
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -58,8 +59,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(folder: Path) -> SftConfig:
-    return read_config(
-        TOML, [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
+    return read_settings(
+        SftConfig,
+        TOML,
+        [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"],
     )
 
 
@@ -112,8 +115,8 @@ def test_only_what_the_assistant_says_is_learned(folder: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from vouching.train.sft import train_sft
-from vouching.train.sft import read_config
+from vouching.settings import read_settings
+from vouching.train.sft import SftConfig, train_sft
 import vouching.train.watch as watch
 
 def say(line):
@@ -122,7 +125,7 @@ def say(line):
         os.kill(os.getpid(), signal.SIGKILL)
 
 watch.TELL_EVERY = 1
-train_sft(read_config(Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
+train_sft(read_settings(SftConfig, Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
 """
 
 
@@ -225,8 +228,8 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from vouching.errors import InputError
-from vouching.train.sft import train_sft
-from vouching.train.sft import read_config
+from vouching.settings import read_settings
+from vouching.train.sft import SftConfig, train_sft
 
 def say(line):
     if line.startswith("step 8 "):
@@ -235,7 +238,7 @@ def say(line):
 import vouching.train.watch as watch
 watch.TELL_EVERY = 1
 try:
-    train_sft(read_config(Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
+    train_sft(read_settings(SftConfig, Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
 except InputError as error:
     print(error)
 """

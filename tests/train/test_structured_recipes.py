@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError
-from vouching.methods.structured import config as structured_config
-from vouching.train import sft as sft_config
+from vouching.methods.structured.config import StructuredConfig
+from vouching.settings import read_settings
+from vouching.train.sft import SftConfig
 
 RECIPES = Path(__file__).parents[2] / "recipes/structured"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -35,7 +36,7 @@ EFFECTIVE_BATCH = 16
 def test_supervised_recipes_hold_the_values_of_table_8(
     name: str, model: str, learning_rate: float, rank: int, gpus: int, watts: float
 ) -> None:
-    config = sft_config.read_config(RECIPES / f"{name}.toml")
+    config = read_settings(SftConfig, RECIPES / f"{name}.toml")
     assert {key: getattr(config, key) for key in TABLE_8} == TABLE_8
     assert (config.model, config.learning_rate, config.lora.rank) == (model, learning_rate, rank)
     assert config.batch_rows * config.accumulate * gpus == EFFECTIVE_BATCH
@@ -46,7 +47,7 @@ def test_supervised_recipes_hold_the_values_of_table_8(
 
 
 def test_the_grpo_recipe_holds_the_values_of_table_9() -> None:
-    config = structured_config.read_config(RECIPES / "3b-grpo.toml")
+    config = read_settings(StructuredConfig, RECIPES / "3b-grpo.toml")
     drawn = config.sampling
     # Group size, temperature, top-p, max prompt length, max response length.
     assert (drawn.group_size, drawn.temperature, drawn.top_p) == (8, 1.2, 0.95)
@@ -59,8 +60,8 @@ def test_the_grpo_recipe_holds_the_values_of_table_9() -> None:
 
 
 def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
-    plain = structured_config.StructuredConfig(rows=("rows.jsonl",), model="model")
-    recipe = structured_config.read_config(RECIPES / "3b-grpo.toml", ["sampling.engine=hf"])
+    plain = StructuredConfig(rows=("rows.jsonl",), model="model")
+    recipe = read_settings(StructuredConfig, RECIPES / "3b-grpo.toml", ["sampling.engine=hf"])
     for name in ("loss", "kl", "learning_rate", "epochs", "batch_prompts", "sampling", "reward", "variant"):
         assert getattr(plain, name) == getattr(recipe, name)
 
@@ -68,8 +69,8 @@ def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
 def test_every_recipe_can_be_read() -> None:
     names = {path.stem for path in RECIPES.glob("*.toml")}
     assert names == {"3b-sft", "3b-grpo", "7b-lora-64", "7b-lora-128", "two-stage", "tiny", "tiny-sft"}
-    structured_config.read_config(RECIPES / "tiny.toml")
-    sft_config.read_config(RECIPES / "tiny-sft.toml")
+    read_settings(StructuredConfig, RECIPES / "tiny.toml")
+    read_settings(SftConfig, RECIPES / "tiny-sft.toml")
 
 
 @pytest.mark.parametrize(
@@ -86,5 +87,5 @@ def test_every_recipe_can_be_read() -> None:
 )
 def test_a_setting_that_is_wrong_is_named_with_what_was_meant(setting: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        structured_config.read_config(RECIPES / "3b-grpo.toml", [setting])
+        read_settings(StructuredConfig, RECIPES / "3b-grpo.toml", [setting])
     assert message in str(raised.value)

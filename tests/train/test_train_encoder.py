@@ -19,8 +19,9 @@ from vouching.encoder.encoder import load_encoder
 from vouching.encoder.tokens import PairTokenizer
 from vouching.errors import ConfigError, InputError
 from vouching.metrics import auroc
+from vouching.settings import read_settings
 from vouching.train.encoder import read_material, split_of_export, train_encoder
-from vouching.train.encoder_config import EncoderConfig, read_config
+from vouching.train.encoder_config import EncoderConfig
 from vouching.train.encoder_model import answers_of, load_model, scores_of
 from vouching.types import Source
 
@@ -71,7 +72,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def config(data: Path, bert: Path, monkeypatch: pytest.MonkeyPatch) -> EncoderConfig:
     monkeypatch.setenv("VOUCH_DATA", str(data))
-    return read_config(TOML, [f'encoder="{bert}"', "device=cpu"])
+    return read_settings(EncoderConfig, TOML, [f'encoder="{bert}"', "device=cpu"])
 
 
 def quiet(line: str) -> None:

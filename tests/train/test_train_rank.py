@@ -16,10 +16,11 @@ import pytest
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import CONTEXT, write_tiny_qwen
 from vouching.errors import ConfigError, InputError
-from vouching.methods.discriminative.config import RankConfig, read_config
+from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.model import ScorerNote, TrainedScorer
 from vouching.methods.discriminative.scorer import Candidate, Scored
 from vouching.metrics import kendall_tau_b, precision_at_1
+from vouching.settings import read_settings
 from vouching.train.rank import encoded, read_material, scores_of, train_rank, values_of
 from vouching.train.rank_model import load_scorer, lora_of, make_trainer, margin_loss, training_arguments
 from vouching.train.rank_rows import RatedAnswer, RatedQuestion, input_of, questions_of
@@ -65,7 +66,7 @@ def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(pairs: Path, qwen: Path) -> RankConfig:
-    return read_config(TOML, [f'model="{qwen}"', f'pairs=["{pairs}"]', "device=cpu"])
+    return read_settings(RankConfig, TOML, [f'model="{qwen}"', f'pairs=["{pairs}"]', "device=cpu"])
 
 
 def quiet(line: str) -> None:

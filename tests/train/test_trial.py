@@ -13,20 +13,20 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra train (torch) is not installed")
     from tests.train.trial import write_trial
-    from vouching.methods.assurance import config as assurance_config
+    from vouching.methods.assurance.config import AssuranceRunConfig
     from vouching.methods.assurance.task import read_work
-    from vouching.methods.blinded import config as blinded_config
-    from vouching.methods.checklist import config as checklist_config
-    from vouching.train.lessons import read_gold, read_questions, read_tasks
+    from vouching.methods.blinded.config import BlindedConfig, read_questions
+    from vouching.methods.checklist.config import ChecklistRunConfig, read_gold, read_tasks
+    from vouching.settings import read_settings
 
     monkeypatch.chdir(tmp_path)
     write_trial(Path("runs/tiny"), steps=1)
-    checklist = checklist_config.read_config(RECIPES / "checklist/tiny.toml")
+    checklist = read_settings(ChecklistRunConfig, RECIPES / "checklist/tiny.toml")
     assert len(read_tasks(checklist.rows)) == 6  # six words
     assert len(read_gold(checklist.checklist.gold)) == 12  # right and wrong for each
-    assurance = assurance_config.read_config(RECIPES / "assurance/tiny.toml")
+    assurance = read_settings(AssuranceRunConfig, RECIPES / "assurance/tiny.toml")
     assert len(read_work(assurance.rows)) == 8
-    blinded = blinded_config.read_config(RECIPES / "blinded/tiny.toml")
+    blinded = read_settings(BlindedConfig, RECIPES / "blinded/tiny.toml")
     assert len(read_questions(blinded.rows)) == 16
     for config in (checklist, assurance, blinded):
         assert (Path(config.model) / "model.safetensors").is_file()

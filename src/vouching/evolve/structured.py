@@ -28,8 +28,9 @@ from vouching.methods.training import LoraSettings
 from vouching.models.open import open_model
 from vouching.models.running import all_of, run
 from vouching.prompts import load_prompt
+from vouching.settings import read_settings
 from vouching.train.policy import ADAPTER, adapter_base
-from vouching.train.sft import SftConfig, read_config
+from vouching.train.sft import SftConfig
 from vouching.types import Claim, Source
 from vouching.types.visible import visible_line
 
@@ -83,7 +84,7 @@ class StructuredSettings:
         path = self.lora if stage == "lora" else self.full
         if not path:
             raise ConfigError(f"a round does {stage}: name a TOML file of vouch train sft as structured.{stage}")
-        found = read_config(Path(path), _PLACES)
+        found = read_settings(SftConfig, Path(path), _PLACES)
         if bool(found.lora.rank) != (stage == "lora"):
             wanted = "above 0" if stage == "lora" else "0"
             raise ConfigError(

@@ -1,11 +1,8 @@
-"""Settings that runs of language models share, each a table of the TOML file: adapters, what is watched, power.
+"""Settings that training runs share, each a table of the TOML file; those of every GRPO run; and what a run plays.
 
-Left out: how many processes and how the model is cut among them; ``accelerate launch`` has a file of its own for that.
-
-The settings that all GRPO runs share, whatever game they play.
-
-The defaults are SEVA's (Table 9). A game adds its own in a class that inherits these. Left out: settings that no two
-recipes differ in; those are constants beside their use, or TRL's own.
+The defaults are SEVA's (Tables 8 and 9). A method adds its own in a class that inherits :class:`GrpoConfig` and says
+what is played. Not supported: how many processes there are and how the model is cut among them, which ``accelerate
+launch`` reads from a file of its own. What no two recipes differ in is a constant beside its use.
 """
 
 from __future__ import annotations
@@ -15,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from vouching.errors import ConfigError
-from vouching.train.advantages import Spread
+from vouching.methods.base import Game, Row
 
+Spread: TypeAlias = Literal["population", "unbiased", "none"]
+"""What a difference from the mean is divided by: the standard deviation with n, with n - 1, or nothing (Dr. GRPO)."""
 OnAlarm: TypeAlias = Literal["warn", "stop"]
 """What a run does when a monitor raises an alarm: tell it, or save and end as well."""
 
@@ -112,6 +111,35 @@ def require(settings: Any, above: Sequence[str] = (), at_least: Sequence[str] = 
             raise ConfigError(f"{name} must be at least 0, got {getattr(settings, name)}")
 
 
+@dataclass(frozen=True, slots=True)
+class CriticSettings:
+    """The critic and its advantages. MARCH prints the rate, the warm-up and gamma; the rest are verl's defaults."""
+
+    model: str = ""
+    """Where it starts; empty for where the policy does."""
+    learning_rate: float = 1e-5
+    """Highest rate."""
+    warmup_steps: int = 10
+    """Steps over which the rate rises."""
+    discount: float = 0.998
+    """gamma."""
+    trace: float = 1.0
+    """lambda."""
+    clip: float = 0.5
+    """How far a guess may move from what it was before the update without the loss telling it to come back."""
+    passes: int = 1
+    """Updates by the rollouts of a step."""
+    whiten: bool = True
+    """Whether the advantages of a step get mean 0 and variance 1."""
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a number out of range."""
+        require(self, above=("learning_rate", "clip", "passes"), at_least=("warmup_steps",))
+        for name in ("discount", "trace"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"critic.{name} must be in [0, 1], got {getattr(self, name)}")
+
+
 Loss: TypeAlias = Literal["grpo", "dapo", "gspo", "dr_grpo", "bnpo", "token_sum"]
 """How the clipped surrogate is averaged; gspo takes the ratio of whole sequences; token_sum is a
 sum over the tokens of each completion and a mean over completions, as in MARCH's eq. 8 and DPA-GRPO's pairs."""
@@ -147,6 +175,22 @@ class SamplingSettings:
             raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if (self.engine == "vllm-server") != bool(self.server):
             raise ConfigError(f"engine is {self.engine!r} and server {self.server!r}: a vllm-server needs an address")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run plays."""
+
+    game: Game
+    """The game."""
+    rows: Sequence[Row]
+    """What it is played on."""
+    dev: Sequence[Row]
+    """What it is only scored on; may be empty."""
+    best_by: str
+    """The figure on ``dev`` by which the best checkpoint is chosen."""
+    scored_by: Game | None = None
+    """What is played on ``dev``; None for the same game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +270,7 @@ class GrpoConfig:
             raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
         if not (0 < self.clip[0] < 1 and self.clip[1] > 0):
             raise ConfigError(f"clip must be two numbers above 0, the first below 1, got {[*self.clip]}")
+
+    def plan(self) -> Plan:
+        """The game of a method and its rows, read from their files. Raises InputError for rows that cannot be used."""
+        raise ConfigError(f"{type(self).__name__} names no game: give the run a plan")

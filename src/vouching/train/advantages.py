@@ -12,17 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vouching.errors import ConfigError
+from vouching.methods.training import Spread
 from vouching.types import Group
 
 Floats: TypeAlias = NDArray[np.float64]
-Spread: TypeAlias = Literal["population", "unbiased", "none"]
-"""What a difference from the mean is divided by: the standard deviation with n, with n - 1, or nothing (Dr. GRPO)."""
 EPSILON = 1e-4
 """Added to a standard deviation, as in TRL."""
 PAIR_EPSILON = 1e-8

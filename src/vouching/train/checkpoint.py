@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import InputError
-from vouching.train.encoder_model import import_torch
+from vouching.train.extra import ENCODER, imported
 
 CHECKPOINT = "checkpoint.pt"
 CHECKPOINTS = "checkpoints"
@@ -47,7 +47,7 @@ def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
     Raises:
         InputError: it cannot be written; the one before stays.
     """
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     fresh = folder / f"{CHECKPOINT}.new"
     try:
         with fresh.open("wb") as file:
@@ -66,7 +66,7 @@ def load_checkpoint(folder: Path) -> dict[str, Any] | None:
     Raises:
         InputError: it cannot be read.
     """
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     path = folder / CHECKPOINT
     if not path.exists():
         return None

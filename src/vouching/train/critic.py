@@ -14,7 +14,7 @@ that is cut among processes, and one that shares its layers with the policy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,43 +22,14 @@ import numpy as np
 
 from vouching.errors import ConfigError, TrainingError
 from vouching.methods.base import Processes
-from vouching.methods.training import require
+from vouching.methods.training import CriticSettings
 from vouching.train.advantages import Floats, gae, whiten
+from vouching.train.extra import base_of, imported
 from vouching.train.policy import ADAPTER, adapter_base
-from vouching.train.rank_model import base_of, imported
 from vouching.types import Group, Rollout
 
 LEAST = 2
 """Tokens that have a variance."""
-
-
-@dataclass(frozen=True, slots=True)
-class CriticSettings:
-    """The critic and its advantages. MARCH prints the rate, the warm-up and gamma; the rest are verl's defaults."""
-
-    model: str = ""
-    """Where it starts; empty for where the policy does."""
-    learning_rate: float = 1e-5
-    """Highest rate."""
-    warmup_steps: int = 10
-    """Steps over which the rate rises."""
-    discount: float = 0.998
-    """gamma."""
-    trace: float = 1.0
-    """lambda."""
-    clip: float = 0.5
-    """How far a guess may move from what it was before the update without the loss telling it to come back."""
-    passes: int = 1
-    """Updates by the rollouts of a step."""
-    whiten: bool = True
-    """Whether the advantages of a step get mean 0 and variance 1."""
-
-    def __post_init__(self) -> None:
-        """Raises ConfigError for a number out of range."""
-        require(self, above=("learning_rate", "clip", "passes"), at_least=("warmup_steps",))
-        for name in ("discount", "trace"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"critic.{name} must be in [0, 1], got {getattr(self, name)}")
 
 
 def token_advantages(

@@ -14,7 +14,6 @@ unsupported from marked ones, and to rank a claim above the same claim with an e
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -32,19 +31,10 @@ from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
 from vouching.train.encoder_config import EncoderConfig
 from vouching.train.encoder_export import export_encoder
-from vouching.train.encoder_model import (
-    answers_of,
-    encoder_folder,
-    import_torch,
-    load_model,
-    losses_of,
-    read_batch,
-    save_model,
-    scores_of,
-    told,
-)
+from vouching.train.encoder_model import answers_of, load_model, losses_of, read_batch, save_model, scores_of, told
 from vouching.train.encoder_rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
-from vouching.train.run_folder import Progress, open_run
+from vouching.train.extra import ENCODER, encoder_folder, imported, see_device
+from vouching.train.run_folder import Progress, open_run, told_to
 
 TELL_EVERY = 20
 """Steps between lines of progress."""
@@ -105,7 +95,7 @@ class Run:
 
     def state(self) -> dict[str, Any]:
         """Everything that the next step depends on."""
-        torch = import_torch()
+        torch = imported("torch", ENCODER)
         cuda = torch.cuda.get_rng_state_all() if self.device.type == "cuda" else []
         return {
             "step": self.step, "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
@@ -114,7 +104,7 @@ class Run:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a saved state."""
-        torch = import_torch()
+        torch = imported("torch", ENCODER)
         self.step = state["step"]
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
@@ -142,8 +132,8 @@ def train_encoder(
         ConfigError: VOUCH_DATA, the encoder or a setting cannot be used.
         InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
     """
-    torch = import_torch()
-    say = report or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
+    torch = imported("torch", ENCODER)
+    say = told_to(report)
     torch.set_num_threads(config.threads)
     folder = encoder_folder(config.encoder)
     tokenizer = PairTokenizer(folder / TOKENIZER)
@@ -244,11 +234,9 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
     Raises:
         ConfigError: the encoder is too small for the tokenizer or the settings, or there is no such device.
     """
-    torch = import_torch()
-    cuda = torch.cuda.is_available()
-    if config.device == "cuda" and not cuda:
-        raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')
-    device = torch.device("cuda" if cuda and config.device != "cpu" else "cpu")
+    torch = imported("torch", ENCODER)
+    see_device(config.device)
+    device = torch.device("cuda" if torch.cuda.is_available() and config.device != "cpu" else "cpu")
     model = load_model(folder, config.seed, config.dropout)
     bert = model["bert"].config
     for name, wanted, has in (
@@ -314,7 +302,7 @@ def train(run: Run, material: Material, out: Path, progress: Progress) -> dict[s
 
 def step(run: Run, batch: Any) -> dict[str, float]:
     """One step of the optimizer; the losses before it."""
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     for group in run.optimizer.param_groups:
         group["lr"] = rate_at(run.step, run.steps, run.config)
     losses = losses_of(read_batch(run.model, batch, run.device), batch, run.config)

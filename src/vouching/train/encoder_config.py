@@ -5,14 +5,12 @@ Left out: settings that no two recipes differ in; those are constants beside the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from vouching.errors import ConfigError
 from vouching.methods.training import require
-from vouching.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +92,3 @@ class EncoderConfig:
             raise ConfigError(f"there is no loss {bad[0]!r}: losses are token, error and ranking")
         if bad := {name: most for name, most in self.rows.items() if most < 1}:
             raise ConfigError(f"rows must be above 0, got {bad}; shares.NAME=0 leaves a set out")
-
-
-def read_config(path: Path, overrides: Sequence[str] = ()) -> EncoderConfig:
-    """The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text("epochs = 3", encoding="utf-8")
-    >>> read_config(path, ["learning_rate=2e-5", "shares.snli=0.5"]).shares
-    {'snli': 0.5}
-    """
-    return read_settings(EncoderConfig, path, overrides)

@@ -38,11 +38,11 @@ from vouching.encoder.weights import (
     find_weights,
     sha256_of,
 )
-from vouching.errors import ConfigError, MissingExtraError
+from vouching.errors import ConfigError
 from vouching.train.encoder_batches import EncodedRow
 from vouching.train.encoder_config import EncoderConfig
-from vouching.train.encoder_model import HEAD_SIZES, import_torch, outputs_of, save_model
-from vouching.train.rank_model import imported
+from vouching.train.encoder_model import HEAD_SIZES, outputs_of, save_model
+from vouching.train.extra import ENCODER, imported
 from vouching.train.run_folder import surroundings
 
 OPSET = 17
@@ -144,8 +144,8 @@ def export_encoder(
 
 def write_onnx(model: Any, path: Path) -> None:
     """Write a torch model as ONNX, not quantised, with batch and length open. Raises MissingExtraError without onnx."""
-    torch = import_torch()
-    import_onnx()
+    torch = imported("torch", ENCODER)
+    imported("onnx", "exporting the encoder")
 
     class Exported(torch.nn.Module):
         def __init__(self) -> None:
@@ -171,7 +171,7 @@ def write_onnx(model: Any, path: Path) -> None:
 
 def quantize(source: Path, target: Path) -> None:
     """Write an int8 version of an ONNX model: weights of linear layers and embeddings, one scale per channel."""
-    onnx = import_onnx()
+    onnx = imported("onnx", "exporting the encoder")
     quantization: Any = import_module("onnxruntime.quantization")
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))  # it recommends a step that changes nothing here
@@ -197,7 +197,7 @@ def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, f
     Raises:
         ConfigError: they do not agree.
     """
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     onnxruntime: Any = import_module("onnxruntime")
     exact, small = (
         onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"])
@@ -254,14 +254,6 @@ def _card(record: Mapping[str, Any], config: EncoderConfig, folder: Path) -> str
     )  # fmt: skip
 
 
-def import_onnx() -> Any:
-    """The module onnx. Raises MissingExtraError if it is not installed."""
-    try:
-        return import_module("onnx")
-    except ImportError as error:
-        raise MissingExtraError("train", "exporting the encoder", "onnx") from error
-
-
 SHIPPED_HEADS = 12
 """Attention heads of the encoder that ships, which its weights do not tell."""
 _EPSILON = 1e-12
@@ -281,7 +273,11 @@ def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> 
         ConfigError: it is not built as expected.
         MissingExtraError: the extra "train" is not installed.
     """
-    onnx, torch, folder = import_onnx(), import_torch(), find_weights(export).folder
+    onnx, torch, folder = (
+        imported("onnx", "exporting the encoder"),
+        imported("torch", ENCODER),
+        find_weights(export).folder,
+    )
     transformers = imported("transformers")
     transformers.logging.disable_progress_bar()
     graph = onnx.load(str(folder / MODEL)).graph

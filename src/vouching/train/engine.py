@@ -29,8 +29,8 @@ from vouching.train.checkpoint import go_on
 from vouching.train.critic import Critic, load_critic
 from vouching.train.engine_table import Table, figures, observe, top_of
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, trainer_class
+from vouching.train.extra import imported
 from vouching.train.policy import MAIN, add_adapters, lora_of
-from vouching.train.rank_model import imported
 
 Tell: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]
 """Takes the numbers of a step by name (see ``runlog``) and the texts of some rollouts."""

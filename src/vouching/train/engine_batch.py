@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from vouching.methods.base import Play
 from vouching.train.advantages import stream_factors
-from vouching.train.rank_model import imported
+from vouching.train.extra import imported
 from vouching.types import Rollout
 
 Array: TypeAlias = NDArray[Any]

@@ -46,8 +46,8 @@ from vouching.train.engine_batch import (
     turns_of,
 )
 from vouching.train.engine_table import Round, Table, figures
+from vouching.train.extra import imported
 from vouching.train.policy import MAIN, activate, gradient_norms, reference_of
-from vouching.train.rank_model import imported
 from vouching.types import Rollout
 
 STATE, CRITIC = "engine.json", "critic.pt"

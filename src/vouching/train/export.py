@@ -17,8 +17,8 @@ from typing import Any
 from vouching.errors import ConfigError, InputError
 from vouching.report.reward_diagnosis import Table
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, best_checkpoint, copy_weights, step_of
+from vouching.train.extra import imported
 from vouching.train.policy import ADAPTER, REFERENCE, adapter_base
-from vouching.train.rank_model import imported
 from vouching.train.run_page import alarm_table, run_tables
 from vouching.train.runs import Run, read_run
 from vouching.types.visible import visible_line

@@ -1,11 +1,11 @@
 # pyright: basic
 """Flow 2 on one page: a game is played, rewarded, turned into advantages, and a model updated, step by step.
 
-    game       plays rows: who speaks, who sees what, what each completion earns      games/, rewards/
-    engine     turns rewards into advantages and those into an update, by TRL         advantages, train/engine
-    log        every number of every step, once                                       train/runlog
-    monitors   tell early when a run goes wrong, and may end it                       train/monitor
-    checkpoint what a killed run goes on from; the best one becomes OUT/model         train/checkpoint
+    game       plays rows: who speaks, who sees what, what each completion earns      methods/NAME/game
+    engine     turns rewards into advantages and those into an update, by TRL         advantages, engine
+    log        every number of every step, once                                       run_folder
+    monitors   tell early when a run goes wrong, and may end it                       monitor
+    checkpoint what a killed run resumes from; the best one becomes OUT/model         checkpoint
 
 What a run leaves behind:
 
@@ -14,35 +14,16 @@ What a run leaves behind:
     OUT/transcripts.jsonl   what was said in some rollouts
     OUT/checkpoints/        the last ones and the best one
     OUT/model/              weights or adapters of the best one
-
-Left out: games of other people's; ``fit`` takes any.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from vouching.errors import InputError
-from vouching.methods.assurance.config import AssuranceRunConfig
-from vouching.methods.assurance.game import AssuranceGame
-from vouching.methods.assurance.reward import AssuranceCosts
-from vouching.methods.assurance.task import read_work, units_of
 from vouching.methods.base import Game, Row
-from vouching.methods.blinded.config import BlindedConfig
-from vouching.methods.blinded.game import BlindedGame, Preference, audit_watch
-from vouching.methods.blinded.verify import open_blinded
-from vouching.methods.checklist.config import ChecklistRunConfig
-from vouching.methods.checklist.game import ChecklistGame
-from vouching.methods.checklist.replay import Replay
-from vouching.methods.checklist.self_game import SelfVerifyGame
-from vouching.methods.checklist.verify import open_checklist
-from vouching.methods.structured.config import StructuredConfig
-from vouching.methods.structured.game import StructuredGame, binary_score, process_score
-from vouching.methods.structured.reward_weights import reward_bounds
-from vouching.methods.training import GrpoConfig
+from vouching.methods.training import GrpoConfig, Plan
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
 from vouching.train.engine import (
     end_training,
@@ -53,136 +34,43 @@ from vouching.train.engine import (
     train_from,
     training_arguments,
 )
-from vouching.train.lessons import also_learnt, read_gold, read_prompts, read_questions, read_tasks
-from vouching.train.policy import load_policy, see_device
-from vouching.train.run_folder import RunLog, digest_of_lines, open_run
-from vouching.train.watch import Dev, Watch, steer
+from vouching.train.extra import see_device
+from vouching.train.policy import load_policy
+from vouching.train.run_folder import RunLog, digest_of_lines, open_run, told_to
+from vouching.train.watch import Dev, Watch, also_learnt, steer
 
 
-def train_structured(
-    config: StructuredConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
-) -> Path:
-    """Train a verifier by SEVA's game (section 2.3): G records on each claim, each rewarded part by part.
+def fit(
+    config: GrpoConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None,
+    plan: Plan | None = None,
+) -> Path:  # fmt: skip
+    """Train a model by a game.
 
     Args:
         config: the settings.
         out: folder of the run; new or empty, or that of the same run with ``resume``.
-        resume: go on where the run's last checkpoint stands.
+        resume: resume where the run's last checkpoint stands.
         report: takes lines of progress; None writes them to standard error.
+        plan: what is played, on what; None for what the settings say.
 
     Returns:
-        The folder of the model that came out.
+        The folder of the model that came out; adapters of further policies are in folders below it, by name.
 
     Raises:
         MissingExtraError: the extra "train" is not installed.
         ConfigError: the model or a setting cannot be used.
         InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
         TrainingError: the gradient is no number; the last checkpoint is whole.
-        BackendError: the judge failed in all rollouts of a step; going on later may help.
+        BackendError: the judge failed in all rollouts of a step; resuming later may help.
     """
     see_device(config.device)  # before the rows are read
-    process = config.reward == "process"
-    score, top = (process_score(config.variant), reward_bounds()[1]) if process else (binary_score(), 1.0)
-    game = StructuredGame(config.sampling.group_size, score, top=top)
-    rows = (read_prompts(config.rows), read_prompts(config.dev))
-    return fit(game, rows, config, out, best_by="oracle/right", resume=resume, report=report)
-
-
-def train_assurance(
-    config: AssuranceRunConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
-) -> Path:
-    """Train a generator and a verifier of structured work by DPA-GRPO: two adapters, forced pairs, drafts in groups.
-
-    Args and errors are those of :func:`train_structured`; the adapter of the verifier is in ``OUT/model/verifier``.
-    """
-    see_device(config.device)
-    rows = (read_work(config.rows), read_work(config.dev))
-    game, blind = assurance_games(config, max(map(units_of, rows)))
-    return fit(game, rows, config, out, best_by="oracle/submitted", scored_by=blind, resume=resume, report=report)
-
-
-def assurance_games(config: AssuranceRunConfig, turns: int) -> tuple[AssuranceGame, AssuranceGame]:
-    """What is learnt from, and what is played where a run is only scored: there nobody chooses by what is right.
-
-    >>> learnt, scored = assurance_games(AssuranceRunConfig(rows=("returns",), model="policy"), turns=19)
-    >>> learnt.oracle, scored.oracle
-    (True, False)
-    """
-    settings = config.game
-    game = AssuranceGame(
-        config.sampling.group_size, settings.candidates, settings.revision_temperature,
-        AssuranceCosts(settings.intervention_cost, settings.revision_cost), settings.proposals, settings.oracle,
-        settings.alone, turns=turns,
-    )  # fmt: skip
-    return game, replace(game, oracle=False)
-
-
-def train_checklist(
-    config: ChecklistRunConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
-) -> Path:
-    """Train a generator by checklists: Soft-RLVR with a judge, Soft-SVeRL where the policy judges itself.
-
-    The best checkpoint is chosen by the rules that rows of ``dev`` name, if all do; else by the reward, which a policy
-    that judges itself may raise by growing lenient. Arguments, result and errors are those of :func:`train_structured`.
-    """
-    see_device(config.device)
-    rows, settings = (read_tasks(config.rows), read_tasks(config.dev)), config.checklist
-    if settings.judge:
-        judge = open_checklist(settings.judge, settings.outside(config.seed))
-        game: Game = ChecklistGame(judge, config.sampling.group_size, settings.rules)
-    else:
-        gold = read_gold(settings.gold) if settings.lambda_v else []
-        replay = Replay(gold, settings.replay, settings.gold_share, config.seed) if settings.lambda_v else None
-        game = SelfVerifyGame(config.sampling.group_size, settings.self_verification, replay)
-    ruled = all(row.get("instruction_id_list") for row in rows[1])
-    best_by = "oracle/rules" if ruled else "reward/generator/total"
-    return fit(game, rows, config, out, best_by=best_by, resume=resume, report=report)
-
-
-def train_blinded(
-    config: BlindedConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None,
-    preference: Preference | None = None,
-) -> Path:  # fmt: skip
-    """Train a model that answers from documents by MARCH's game: PPO with a critic, solver and blind checker as one.
-
-    Args and errors are those of :func:`train_structured`; ``preference`` adds a reward of your own to the solver's. The
-    best checkpoint is that whose answers the embedded auditor bears out most often, which learns nothing.
-    """
-    see_device(config.device)
-    rows = (read_questions(config.rows), read_questions(config.dev))
-    settings = config.game
-    game = BlindedGame(
-        config.sampling.group_size, settings.votes, settings.rules, settings.min_numbers, settings.checker_learns,
-        settings.style, preference, audit_watch(open_blinded()),
-    )  # fmt: skip
-    return fit(game, rows, config, out, best_by="oracle/borne_out", resume=resume, report=report)
-
-
-def fit(
-    game: Game, rows: tuple[Sequence[Row], Sequence[Row]], config: GrpoConfig, out: Path, *, best_by: str,
-    scored_by: Game | None = None, resume: bool = False, report: Callable[[str], None] | None = None,
-) -> Path:  # fmt: skip
-    """Train a model by a game.
-
-    Args:
-        game: what is played.
-        rows: what it is played on, and what it is only scored on (may be empty).
-        config: the settings.
-        out: folder of the run.
-        best_by: the figure on the rows that are only scored by which the best checkpoint is chosen.
-        scored_by: what is played on rows that are only scored; None for the same game.
-        resume: go on where the run's last checkpoint stands.
-        report: takes lines of progress; None writes them to standard error.
-
-    Returns:
-        The folder of the model that came out. Errors are those of :func:`train_structured`.
-    """
-    see_device(config.device)
+    plan = plan or config.plan()
+    game = plan.game
     arguments = training_arguments(config, out / CHECKPOINTS)
     main = arguments.process_index == 0
-    say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if main else (lambda line: None)  # noqa: T201
+    say = told_to(report, main)
     model, tokenizer = load_policy(config.model, config.lora, arguments.bf16)
-    learned, scored = (_short_enough(game, tokenizer, some, config, say) for some in rows)
+    learned, scored = (_short_enough(game, tokenizer, some, config, say) for some in (plan.rows, plan.dev))
     with arguments.main_process_first(local=False):
         if main:
             counts = {"rows": len(learned), "dev": len(scored)}
@@ -191,7 +79,7 @@ def fit(
     trainer = make_trainer(config, arguments, model, tokenizer, game, learned)
     try:
         log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main)
-        dev = Dev(lambda: measure(trainer, scored, config.seed, scored_by), best_by) if scored else None
+        dev = Dev(lambda: measure(trainer, scored, config.seed, plan.scored_by), plan.best_by) if scored else None
         watch = Watch(log, config.watch, say, dev)
         tell_steps(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
         steer(trainer, watch, config.updates)

@@ -20,7 +20,7 @@ from typing import Any
 
 from vouching.errors import ConfigError
 from vouching.methods.training import LoraSettings
-from vouching.train.rank_model import base_of, imported
+from vouching.train.extra import base_of, imported
 
 ADAPTER = "adapter_config.json"
 """The file by which a folder is one of adapters."""
@@ -93,12 +93,6 @@ def lora_of(lora: LoraSettings) -> Any:
         task_type="CAUSAL_LM", r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout,
         target_modules=[*lora.modules],
     )  # fmt: skip
-
-
-def see_device(wanted: str) -> None:
-    """Raise MissingExtraError without torch, and ConfigError if a GPU is wanted and there is none."""
-    if not imported("torch").cuda.is_available() and wanted == "cuda":
-        raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')
 
 
 MAIN = "default"

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,17 +31,10 @@ from vouching.methods.discriminative.input import encode
 from vouching.metrics import kendall_tau_b, precision_at_1
 from vouching.train.checkpoint import go_on, last_checkpoint, step_of
 from vouching.train.encoder_batches import batches_by_length
-from vouching.train.rank_model import (
-    Step,
-    imported,
-    load_scorer,
-    make_trainer,
-    save_scorer,
-    tell_steps,
-    training_arguments,
-)
+from vouching.train.extra import imported, see_device
+from vouching.train.rank_model import Step, load_scorer, make_trainer, save_scorer, tell_steps, training_arguments
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, input_of, questions_of, read_pairs
-from vouching.train.run_folder import Progress, open_run
+from vouching.train.run_folder import Progress, open_run, told_to
 
 _AT_ONCE = 32
 """Inputs of the most tokens that are read at once."""
@@ -171,12 +163,11 @@ def train_rank(
     """
     torch = imported("torch")
     torch.set_num_threads(config.threads)
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')
+    see_device(config.device)
     material = read_material(config)
     arguments = training_arguments(config, out)
     first = arguments.process_index == 0
-    say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if first else (lambda line: None)  # noqa: T201
+    say = told_to(report, first)
     model, tokenizer, drawn = load_scorer(config, arguments.bf16 and bool(config.lora_rank or config.deepspeed))
     with arguments.main_process_first(local=False):
         if first:

@@ -14,44 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from vouching.errors import ConfigError, MissingExtraError
+from vouching.errors import ConfigError
 from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.input import encode
 from vouching.methods.discriminative.model import ScorerNote
 from vouching.train.checkpoint import CHECKPOINTS
-from vouching.train.encoder_model import encoder_folder
+from vouching.train.extra import base_of, imported
 from vouching.train.rank_rows import RankPair
 
 _HEADS = {"classifier", "score"}
 """Names of the head in the classes of transformers."""
-
-
-def imported(name: str) -> Any:
-    """A module of the extra "train". Raises MissingExtraError if it is not installed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError("train", "training", name) from error
-
-
-def base_of(named: str) -> str:
-    """Where a model is: the whole path of a folder, also of one inside a package, or the name on the hub as it is.
-
-    Raises:
-        ConfigError: there is no such folder or package, and it is no name on the hub.
-
-    >>> base_of("Qwen/Qwen2.5-7B-Instruct")
-    'Qwen/Qwen2.5-7B-Instruct'
-    """
-    if Path(named).expanduser().is_dir():
-        return str(Path(named).expanduser().resolve())
-    if named.count("/") == 1 and named[0] not in "/.~":
-        return named
-    return str(encoder_folder(named))
 
 
 def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:

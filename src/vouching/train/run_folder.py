@@ -109,6 +109,13 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
         raise InputError(f"{out} cannot be used ({error}): name another folder") from error
 
 
+def told_to(report: Callable[[str], None] | None, first: bool = True) -> Callable[[str], None]:
+    """Who takes lines of progress: what was given, else standard error; nobody but in the first process."""
+    if not first:
+        return lambda line: None
+    return report or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
+
+
 def digest_of_lines(lines: Iterable[str]) -> str:
     """SHA-256 of what a run learns from, a line for each piece, in whatever order they come.
 

@@ -21,7 +21,6 @@ constants beside their use, or TRL's own.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,13 +30,12 @@ from typing import Any, Literal
 
 from vouching.errors import ConfigError, InputError, TrainingError
 from vouching.methods.training import LoraSettings, PowerSettings, WatchSettings, require
-from vouching.settings import read_settings
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, go_on, keep_model, last_checkpoint, room_for, step_of
-from vouching.train.lessons import Lesson, also_learnt, read_chats, read_labels
-from vouching.train.policy import load_policy, lora_of, see_device
-from vouching.train.rank_model import imported
-from vouching.train.run_folder import RunLog, digest_of_lines, open_run
-from vouching.train.watch import Dev, Watch, steer
+from vouching.train.extra import imported, see_device
+from vouching.train.lessons import Lesson, read_chats, read_labels
+from vouching.train.policy import load_policy, lora_of
+from vouching.train.run_folder import RunLog, digest_of_lines, open_run, told_to
+from vouching.train.watch import Dev, Watch, also_learnt, steer
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +100,6 @@ class SftConfig:
             raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
 
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> SftConfig:
-    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('rows = ["sft.jsonl"]\nmodel = "runs/base"', encoding="utf-8")
-    >>> read_config(path, ["lora.rank=64"]).lora.rank
-    64
-    """
-    return read_settings(SftConfig, path, overrides)
-
-
 BINARY = "binary"
 """The folder of the first stage, in that of the run."""
 _IGNORED = -100
@@ -145,7 +131,7 @@ def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callab
     first, chats, dev = read_labels(config.binary), read_chats(config.rows), read_chats(config.dev)
     arguments = _arguments(config, out)
     main = arguments.process_index == 0
-    say = (report or (lambda line: print(line, file=sys.stderr, flush=True))) if main else (lambda line: None)  # noqa: T201
+    say = told_to(report, main)
     try:
         with arguments.main_process_first(local=False):
             if main:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from vouching.errors import ConfigError
 from vouching.methods.training import WatchSettings
+from vouching.train.extra import imported
 from vouching.train.monitor import Alarm, alarms
-from vouching.train.rank_model import imported
 from vouching.train.run_folder import Record, RunLog, columns_of
 
 TELL_EVERY = 10
@@ -121,6 +121,27 @@ def steer(trainer: Any, watch: Watch, every: int = 1) -> None:
                 control.should_save = control.should_training_stop = True
 
     trainer.add_callback(Steered())
+
+
+def also_learnt(learned: Sequence[object], scored: Sequence[object]) -> str:
+    """Words on the rows to score that are learnt from too, whatever their ids; none if there are none.
+
+    >>> also_learnt([{"id": "a", "prompt": "Hi"}, {"id": "b", "prompt": "Ho"}], [{"id": "c", "prompt": "Ho"}])
+    ', 1 of which is learnt from too: its figures are no sign of what is new'
+    """
+    known = set(map(_unnamed, learned))
+    count = sum(_unnamed(row) in known for row in scored)
+    if not count:
+        return ""
+    are, their = ("is", "its") if count == 1 else ("are", "their")
+    return f", {count:,} of which {are} learnt from too: {their} figures are no sign of what is new"
+
+
+def _unnamed(row: object) -> str:
+    if not isinstance(row, Mapping):
+        return repr(row)
+    fields = cast("Mapping[str, object]", row)
+    return repr(sorted((key, value) for key, value in fields.items() if key != "id"))
 
 
 def _is_told(name: str) -> bool:

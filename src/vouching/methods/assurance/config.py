@@ -6,14 +6,13 @@ adapters on one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from vouching.errors import ConfigError
+from vouching.methods.assurance.game import AssuranceGame
 from vouching.methods.assurance.reward import AssuranceCosts
-from vouching.methods.training import GrpoConfig, require
-from vouching.settings import read_settings
+from vouching.methods.assurance.task import read_work, units_of
+from vouching.methods.training import GrpoConfig, Plan, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +53,16 @@ class AssuranceRunConfig(GrpoConfig):
     game: AssuranceSettings = field(default_factory=AssuranceSettings)
     """How the game is played."""
 
+    def plan(self) -> Plan:
+        """DPA-GRPO's game: two adapters, forced pairs, drafts in groups; nobody chooses by gold where it is scored."""
+        rows, dev = read_work(self.rows), read_work(self.dev)
+        game = self.played(max(units_of(rows), units_of(dev)))
+        return Plan(game, rows, dev, best_by="oracle/submitted", scored_by=replace(game, oracle=False))
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> AssuranceRunConfig:
-    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('rows = ["returns"]\nmodel = "Qwen/Qwen3-4B"', encoding="utf-8")
-    >>> read_config(path, ["game.revision_cost=0.1"]).game.revision_cost
-    0.1
-    """
-    return read_settings(AssuranceRunConfig, path, overrides)
+    def played(self, turns: int) -> AssuranceGame:
+        """The game that is learnt from, for tasks of so many units at most."""
+        return AssuranceGame(
+            self.sampling.group_size, self.game.candidates, self.game.revision_temperature,
+            AssuranceCosts(self.game.intervention_cost, self.game.revision_cost), self.game.proposals, self.game.oracle,
+            self.game.alone, turns=turns,
+        )  # fmt: skip

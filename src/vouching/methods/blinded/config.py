@@ -5,17 +5,18 @@ The defaults are the paper's (Table 7, section 3.1). Left out: a proposer that l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from vouching.answering.prompt import Style
 from vouching.judging.matching import Match
+from vouching.methods.blinded.game import BlindedGame, Preference, audit_watch, read_row
 from vouching.methods.blinded.reward import BlindedRules, Scale
-from vouching.methods.training import GrpoConfig, Loss, SamplingSettings, require
-from vouching.settings import read_settings
-from vouching.train.critic import CriticSettings
+from vouching.methods.blinded.verify import open_blinded
+from vouching.methods.read import read_files
+from vouching.methods.training import CriticSettings, GrpoConfig, Loss, Plan, SamplingSettings, require
+from vouching.rows.read import told_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,29 @@ class BlindedConfig(GrpoConfig):
     critic: CriticSettings = field(default_factory=CriticSettings)
     """The critic."""
 
+    def plan(self, preference: Preference | None = None) -> Plan:
+        """MARCH's game, solver and blind checker as one; ``preference`` adds a reward of your own to the solver's.
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> BlindedConfig:
-    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
+        The best checkpoint is that whose answers the embedded auditor bears out most often, which learns nothing.
+        """
+        settings = self.game
+        game = BlindedGame(
+            self.sampling.group_size, settings.votes, settings.rules, settings.min_numbers, settings.checker_learns,
+            settings.style, preference, audit_watch(open_blinded()),
+        )  # fmt: skip
+        return Plan(game, read_questions(self.rows), read_questions(self.dev), best_by="oracle/borne_out")
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('rows = ["questions.jsonl"]\nmodel = "models/8b"', encoding="utf-8")
-    >>> read_config(path, ["game.votes=5", "critic.trace=0.95"]).game.votes
-    5
+
+def read_questions(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Questions with documents, in order. Raises InputError for one that is unfit, or named twice."""
+    return told_apart(read_files(paths, question_row, "question and sources"))
+
+
+def question_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A row whose question and documents can be read.
+
+    >>> question_row({"question": "How long?", "source": "6 km."}, "row-1")["id"]
+    'row-1'
     """
-    return read_settings(BlindedConfig, path, overrides)
+    read_row(fields)
+    return {**fields, "id": name}

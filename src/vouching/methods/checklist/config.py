@@ -6,17 +6,22 @@ apart from that of responses; both have ``sampling.completion_tokens``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, InputError
+from vouching.inputs import check_text
 from vouching.judging.votes import Aggregate
+from vouching.methods.base import Game
+from vouching.methods.checklist.game import ChecklistGame, task_of
+from vouching.methods.checklist.replay import Labelled, Replay
 from vouching.methods.checklist.reward import ChecklistRules
-from vouching.methods.checklist.self_game import SelfVerification
-from vouching.methods.checklist.verify import ChecklistConfig
-from vouching.methods.training import GrpoConfig, require
-from vouching.settings import read_settings
+from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
+from vouching.methods.checklist.verify import ChecklistConfig, open_checklist
+from vouching.methods.read import read_files
+from vouching.methods.training import GrpoConfig, Plan, require
+from vouching.rows.read import told_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +102,57 @@ class ChecklistRunConfig(GrpoConfig):
     checklist: ChecklistSettings = field(default_factory=ChecklistSettings)
     """What is the game's own; there is none without gold, a judge, or lambda_v = 0."""
 
+    def plan(self) -> Plan:
+        """Soft-RLVR with a judge, Soft-SVeRL where the policy judges itself.
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> ChecklistRunConfig:
-    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
+        The best checkpoint is chosen by the rules that rows of ``dev`` name, if all do; else by the reward, which a
+        policy that judges itself may raise by growing lenient.
+        """
+        settings, size = self.checklist, self.sampling.group_size
+        rows, dev = read_tasks(self.rows), read_tasks(self.dev)
+        if settings.judge:
+            judge = open_checklist(settings.judge, settings.outside(self.seed))
+            game: Game = ChecklistGame(judge, size, settings.rules)
+        else:
+            gold = read_gold(settings.gold) if settings.lambda_v else []
+            replay = Replay(gold, settings.replay, settings.gold_share, self.seed) if settings.lambda_v else None
+            game = SelfVerifyGame(size, settings.self_verification, replay)
+        ruled = all(row.get("instruction_id_list") for row in dev)
+        return Plan(game, rows, dev, best_by="oracle/rules" if ruled else "reward/generator/total")
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> text = 'rows = ["checklists.jsonl"]\nmodel = "policy"\n[checklist]\njudge = "http://localhost:8000/v1#judge"'
-    >>> _ = path.write_text(text, encoding="utf-8")
-    >>> read_config(path, ["checklist.votes=1"]).checklist.votes
-    1
+
+def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows with an instruction, in order. Raises InputError for one that is unfit, or named twice."""
+    return told_apart(read_files(paths, task_row, "prompt and checklist"))
+
+
+def read_gold(paths: Sequence[str]) -> list[Labelled]:
+    """Labelled items, in order. Raises InputError for a row without x, y, c and l, or no row at all."""
+    return read_files(paths, gold_item, "x, y, c and l, as  vouch data gold  writes them")
+
+
+def task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A row whose instruction, checklist and rules can be read.
+
+    >>> task_row({"prompt": "Name a bridge.", "checklist": ["Is a bridge named?"]}, "row-1")["id"]
+    'row-1'
     """
-    return read_settings(ChecklistRunConfig, path, overrides)
+    task_of(fields)
+    return {**fields, "id": name}
+
+
+def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
+    """A row as a labelled item.
+
+    >>> gold_item({"x": "Name a bridge.", "y": "The Thames.", "c": "Is a bridge named?", "l": 0}, "row-1").l
+    False
+    """
+    if missing := [key for key in "xycl" if key not in fields]:
+        raise InputError(
+            f"the row has the keys {[*fields]}, wanted x, y, c and l, as  vouch data gold  writes them; there is no "
+            + ", ".join(missing)
+        )
+    x, y, c = (check_text(fields.get(key), f'"{key}"') for key in "xyc")
+    if fields.get("l") not in (0, 1):
+        raise InputError(f'"l" is {fields.get("l")!r}, wanted 1 or 0: leave out what nobody labelled')
+    return Labelled(x, y, c, bool(fields["l"]))

@@ -5,15 +5,12 @@ Left out: settings that no two recipes differ in; those are constants beside the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from vouching.errors import ConfigError
 from vouching.methods.discriminative.input import MAX_TOKENS, Shown
 from vouching.methods.training import require
-from vouching.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +80,3 @@ class RankConfig:
         for name in ("warmup", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
-
-
-def read_config(path: Path, overrides: Sequence[str] = ()) -> RankConfig:
-    """The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('pairs = ["pairs.jsonl"]', encoding="utf-8")
-    >>> read_config(path, ["margin=0.2"]).margin
-    0.2
-    """
-    return read_settings(RankConfig, path, overrides)

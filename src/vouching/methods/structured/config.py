@@ -5,14 +5,17 @@ Left out: weights of the parts of the reward; ``vouch reward`` has them, trainin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from vouching.methods.structured.reward_weights import Variant
-from vouching.methods.training import GrpoConfig
-from vouching.settings import read_settings
+from vouching.errors import InputError
+from vouching.methods.read import messages_of, read_files
+from vouching.methods.structured.game import StructuredGame, binary_score, process_score
+from vouching.methods.structured.reward_weights import Variant, reward_bounds
+from vouching.methods.training import GrpoConfig, Plan
+from vouching.rows.read import told_apart
+from vouching.types.spans import Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +31,26 @@ class StructuredConfig(GrpoConfig):
     variant: Variant = "paper"
     """Rules of the process reward."""
 
+    def plan(self) -> Plan:
+        """SEVA's game (section 2.3): G records on each claim, each rewarded part by part."""
+        process = self.reward == "process"
+        score, top = (process_score(self.variant), reward_bounds()[1]) if process else (binary_score(), 1.0)
+        game = StructuredGame(self.sampling.group_size, score, top=top)
+        return Plan(game, read_prompts(self.rows), read_prompts(self.dev), best_by="oracle/right")
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> StructuredConfig:
-    r"""The settings of a TOML file with ``key=value`` over them; see ``settings.read_settings``.
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = path.write_text('rows = ["prompts.jsonl"]\nmodel = "runs/sft/model"', encoding="utf-8")
-    >>> read_config(path, ["sampling.group_size=4"]).sampling.group_size
-    4
+def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows with a prompt and a gold label, in order. Raises InputError for one that is unfit, or named twice."""
+    return told_apart(read_files(paths, prompt_row, "prompt and gold"))
+
+
+def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A row with a prompt and a gold label, as the structured game plays it.
+
+    >>> prompt_row({"prompt": [{"role": "user", "content": "Is it so?"}], "gold": "Attributable"}, "row-1")["id"]
+    'row-1'
     """
-    return read_settings(StructuredConfig, path, overrides)
+    messages = messages_of(fields, "prompt")
+    if fields.get("gold") not in get_args(Label):
+        raise InputError(f'its gold is {fields.get("gold")!r}, wanted "Attributable" or "Not Attributable"')
+    return {**fields, "id": name, "prompt": [*messages]}

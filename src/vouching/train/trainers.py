@@ -1,0 +1,58 @@
+"""What can be trained, by name: the games of the methods, and what is trained without a game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from vouching.methods import METHODS
+from vouching.settings import read_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """A way to train, by the names of its parts, each "module:attribute" and imported on use."""
+
+    config: str
+    """The dataclass of its settings."""
+    run: str
+    """What trains: takes the settings, the folder of the run, ``resume`` and ``report``."""
+
+
+TRAINERS: Mapping[str, Trainer] = {
+    **{name: Trainer(one.config, "vouching.train.fit:fit") for name, one in METHODS.items() if one.game and one.config},
+    "sft": Trainer("vouching.train.sft:SftConfig", "vouching.train.sft:train_sft"),
+    "rank": Trainer("vouching.methods.discriminative.config:RankConfig", "vouching.train.rank:train_rank"),
+    "encoder": Trainer("vouching.train.encoder_config:EncoderConfig", "vouching.train.encoder:train_encoder"),
+}
+"""By the name that ``vouch train`` knows it by."""
+
+
+def train(
+    method: str, config: Path, settings: Sequence[str], out: Path, resume: bool = False,
+    report: Callable[[str], None] | None = None,
+) -> None:  # fmt: skip
+    """Do a run that a TOML file describes.
+
+    Args:
+        method: a name in ``TRAINERS``.
+        config: the file.
+        settings: ``key=value`` over those of the file.
+        out: folder of the run; new or empty, or that of the same run with ``resume``.
+        resume: resume where the run's last checkpoint stands.
+        report: takes lines of progress; None writes them to standard error.
+
+    Raises:
+        MissingExtraError, ConfigError, InputError, TrainingError, BackendError: see ``fit.fit``.
+    """
+    trainer = TRAINERS[method]
+    asked = read_settings(_loaded(trainer.config), config, settings)
+    _loaded(trainer.run)(asked, out, resume, report)
+
+
+def _loaded(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
