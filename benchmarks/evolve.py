@@ -23,21 +23,10 @@ from typing import Any
 
 from benchmarks.average import average_weights
 from vouching.bench.catalog import chosen, data_folder
+from vouching.evolve.contest import contest
 from vouching.evolve.fingerprint import Fingerprint, alike
-from vouching.evolve.loop import (
-    ROWS,
-    STUDENT,
-    TEST,
-    config_of,
-    folder_of,
-    read_data,
-    read_judged,
-    rounds_of,
-    rows_of_sets,
-    run_test,
-)
+from vouching.evolve.loop import ROWS, STUDENT, TEST, config_of, folder_of, read_data, read_judged, rounds_of, run_test
 from vouching.evolve.page import FINGERPRINT
-from vouching.evolve.paired import contest
 from vouching.evolve.probe import ProbeReport
 from vouching.evolve.records import (
     GateDecision,
@@ -50,6 +39,7 @@ from vouching.evolve.records import (
 )
 from vouching.evolve.refine import COMBINED, EXPORT, MODEL, EmbeddedStudent, KeptReadings, fit_combined
 from vouching.evolve.route import best_single, fit_router, routed
+from vouching.evolve.rows import rows_of_sets
 from vouching.train.run_folder import surroundings
 
 ARMS = ("weakness", "random", "mixed", "bare", "gated")

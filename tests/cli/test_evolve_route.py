@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from tests.evolve.test_route import rows, specialist
 from vouching.cli.app import app
-from vouching.cli.evolve_route import ROUTER, told
-from vouching.evolve.paired import contest
+from vouching.evolve.contest import ROUTER, contest, told
 from vouching.evolve.records import read_record, write_records
 from vouching.evolve.route import Router, best_single, cross_routed, fit_router
 

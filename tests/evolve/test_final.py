@@ -13,9 +13,10 @@ from tests.evolve.scholar import Scholar, start
 from vouching.bench.catalog import chosen
 from vouching.errors import InputError
 from vouching.evolve.config import EvolveConfig
-from vouching.evolve.loop import Data, evolve, read_data, rows_of_sets, run_test, some_groups
+from vouching.evolve.loop import Data, evolve, read_data, run_test
 from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import Row, read_records, write_records
+from vouching.evolve.rows import rows_of_sets, some_groups
 
 TESTED = [boat(number, "cutters") for number in range(200, 230)]
 

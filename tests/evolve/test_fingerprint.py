@@ -15,8 +15,8 @@ from tests.evolve.boats import right, row, said, wrong
 from vouching.bench.intervals import Figure
 from vouching.errors import InputError
 from vouching.evolve.fingerprint import MEAN, Fingerprint, alike, fingerprint_of, spread_of
+from vouching.evolve.gate import gate
 from vouching.evolve.page import tables_of, write_fingerprint
-from vouching.evolve.paired import gate
 from vouching.evolve.records import Judged, read_record
 
 ROWS = [

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.paired import ORACLE, contest
+from vouching.evolve.contest import ORACLE, contest
 from vouching.evolve.records import Judged, Row, read_record, write_record
 from vouching.evolve.route import (
     FEATURES,

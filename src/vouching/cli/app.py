@@ -35,10 +35,6 @@ from vouching.cli import (
     diagnose,
     diagnose_verifier,
     evolve,
-    evolve_final,
-    evolve_reflect,
-    evolve_route,
-    evolve_run,
     index,
     pairs,
     rank,
@@ -82,10 +78,6 @@ reward.app.add_typer(reward_assurance.app)
 reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
-evolve.app.add_typer(evolve_reflect.app)
-evolve.app.add_typer(evolve_run.app)
-evolve.app.add_typer(evolve_route.app)
-evolve.app.add_typer(evolve_final.app)
 diagnose.app.add_typer(runs.diagnosis)
 bench.app.add_typer(build_ranking.app)
 bench.app.add_typer(bench_answers.app)

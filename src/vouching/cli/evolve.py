@@ -1,13 +1,66 @@
-"""``vouch evolve``: a verifier that looks at its failures and learns from what they call for.
-
-Each command has a module of its own. Left out here: everything but the group.
-"""
+"""``vouch evolve``: a verifier that looks at its failures and learns from what they call for."""
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
 import typer
 
+from vouching.cli.row_progress import show_rows
+from vouching.cli.streams import Exit, usage_errors, write_error, write_result
+from vouching.rows import json_output
+from vouching.version import __version__
+
 app = typer.Typer()
+_AGAIN = "start again: what was answered is kept"
+_Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="The verifier: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), a scorer, or a "
+        "language model such as http://host:8000/v1#name.",
+    ),
+]
+_REFLECT_EPILOG = """
+**Example**
+
+vouch evolve reflect --input dev.jsonl --output reflection.json
+
+**Exit status**: 0 done; 2 the command line, the input or an output cannot be used; 3 some rows could not be used, or
+the model was not reached: start again.
+"""
+_RUN_EPILOG = """
+**Examples**
+
+vouch evolve run recipes/evolve/embedded.toml --out runs/weakness
+
+vouch evolve run recipes/evolve/embedded.toml source=random --out runs/random
+
+vouch evolve run recipes/evolve/embedded.toml gate=harm --out runs/gated
+
+**Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the second verifier or the teacher was
+not reached; 130 stopped. After 3 and 130 go on with --resume.
+"""
+_ROUTE_EPILOG = """
+**Examples**
+
+vouch evolve route runs/evolve --out router.json
+
+vouch evolve route first=a.judged.jsonl second=b.judged.jsonl --against mean=mean.judged.jsonl --out router.json
+
+**Exit status**: 0 done; 2 the command line, an input or the output cannot be used.
+"""
+_TEST_EPILOG = """
+**Example**
+
+vouch evolve test runs/weakness wice fool_me_twice --most 200
+
+**Exit status**: 0 done; 2 a set or the folder cannot be used, or the test was done before; 130 stopped, start again.
+"""
 
 
 @app.callback(invoke_without_command=True)
@@ -15,3 +68,133 @@ def evolve(context: typer.Context) -> None:
     """Let a verifier find its weaknesses and learn from probes at them, round by round."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+@app.command("reflect", epilog=_REFLECT_EPILOG)
+def reflect_command(
+    input: Annotated[
+        Path,
+        typer.Option(metavar="ROWS", help="Rows with claim, source, label; error_type and set if known."),
+    ],
+    output: Annotated[Path, typer.Option(metavar="PATH", help="The reflection: .json.")],
+    model: _Model = "embedded",
+    method: Annotated[
+        Literal["structured", "label"] | None,
+        typer.Option(help="How a language model is asked: for the whole record (which has error types), or a label."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of a language model's sampling.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Length of a language model's reply. (1024)")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of tables.")] = False,
+) -> None:
+    """Find a verifier's weaknesses: accuracy by error type and by set, the weights of the next probes, and rules.
+
+    Take rows that may guide training, never those of a test. vouch data perturb makes rows of known type. The answers
+    are kept beside the output, as NAME.judged.jsonl: a run that was cut short goes on from them.
+    """
+    from vouching.checker import Checker
+    from vouching.evolve.records import Reflection, read_answers, read_record, write_record
+    from vouching.evolve.reflect import reflect, told
+    from vouching.evolve.rows import judging_job
+
+    with usage_errors():
+        json_output(output, lambda path: read_record(path, Reflection), "reflection")
+        checker = Checker(model, method=method, seed=seed, max_tokens=max_tokens)
+        answers = output.with_suffix(".judged.jsonl")
+        settings = {
+            "command": "evolve reflect", "model": model, "method": method, "seed": seed, "max_tokens": max_tokens,
+            "vouching": __version__, **(checker.decoding or {}),
+        }  # fmt: skip
+        summary = show_rows(judging_job(checker, input, answers, settings), _AGAIN)
+        if summary.stopped is not None:
+            raise typer.Exit(Exit.INCOMPLETE)
+        found = reflect(read_answers(answers, str(input)))
+        write_record(output, found)
+    write_result(output.read_text(encoding="utf-8") if as_json else "\n".join(told(found)) + "\n")
+    if summary.problems:
+        write_error(f"{summary.problems:,} rows cannot be used")
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+@app.command("run", epilog=_RUN_EPILOG)
+def run_command(
+    config: Annotated[Path, typer.Argument(help="TOML file with the settings.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the evolution: a folder for each round.")],
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="Settings over those of the file, such as source=random.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the evolution in DIR.")] = False,
+) -> None:
+    """Evolve a verifier: several rounds, each learning from probes at what the one before failed at.
+
+    Only rows that may guide training are read. Killed at any moment and gone on with, it ends like one that was not.
+    DIR/fingerprint.html shows what each round did to each set.
+    """
+    with usage_errors():
+        from vouching.evolve.config import EvolveConfig
+        from vouching.evolve.loop import evolve_by
+        from vouching.settings import read_settings
+
+        try:
+            page = evolve_by(read_settings(EvolveConfig, config, settings or ()), out, resume, _say)
+        except KeyboardInterrupt:
+            write_error(f"stopped; go on with --resume --out {out}")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+        write_result(f"{page}\n")
+
+
+@app.command("route", epilog=_ROUTE_EPILOG)
+def route_command(
+    answers: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ANSWERS...", help="NAME=PATH of answers, or the folder of an evolution: all its rounds."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="PATH", help="The router: .json.")],
+    against: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="Answers to compare with that the router does not choose among."),
+    ] = None,
+) -> None:
+    """Fit a router that sends each claim to the specialist for its kind of text, and measure it by folds.
+
+    Answers are files of vouch evolve run or reflect, all to the same rows, which may guide training and are never those
+    of a test. What is printed of the router are answers to documents that it was not fitted on.
+    """
+    with usage_errors():
+        from vouching.evolve.contest import answers_named, compared, told
+        from vouching.evolve.records import read_record, write_record
+        from vouching.evolve.route import Router
+
+        json_output(out, lambda path: read_record(path, Router), "router")
+        router, found, rows = compared(answers_named(answers), answers_named(against or ()))
+        write_record(out, router)
+        write_result("\n".join(told(found, router, rows)) + "\n")
+
+
+@app.command("test", epilog=_TEST_EPILOG)
+def score_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the evolution.")],
+    sets: Annotated[list[str], typer.Argument(help="Test sets, see vouch bench list; claims only.")],
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="Rows of a set, at most, by whole groups.")] = 200,
+    again: Annotated[bool, typer.Option("--again", metavar="", help="Score anew what was scored before.")] = False,
+) -> None:
+    """Score every round of an evolution on test sets, at the end and once.
+
+    Nothing else in vouch evolve reads a test set. A finished test is refused the second time. DIR/test/fingerprint.html
+    shows what each round did to each set.
+    """
+    with usage_errors():
+        from vouching.evolve.loop import score_by
+
+        try:
+            page = score_by(folder, sets, most, again, _say)
+        except KeyboardInterrupt:
+            write_error("stopped; start again, what was answered is kept")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+        write_result(f"{page}\n")
+
+
+_say = partial(print, file=sys.stderr, flush=True)

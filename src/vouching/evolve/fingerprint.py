@@ -21,7 +21,7 @@ from vouching import metrics
 from vouching.bench.evaluate import mean_over
 from vouching.bench.intervals import Figure, intervals, plain
 from vouching.errors import InputError
-from vouching.evolve.paired import less
+from vouching.evolve.gate import less
 from vouching.evolve.records import Judged
 from vouching.metrics.intervals import Statistic
 from vouching.types.spans import ERROR_TYPES

@@ -28,21 +28,20 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
 from pydantic import TypeAdapter
 
-from vouching.bench.catalog import DataSet
-from vouching.bench.rows import BenchRow, Fault
+from vouching.bench.catalog import chosen, data_folder
 from vouching.errors import InputError
-from vouching.evolve.config import EvolveConfig, Open, Start, Verify
+from vouching.evolve.config import EvolveConfig, Open, Start, Verify, opened_by, second_verifier, start_of
 from vouching.evolve.fingerprint import Fingerprint, fingerprint_of
-from vouching.evolve.page import FINGERPRINT, write_fingerprint
-from vouching.evolve.paired import ALL, gate
+from vouching.evolve.gate import ALL, gate
+from vouching.evolve.page import FINGERPRINT, PAGE, write_fingerprint
 from vouching.evolve.probe import ProbePlan, make_probes
 from vouching.evolve.records import (
     GateDecision,
@@ -58,8 +57,7 @@ from vouching.evolve.records import (
     write_records,
 )
 from vouching.evolve.reflect import reflect
-from vouching.evolve.rows import keys_of, read_rows, refuse_shared, rows_apart
-from vouching.metrics import document_numbers
+from vouching.evolve.rows import keys_of, read_rows, refuse_shared, rows_apart, rows_of_sets
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
 STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
@@ -154,6 +152,13 @@ def evolve(
         students[number] = _do_round(config, out, number, students, base, data, check, report)
         rounds.append(read_record(folder_of(out, number) / ROUND, Round))
     return rounds
+
+
+def evolve_by(config: EvolveConfig, out: Path, resume: bool, report: Callable[[str], None]) -> Path:
+    """Do the rounds of an evolution with the students that its settings name. Returns the page of its fingerprint."""
+    evolve(config, out, start_of(config, report), check=second_verifier(config), resume=resume, report=report)
+    title = f"Evolution by {config.source} probes, on the rows that guide it"
+    return write_fingerprint(out, fingerprint(out, config.resamples), title)
 
 
 def read_data(config: EvolveConfig) -> Data:
@@ -347,40 +352,9 @@ def run_test(
     return found
 
 
-def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, most: int, seed: int = 0) -> list[Row]:
-    """Claims of test sets, at most so many of each, drawn by whole groups. Responses and broken rows are passed over.
-
-    Raises:
-        InputError: a set is not there or has no test split.
-    """
-    rows: list[Row] = []
-    for data_set in sets:
-        claims = [row for one in data_set.rows(data, "test") if (row := _as_row(one, data_set.name)) is not None]
-        rows += some_groups(claims, most, seed)
-    return rows
-
-
-def some_groups(rows: Sequence[Row], most: int, seed: int = 0) -> list[Row]:
-    """At most so many rows, by whole groups, which a seed shuffles; one too large for what is left is passed over.
-
-    >>> rows = [Row(str(n), f"c{n}", "ab"[n // 3], "Attributable") for n in range(4)]  # groups of 3 and of 1
-    >>> [row.id for row in some_groups(rows, 2)]
-    ['3']
-    """
-    groups: defaultdict[int, list[Row]] = defaultdict(list)
-    for number, row in zip(document_numbers(row.keys for row in rows).tolist(), rows, strict=True):
-        groups[number].append(row)
-    drawn = list(groups.values())
-    random.Random(seed).shuffle(drawn)
-    chosen: list[Row] = []
-    for group in drawn:
-        if len(chosen) + len(group) <= most:
-            chosen += group
-    return chosen
-
-
-def _as_row(one: BenchRow | Fault, name: str) -> Row | None:
-    if isinstance(one, Fault) or one.is_response or one.attributable is None:
-        return None
-    label = "Attributable" if one.attributable else "Not Attributable"
-    return Row(one.id, one.text, "\n\n".join(one.sources), label, name, one.document)
+def score_by(out: Path, sets: Sequence[str], most: int, again: bool, report: Callable[[str], None]) -> Path:
+    """Score the rounds of an evolution on test sets by name, see :func:`run_test`. Returns the page."""
+    config, data = config_of(out), data_folder()
+    rows = rows_of_sets(chosen(sets, data, "test"), data, most)
+    run_test(out, rows, read_data(config), opened_by(config), again=again, report=report)
+    return out / TEST / PAGE

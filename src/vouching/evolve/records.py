@@ -327,14 +327,20 @@ def read_records(path: Path, kind: type[Made]) -> list[Made]:
     return [from_json(kind, line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def read_answers(path: Path) -> list[Judged]:
+def read_answers(path: Path, rows: str = "") -> list[Judged]:
     """The answers in a file of ``vouch evolve run`` or ``reflect``, which also names rows that it could not use.
+
+    Args:
+        path: the file.
+        rows: what it answers; if that is named, there has to be an answer.
 
     Raises:
         InputError: it cannot be read or holds something else; the message has the line.
     """
     lines = enumerate(_text(path).split("\n"), 1)
     wanted = [(number, line) for number, line in lines if line.strip() and not _is_problem(line)]
+    if rows and not wanted:
+        raise InputError(f"{rows} has no row that can be used: wanted a claim, a source and a label in each line")
     return [from_json(Judged, line, f"{path}, line {number}") for number, line in wanted]
 
 
@@ -361,8 +367,11 @@ def _text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, whole or not at all; its folder is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file, whole or not at all; its folder is made. Raises InputError if it cannot be written."""
     fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None

@@ -289,3 +289,32 @@ def _notes(
     failed = sum(one.unverified is not None for one in judged)
     if failed:
         yield f"{failed:,} of {len(judged):,} rows were not verified and are in no accuracy"
+
+
+def told(found: Reflection) -> Iterator[str]:
+    """A reflection as lines for a terminal."""
+    yield f"{'error type':24}{'type is':11}{'rows':>6}{'right':>8}  {'95 % interval':18}{'weight':>7}{'smoothed':>10}"
+    for one in found.types:
+        yield (
+            f"{one.error_type:24}{one.basis:11}{one.found.rows:>6,}{_percent(one.found):>8}  {_interval(one.found):18}"
+            f"{one.weight:>7.3f}{one.smoothed:>10.3f}"
+        )
+    yield ""
+    yield f"{'set':35}{'rows':>6}{'right':>8}  {'95 % interval':18}{'not verified':>12}"
+    for name, one in found.sets.items():
+        yield f"{name:35}{one.rows:>6,}{_percent(one):>8}  {_interval(one):18}{one.unverified:>12,}"
+    for title, lines in (("Rules", found.rules), ("Notes", found.notes)):
+        if lines:
+            yield ""
+            yield title
+            yield from (f"- {line}" for line in lines)
+
+
+def _percent(one: Accuracy) -> str:
+    estimate = one.accuracy["estimate"]
+    return "-" if estimate is None else f"{100 * estimate:.1f} %"
+
+
+def _interval(one: Accuracy) -> str:
+    low, high = one.accuracy["low"], one.accuracy["high"]
+    return "none" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f} %"

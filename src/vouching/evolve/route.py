@@ -1,16 +1,14 @@
-"""What kind of text a claim and its source are, as numbers: what a router goes by.
+"""Route: specialists behind one verifier, each claim to the one that is expected to judge it best.
 
-Nothing here says whether the claim is supported, and no verifier is asked: long or short, talk or prose, dense with
-numbers and names, close to the words of its source or not. Left out: topics; they would have to be learned.
-
-Route: specialists behind one verifier, each claim to the one that is expected to judge it best.
-
-A ridge regression per specialist tells from the domain of a claim (``evolve.domain``) how much more often it is right
-there than the best one overall, which is also asked where nobody promises more. How strongly the regressions are held
-to zero is chosen by folds of documents: the strongest that is within one standard error of what is best there. The
-strongest of all leaves nothing of them and is the best specialist alone, so that a router has to earn its place. Sets
-count alike, and so do both labels in each. What is fitted needs rows that nothing is measured on: :func:`cross_routed`
-measures on the same rows by folds. Left out: asking several specialists and voting, which costs as many answers.
+A router goes by what kind of text a claim and its source are, as numbers: long or short, talk or prose, dense with
+numbers and names, close to the words of its source or not. Nothing here says whether the claim is supported, and no
+verifier is asked. A ridge regression per specialist tells from these how much more often it is right there than the
+best one overall, which is also asked where nobody promises more. How strongly the regressions are held to zero is
+chosen by folds of documents: the strongest that is within one standard error of what is best there. The strongest of
+all leaves nothing of them and is the best specialist alone, so that a router has to earn its place. Sets count alike,
+and so do both labels in each. What is fitted needs rows that nothing is measured on: :func:`cross_routed` measures on
+the same rows by folds. Not supported: topics, which would have to be learned; asking several specialists and voting,
+which costs as many answers.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from numpy.typing import NDArray
 
 from vouching import metrics
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.paired import paired
+from vouching.evolve.gate import paired
 from vouching.evolve.records import Judged, Row
 from vouching.methods.base import ClaimVerifier, Outcome
 from vouching.metrics.arrays import FloatArray

@@ -1,23 +1,30 @@
-"""Rows from files and from records, and rows of known error type made of others.
+"""Rows from files and from records, answered by a verifier, and kept apart from those that are held out.
 
-Left out: which rows are held out; that is the split of whatever was trained (``train.encoder_rows.hold_out``).
-
-Rows that are held out stay apart from what is learned from: no claim, source or document in both.
-
-Left out: rows that say the same in other words; ``vouching.perturb`` drops near-duplicates among probes.
+No claim, source or document may be in both. Not supported: rows that say the same in other words; ``vouching.perturb``
+drops near-duplicates among probes. Which rows are held out is the split of whatever was trained
+(``train.encoder_rows.hold_out``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from vouching.bench.rows import LABELS, label_of, spans_of
+from vouching.bench.catalog import DataSet
+from vouching.bench.rows import LABELS, BenchRow, Fault, label_of, spans_of
+from vouching.checker import Checker
 from vouching.errors import InputError
-from vouching.evolve.records import Row
+from vouching.evolve.records import Row, judged_as, to_json
 from vouching.inputs import as_claim, as_sources, row_sources
-from vouching.rows.read import read_as
+from vouching.metrics import document_numbers
+from vouching.rows import RowJob, Seen, Waiting, fields_of, read_as
+from vouching.rows.journal import Settings
+from vouching.rows.read import Row as FileRow
 from vouching.types import Span
 from vouching.types.spans import ERROR_TYPES
 
@@ -117,3 +124,73 @@ def refuse_shared(rows: Iterable[Row], taken: set[str]) -> None:
 def keys_of(rows: Iterable[Row]) -> set[str]:
     """All that ties rows to others."""
     return {key for row in rows for key in row.keys}
+
+
+def judging_job(checker: Checker, input: Path, output: Path, settings: Settings) -> RowJob:
+    """The job that asks a verifier about every row of a file; ``output`` gets its answers, as :class:`Judged`.
+
+    A row that cannot be used has a line with its id and the problem. An output that is there is finished.
+    """
+    work = Waiting(
+        lambda: _Judge(checker, set_name(input)), checker.aclose, rows_at_once=1 if checker.embedded else 256
+    )
+    return RowJob(str(input), str(output), work, _look, settings, resume=output.exists())
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """The work on a row: a line of the answers."""
+
+    checker: Checker
+    data_set: str
+
+    async def __call__(self, row: FileRow) -> str:
+        try:
+            asked = row_of(fields_of(row), row.name, self.data_set)
+            return to_json(judged_as(asked, await self.checker.acheck(asked.claim, asked.source)))
+        except InputError as error:
+            return json.dumps({"row": {"id": row.name}, "problem": f"{row.place}: {error}"}, ensure_ascii=False)
+
+
+def _look(input_name: str, line: dict[str, Any]) -> Seen:
+    problem = line.get("problem")
+    return Seen(line["row"]["id"], f"{input_name}, {problem}" if problem else None)
+
+
+def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, most: int, seed: int = 0) -> list[Row]:
+    """Claims of test sets, at most so many of each, drawn by whole groups. Responses and broken rows are passed over.
+
+    Raises:
+        InputError: a set is not there or has no test split.
+    """
+    rows: list[Row] = []
+    for data_set in sets:
+        claims = [row for one in data_set.rows(data, "test") if (row := _as_row(one, data_set.name)) is not None]
+        rows += some_groups(claims, most, seed)
+    return rows
+
+
+def some_groups(rows: Sequence[Row], most: int, seed: int = 0) -> list[Row]:
+    """At most so many rows, by whole groups, which a seed shuffles; one too large for what is left is passed over.
+
+    >>> rows = [Row(str(n), f"c{n}", "ab"[n // 3], "Attributable") for n in range(4)]  # groups of 3 and of 1
+    >>> [row.id for row in some_groups(rows, 2)]
+    ['3']
+    """
+    groups: defaultdict[int, list[Row]] = defaultdict(list)
+    for number, row in zip(document_numbers(row.keys for row in rows).tolist(), rows, strict=True):
+        groups[number].append(row)
+    drawn = list(groups.values())
+    random.Random(seed).shuffle(drawn)
+    chosen: list[Row] = []
+    for group in drawn:
+        if len(chosen) + len(group) <= most:
+            chosen += group
+    return chosen
+
+
+def _as_row(one: BenchRow | Fault, name: str) -> Row | None:
+    if isinstance(one, Fault) or one.is_response or one.attributable is None:
+        return None
+    label = "Attributable" if one.attributable else "Not Attributable"
+    return Row(one.id, one.text, "\n\n".join(one.sources), label, name, one.document)

@@ -7,24 +7,15 @@ fails on is in no accuracy. Left out: a correction for many sets, and one for sm
 chance and no loss is allowed, about one set in twenty refuses under "harm" (4.7 % of 1,500 simulated ones of 40 to 400
 rows, where 2.5 % are wanted), and so with twenty sets three rounds in five. Of a small set three rows that change, all
 for the worse, refuse.
-
-Contest: do specialists behind a router, or their averaged weights, make up a generalist?
-
-Each contender is compared with the specialist that is best alone: macro F1 by set and its mean over sets, with paired
-intervals, documents drawn together. Rows that any contender failed on are left out and counted. Which specialist is
-best alone is read off the rows that guide training; the rows of the contest may be the same ones only if the router's
-answers come from folds (``route.cross_routed``). Left out: a correction for the number of contenders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouching import metrics
 from vouching.bench.intervals import Figure, intervals, plain
@@ -158,108 +149,3 @@ def _refusal(difference: Figure, what: str, most_loss: float, rule: Rule, same: 
     if not refused:
         return None
     return f"it loses {-estimate:.3f} ({-high:.3f} to {-low:.3f}) of {what}, {told} {most_loss:.3f}"
-
-
-ORACLE = "any of them"
-"""Name of what would be reached if each row were judged by a specialist that is right on it, if there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """One verifier, or one way to combine several."""
-
-    name: str
-    """What it is called."""
-    sets: Mapping[str, float | None]
-    """Macro F1 by set; accuracy of a set with one class."""
-    mean: float | None
-    """Their mean: what a generalist is measured by."""
-    difference: Figure
-    """The mean less that of the best specialist alone, with its paired interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contest:
-    """Contenders on the same rows."""
-
-    best: str
-    """The specialist that the others are compared with."""
-    contenders: tuple[Contender, ...]
-    """All of them, in the order given, then what no router can exceed."""
-    rows: int
-    """Rows that all answered."""
-    left_out: int
-    """Rows that one of them failed on."""
-
-
-def contest(
-    specialists: Mapping[str, Sequence[Judged]],
-    others: Mapping[str, Sequence[Judged]],
-    best: str,
-    resamples: int = RESAMPLES,
-) -> Contest:
-    """Compare specialists and what was made of them on the same rows.
-
-    Args:
-        specialists: answers by specialist.
-        others: answers of a router, of averaged weights, and so on, by name.
-        best: the specialist that the others are compared with, chosen on rows that guide training.
-        resamples: of the paired intervals; 0 leaves the intervals out.
-
-    Raises:
-        InputError: not the same rows, no row that all answered, a name twice, or no such specialist.
-
-    >>> from vouching.evolve.records import Row
-    >>> rows = [Row(str(n), f"Claim {n}.", f"Source {n}.", "Not Attributable", "ab"[n % 2]) for n in range(40)]
-    >>> right = [Judged(row, 0.1, "Not Attributable") for row in rows]
-    >>> wrong = [Judged(row, 0.9, "Attributable") for row in rows]
-    >>> halves = {name: [one if one.row.data_set == name else other for one, other in zip(right, wrong, strict=True)]
-    ...     for name in "ab"}
-    >>> found = contest(halves, {"router": right}, "a", 200)
-    >>> [(one.name, one.mean, one.difference["estimate"]) for one in found.contenders]
-    [('a', 0.5, 0.0), ('b', 0.5, 0.0), ('router', 1.0, 0.5), ('any of them', 1.0, 0.5)]
-    """
-    if twice := {*specialists} & {*others, ORACLE}:
-        raise InputError(f"two contenders are called {min(twice)!r}")
-    if best not in specialists:
-        raise InputError(f"there is no specialist {best!r}; there are: {', '.join(specialists)}")
-    answers = {**specialists, **others}
-    for several in answers.values():
-        paired(specialists[best], several)
-    kept = [place for place in range(len(specialists[best])) if all(a[place].label for a in answers.values())]
-    if not kept:
-        raise InputError("no row was answered by all: compare verifiers that answer")
-    rows = [specialists[best][place].row for place in kept]
-    gold = np.array([row.attributable for row in rows], dtype=bool)
-    labels = {
-        name: np.array([several[place].label == "Attributable" for place in kept]) for name, several in answers.items()
-    }
-    right = np.any([labels[name] == gold for name in specialists], axis=0)
-    labels[ORACLE] = np.where(right, gold, ~gold)
-    groups = metrics.document_numbers(row.keys for row in rows)
-    sets = {name: np.array([row.data_set == name for row in rows]) for name in sorted({row.data_set for row in rows})}
-    measures = {name: partial(_by_set, gold, label, [*sets.values()]) for name, label in labels.items()}
-    differences = intervals(
-        {name: partial(_less, measure, measures[best]) for name, measure in measures.items()}, groups, resamples
-    )
-    ones = np.ones((1, len(rows)))
-    contenders: list[Contender] = []
-    for name, measure in measures.items():
-        each = {data_set: plain(value) for data_set, value in zip(sets, measure(ones)[:, 0], strict=True)}
-        contenders.append(Contender(name, each, plain(measure(ones).mean(axis=0)[0]), differences[name]))
-    return Contest(best, tuple(contenders), len(kept), len(specialists[best]) - len(kept))
-
-
-def _by_set(
-    gold: NDArray[np.bool_], label: NDArray[np.bool_], sets: Sequence[NDArray[np.bool_]], weights: FloatArray
-) -> FloatArray:
-    """(D, B): the metric of each of D sets under each of B weightings of the rows (B, N)."""
-    found: list[FloatArray] = []
-    for mask in sets:
-        measure = metrics.macro_f1 if len({*gold[mask].tolist()}) == 2 else metrics.accuracy
-        found.append(measure(gold[mask], label[mask], weights[:, mask]))
-    return np.array(found)
-
-
-def _less(one: partial[FloatArray], other: partial[FloatArray], weights: FloatArray) -> FloatArray:
-    return one(weights).mean(axis=0) - other(weights).mean(axis=0)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.evolve.boats import failed, right, row, wrong
 from vouching.errors import ConfigError, InputError
-from vouching.evolve.paired import ALL, gate
+from vouching.evolve.gate import ALL, gate
 from vouching.evolve.records import GateDecision, SetChange, read_record, write_record
 
 MIXED = [row(n, "Attributable" if n % 2 else "Not Attributable") for n in range(60)]

@@ -1,0 +1,189 @@
+"""Contest: do specialists behind a router, or their averaged weights, make up a generalist?
+
+Each contender is compared with the specialist that is best alone: macro F1 by set and its mean over sets, with paired
+intervals, documents drawn together. Rows that any contender failed on are left out and counted. Which specialist is
+best alone is read off the rows that guide training; the rows of the contest may be the same ones only if the router's
+answers come from folds (``route.cross_routed``). Left out: a correction for the number of contenders.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouching import metrics
+from vouching.bench.intervals import Figure, intervals, plain
+from vouching.errors import InputError
+from vouching.evolve.gate import RESAMPLES, paired
+from vouching.evolve.records import Judged, Row, read_answers
+from vouching.evolve.route import Answers, Router, best_single, cross_routed, fit_router
+from vouching.metrics.arrays import FloatArray
+
+ORACLE = "any of them"
+"""Name of what would be reached if each row were judged by a specialist that is right on it, if there is one."""
+ROUTER = "router"
+"""What the router is called among those that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One verifier, or one way to combine several."""
+
+    name: str
+    """What it is called."""
+    sets: Mapping[str, float | None]
+    """Macro F1 by set; accuracy of a set with one class."""
+    mean: float | None
+    """Their mean: what a generalist is measured by."""
+    difference: Figure
+    """The mean less that of the best specialist alone, with its paired interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Contenders on the same rows."""
+
+    best: str
+    """The specialist that the others are compared with."""
+    contenders: tuple[Contender, ...]
+    """All of them, in the order given, then what no router can exceed."""
+    rows: int
+    """Rows that all answered."""
+    left_out: int
+    """Rows that one of them failed on."""
+
+
+def contest(
+    specialists: Mapping[str, Sequence[Judged]],
+    others: Mapping[str, Sequence[Judged]],
+    best: str,
+    resamples: int = RESAMPLES,
+) -> Contest:
+    """Compare specialists and what was made of them on the same rows.
+
+    Args:
+        specialists: answers by specialist.
+        others: answers of a router, of averaged weights, and so on, by name.
+        best: the specialist that the others are compared with, chosen on rows that guide training.
+        resamples: of the paired intervals; 0 leaves the intervals out.
+
+    Raises:
+        InputError: not the same rows, no row that all answered, a name twice, or no such specialist.
+
+    >>> from vouching.evolve.records import Row
+    >>> rows = [Row(str(n), f"Claim {n}.", f"Source {n}.", "Not Attributable", "ab"[n % 2]) for n in range(40)]
+    >>> right = [Judged(row, 0.1, "Not Attributable") for row in rows]
+    >>> wrong = [Judged(row, 0.9, "Attributable") for row in rows]
+    >>> halves = {name: [one if one.row.data_set == name else other for one, other in zip(right, wrong, strict=True)]
+    ...     for name in "ab"}
+    >>> found = contest(halves, {"router": right}, "a", 200)
+    >>> [(one.name, one.mean, one.difference["estimate"]) for one in found.contenders]
+    [('a', 0.5, 0.0), ('b', 0.5, 0.0), ('router', 1.0, 0.5), ('any of them', 1.0, 0.5)]
+    """
+    if twice := {*specialists} & {*others, ORACLE}:
+        raise InputError(f"two contenders are called {min(twice)!r}")
+    if best not in specialists:
+        raise InputError(f"there is no specialist {best!r}; there are: {', '.join(specialists)}")
+    answers = {**specialists, **others}
+    for several in answers.values():
+        paired(specialists[best], several)
+    kept = [place for place in range(len(specialists[best])) if all(a[place].label for a in answers.values())]
+    if not kept:
+        raise InputError("no row was answered by all: compare verifiers that answer")
+    rows = [specialists[best][place].row for place in kept]
+    gold = np.array([row.attributable for row in rows], dtype=bool)
+    labels = {
+        name: np.array([several[place].label == "Attributable" for place in kept]) for name, several in answers.items()
+    }
+    right = np.any([labels[name] == gold for name in specialists], axis=0)
+    labels[ORACLE] = np.where(right, gold, ~gold)
+    groups = metrics.document_numbers(row.keys for row in rows)
+    sets = {name: np.array([row.data_set == name for row in rows]) for name in sorted({row.data_set for row in rows})}
+    measures = {name: partial(_by_set, gold, label, [*sets.values()]) for name, label in labels.items()}
+    differences = intervals(
+        {name: partial(_less, measure, measures[best]) for name, measure in measures.items()}, groups, resamples
+    )
+    ones = np.ones((1, len(rows)))
+    contenders: list[Contender] = []
+    for name, measure in measures.items():
+        each = {data_set: plain(value) for data_set, value in zip(sets, measure(ones)[:, 0], strict=True)}
+        contenders.append(Contender(name, each, plain(measure(ones).mean(axis=0)[0]), differences[name]))
+    return Contest(best, tuple(contenders), len(kept), len(specialists[best]) - len(kept))
+
+
+def _by_set(
+    gold: NDArray[np.bool_], label: NDArray[np.bool_], sets: Sequence[NDArray[np.bool_]], weights: FloatArray
+) -> FloatArray:
+    """(D, B): the metric of each of D sets under each of B weightings of the rows (B, N)."""
+    found: list[FloatArray] = []
+    for mask in sets:
+        measure = metrics.macro_f1 if len({*gold[mask].tolist()}) == 2 else metrics.accuracy
+        found.append(measure(gold[mask], label[mask], weights[:, mask]))
+    return np.array(found)
+
+
+def _less(one: partial[FloatArray], other: partial[FloatArray], weights: FloatArray) -> FloatArray:
+    return one(weights).mean(axis=0) - other(weights).mean(axis=0)
+
+
+def compared(specialists: Answers, others: Answers) -> tuple[Router, Contest, list[Row]]:
+    """A router for specialists, compared with them and with others by answers to documents that it was not fitted on.
+
+    Args:
+        specialists: answers by specialist.
+        others: answers of what the router does not choose among, by name.
+
+    Returns:
+        The router, the contest, and the rows.
+    """
+    router, by_folds = fit_router(specialists), cross_routed(specialists)
+    found = contest(specialists, {**others, ROUTER: by_folds}, best_single(specialists))
+    return router, found, [one.row for one in by_folds]
+
+
+def answers_named(given: Iterable[str]) -> dict[str, list[Judged]]:
+    """Answers by name, of NAME=PATH or of all rounds of an evolution. Raises InputError for one without any."""
+    found: dict[str, list[Judged]] = {}
+    for one in given:
+        name, equals, path = one.partition("=")
+        rounds = sorted(Path(one).glob("round-*/judged.jsonl"), key=lambda path: (len(path.parent.name), path))
+        if not equals and not rounds:
+            raise InputError(f"{one} holds no round-*/judged.jsonl: name the folder of an evolution, or NAME=PATH")
+        found |= {name: read_answers(Path(path))} if equals else {p.parent.name: read_answers(p) for p in rounds}
+    return found
+
+
+def told(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
+    """A contest and a router as lines for a terminal."""
+    yield f"{'':24}{'mean over sets':>14}  difference to {found.best}, 95 % interval"
+    for one in found.contenders:
+        difference = one.difference
+        interval = f"{_points(difference['low'])} to {_points(difference['high'])}"
+        shown = "" if one.name == found.best else f"{_points(difference['estimate'])} ({interval})"
+        yield f"{one.name:24}{_percent(one.mean):>14}  {shown}".rstrip()
+    yield ""
+    yield f"{found.rows:,} rows; {found.left_out:,} that one of them failed on are left out"
+    if router.strength is None:
+        yield f"The router asks {router.specialists[0]} alone: nothing in the texts tells where another one is better."
+        return
+    low = next(one.difference["low"] for one in found.contenders if one.name == ROUTER)
+    if low is None or low <= 0:
+        yield f"The router is not shown to be better than {found.best}: these rows give no reason to use it."
+    asked = Counter((row.data_set, router.choose(row.claim, row.source)) for row in rows)
+    for data_set in sorted({row.data_set for row in rows}):
+        shares = ", ".join(f"{name} {asked[data_set, name]:,}" for name in router.specialists if asked[data_set, name])
+        yield f"{data_set:24}asks {shares}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _points(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:+.1f}"
