@@ -109,10 +109,12 @@ def supervised(qwen: Path) -> Path:
 def rewarded(supervised: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Adapters that a step of GRPO has made on that."""
     from tests.train.engine_runs import config, rows, vowel_game
-    from vouching.train.fit import fit
+    from vouching.train.fit import train_game
 
     game = config(supervised, most_steps=1, lora=LoraSettings(rank=4))
-    return fit(game, tmp_path_factory.mktemp("grpo") / "run", plan=Plan(vowel_game(), rows(2), [], best_by="reward"))
+    return train_game(
+        game, tmp_path_factory.mktemp("grpo") / "run", plan=Plan(vowel_game(), rows(2), [], best_by="reward")
+    )
 
 
 def weights(folder: Path) -> dict[str, Any]:

@@ -41,7 +41,7 @@ torch = pytest.importorskip("torch", reason="the extra train (torch) is not inst
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 
 from vouching.train.checkpoint import last_checkpoint  # noqa: E402
-from vouching.train.fit import fit  # noqa: E402  (needs torch)
+from vouching.train.fit import train_game  # noqa: E402  (needs torch)
 from vouching.train.run_folder import read_records  # noqa: E402
 
 
@@ -65,7 +65,7 @@ def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them
 ) -> None:
     said: list[str] = []
     whole = tmp_path / "whole"
-    model = fit(config_of(folder), whole, report=said.append)
+    model = train_game(config_of(folder), whole, report=said.append)
     assert not (model / "critic.pt").exists()  # three times the model, and of use only to a run that goes on
     assert "luspo" not in caplog.text + capfd.readouterr().err  # TRL's name of the loss, which nobody asked for
     assert (model / "model.safetensors").is_file()
@@ -78,7 +78,7 @@ def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them
     assert (last / "critic.pt").is_file()
     # The same run, stopped after two steps and gone on with.
     (whole / "checkpoints/checkpoint-4").rename(tmp_path / "kept")
-    fit(config_of(folder), whole, resume=True, report=said.append)
+    train_game(config_of(folder), whole, resume=True, report=said.append)
     for name in ("model.safetensors", "critic.pt"):
         first, second = (place / name for place in (tmp_path / "kept", whole / "checkpoints/checkpoint-4"))
         if name == "critic.pt":

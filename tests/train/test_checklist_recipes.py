@@ -118,7 +118,7 @@ def test_the_tiny_recipe_runs_and_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("trl", reason="the extra train (trl) is not installed")
     from tests.train.engine_runs import stop_often
     from tests.train.tiny_qwen import write_tiny_qwen
-    from vouching.train.fit import fit
+    from vouching.train.fit import train_game
     from vouching.train.run_folder import read_records
 
     torch.set_num_threads(1)
@@ -129,7 +129,7 @@ def test_the_tiny_recipe_runs_and_goes_on(tmp_path: Path) -> None:
     given = [f'rows=["{rows}"]', f'dev=["{rows}"]', f"model={model}", f'checklist.gold=["{gold}"]', "device=cpu"]
     lines: list[str] = []
     config = read_settings(ChecklistRunConfig, RECIPES / "tiny.toml", [*given, "sampling.completion_tokens=6"])
-    came_out = fit(config, tmp_path / "run", report=lines.append)
+    came_out = train_game(config, tmp_path / "run", report=lines.append)
     assert (came_out / "model.safetensors").exists()
     records = read_records(tmp_path / "run")
     assert [record["step"] for record in records] == [1, 2, 3, 4]

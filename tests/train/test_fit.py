@@ -20,7 +20,7 @@ from vouching.methods.structured.config import StructuredConfig
 from vouching.methods.structured.game import StructuredGame
 from vouching.settings import read_settings
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
-from vouching.train.fit import fit
+from vouching.train.fit import train_game
 from vouching.train.run_folder import read_lines, read_records
 from vouching.types import Reward
 
@@ -64,19 +64,19 @@ def config(folder: Path) -> StructuredConfig:
 def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(
     config: StructuredConfig, tmp_path: Path
 ) -> None:
-    from vouching.train.fit import fit
+    from vouching.train.fit import train_game
 
     short = replace(config, sampling=replace(config.sampling, prompt_tokens=3))
     with pytest.raises(InputError, match="all 16 prompts have more than 3 tokens"):
-        fit(short, tmp_path / "run")
+        train_game(short, tmp_path / "run")
     with pytest.raises(ConfigError, match="there is no model nowhere: name a folder"):
-        fit(replace(config, model="nowhere"), tmp_path / "run")
+        train_game(replace(config, model="nowhere"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: StructuredConfig, tmp_path: Path) -> None:
     lines: list[str] = []
-    model = fit(config, tmp_path / "run", report=lines.append)
+    model = train_game(config, tmp_path / "run", report=lines.append)
     records = read_records(tmp_path / "run")
     assert [one["step"] for one in records] == [*range(1, 9)]
     # A model with random weights writes nothing that can be read: every part is 0, and all groups are flat.
@@ -119,7 +119,7 @@ def vowel_run(folder: Path, out: Path, say: Any = lambda line: None, resume: boo
 
     config = replace(read_settings(StructuredConfig, TOML, overrides(folder)), **changes)
     plan = replace(config.plan(), game=vowel_game(4), best_by="reward/verifier/total")
-    fit(config, out, resume, say, plan)
+    train_game(config, out, resume, say, plan)
 
 
 def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(folder: Path, tmp_path: Path) -> None:
@@ -162,7 +162,9 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
         "dev=[]",
     ]
     lines: list[str] = []
-    fit(read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append)
+    train_game(
+        read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append
+    )
     # All groups are flat from the first step on. There are two windows of 20 in step 40, which is saved before the end.
     assert len(read_records(tmp_path / "run")) == 40
     assert any(line.startswith("alarm in step 40: advantage_collapse (verifier): in 100% of") for line in lines)
@@ -170,7 +172,9 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     assert last is not None
     assert step_of(last) == 40
     # It is told once, so the run may be gone on with.
-    fit(read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", True, lines.append)
+    train_game(
+        read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", True, lines.append
+    )
     assert len(read_records(tmp_path / "run")) == 44
     assert sum(line.startswith("alarm") for line in lines) == 1
 
@@ -179,7 +183,9 @@ def test_a_run_that_uses_rollouts_twice_is_stopped_where_it_can_be_saved(folder:
     # The alarm begins in step 40, between updates by the same rollouts (13 * 3 = 39); those of step 42 are the last.
     lines: list[str] = []
     settings = ["watch.on_alarm=stop", "watch.checkpoint_every=51", "updates=3", "most_steps=50", "dev=[]", "kl=0"]
-    fit(read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append)
+    train_game(
+        read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append
+    )
     last = last_checkpoint(tmp_path / "run")
     assert last is not None
     assert step_of(last) == len(read_records(tmp_path / "run")) == 42
@@ -195,7 +201,7 @@ def test_a_run_that_fails_lets_its_processes_go(folder: Path, tmp_path: Path) ->
     store = distributed.FileStore(str(tmp_path / "meet"), 1)
     distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     with pytest.raises(BackendError, match="The judge is down"):
-        fit(config, tmp_path / "run", report=lambda line: None, plan=plan)
+        train_game(config, tmp_path / "run", report=lambda line: None, plan=plan)
     assert not distributed.is_initialized()
 
 
@@ -204,7 +210,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredConfig, 
     long["prompt"][0]["content"] *= 40
     lines: list[str] = []
     path = write(tmp_path / "rows.jsonl", [*(row(number) for number in range(8)), long])
-    fit(replace(config, rows=(path,), most_steps=1, dev=()), tmp_path / "run", report=lines.append)
+    train_game(replace(config, rows=(path,), most_steps=1, dev=()), tmp_path / "run", report=lines.append)
     assert "1 of 9 rows have prompts of more than 96 tokens: left out" in lines
 
 
@@ -223,22 +229,22 @@ def test_rows_that_cannot_be_played_on_are_named(
 ) -> None:
     path = write(tmp_path / "rows.jsonl", rows)
     with pytest.raises(InputError, match=message):
-        fit(replace(config, rows=(path,)), tmp_path / "run", report=lambda line: None)
+        train_game(replace(config, rows=(path,)), tmp_path / "run", report=lambda line: None)
 
 
 def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
     config: StructuredConfig, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="lower batch_prompts"):
-        fit(replace(config, batch_prompts=32), tmp_path / "run", report=lambda line: None)
-    fit(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
+        train_game(replace(config, batch_prompts=32), tmp_path / "run", report=lambda line: None)
+    train_game(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
     with pytest.raises(InputError, match="holds a run"):
-        fit(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
+        train_game(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
 
 
 def test_a_model_that_is_not_there_is_said_so_before_anything_is_written(
     config: StructuredConfig, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match="nowhere"):
-        fit(replace(config, model="/nowhere/model"), tmp_path / "run", report=lambda line: None)
+        train_game(replace(config, model="/nowhere/model"), tmp_path / "run", report=lambda line: None)
     assert not (tmp_path / "run").exists()

@@ -35,10 +35,10 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> AssuranceRunConfig:
 
 
 def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRunConfig, tmp_path: Path) -> None:
-    from vouching.train.fit import fit
+    from vouching.train.fit import train_game
 
     lines: list[str] = []
-    model = fit(config, tmp_path / "run", report=lines.append)
+    model = train_game(config, tmp_path / "run", report=lines.append)
     records = read_records(tmp_path / "run")
     assert [record["step"] for record in records] == [1, 2, 3, 4]
     assert {"oracle/submitted", "case/none", "gradient/verifier", "reward/verifier/total", "kl"} <= records[-1].keys()
@@ -50,7 +50,7 @@ def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRu
     assert json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["kind"] == "assurance"
     assert_exported(tmp_path / "run", tmp_path / "out")
     # A run that ended has nothing to go on with, and says so by doing nothing.
-    fit(config, tmp_path / "run", resume=True, report=lines.append)
+    train_game(config, tmp_path / "run", resume=True, report=lines.append)
     assert len(read_records(tmp_path / "run")) == 4
 
 

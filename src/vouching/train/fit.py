@@ -40,7 +40,7 @@ from vouching.train.run_folder import RunLog, digest_of_lines, open_run, told_to
 from vouching.train.watch import Dev, Watch, also_learnt, steer
 
 
-def fit(
+def train_game(
     config: GrpoConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None,
     plan: Plan | None = None,
 ) -> Path:  # fmt: skip

@@ -23,7 +23,11 @@ class Trainer:
 
 
 TRAINERS: Mapping[str, Trainer] = {
-    **{name: Trainer(one.config, "vouching.train.fit:fit") for name, one in METHODS.items() if one.game and one.config},
+    **{
+        name: Trainer(one.config, "vouching.train.fit:train_game")
+        for name, one in METHODS.items()
+        if one.game and one.config
+    },
     "sft": Trainer("vouching.train.sft:SftConfig", "vouching.train.sft:train_sft"),
     "rank": Trainer("vouching.methods.discriminative.config:RankConfig", "vouching.train.rank:train_rank"),
     "encoder": Trainer("vouching.train.encoder_config:EncoderConfig", "vouching.train.encoder:train_encoder"),
@@ -46,11 +50,21 @@ def train(
         report: takes lines of progress; None writes them to standard error.
 
     Raises:
-        MissingExtraError, ConfigError, InputError, TrainingError, BackendError: see ``fit.fit``.
+        MissingExtraError, ConfigError, InputError, TrainingError, BackendError: see ``fit.train_game``.
     """
-    trainer = TRAINERS[method]
-    asked = read_settings(_loaded(trainer.config), config, settings)
-    _loaded(trainer.run)(asked, out, resume, report)
+    _loaded(TRAINERS[method].run)(run_settings(method, config, settings), out, resume, report)
+
+
+def run_settings(method: str, config: Path, settings: Sequence[str] = ()) -> Any:
+    """The settings of a run: those of its file, with ``key=value`` over them. Raises ConfigError, see ``read_settings``.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "run.toml"
+    >>> _ = path.write_text("epochs = 3", encoding="utf-8")
+    >>> run_settings("encoder", path, ["learning_rate=2e-5", "shares.snli=0.5"]).shares
+    {'snli': 0.5}
+    """
+    return read_settings(_loaded(TRAINERS[method].config), config, settings)
 
 
 def _loaded(place: str) -> Any:
