@@ -15,12 +15,12 @@ from typing import Any, get_args
 from zlib import crc32
 
 from same_items import Item, blocks, played, reward, some
+from vouching.integrations.verl_assurance import compute_score
 
 from tests.train.assurance_runs import task_row
 from vouching.cli.reward_assurance import assurance_record
 from vouching.cli.reward_blinded import row_reward
 from vouching.cli.reward_checklist import reward_record
-from vouching.integrations.verl_assurance import compute_score
 from vouching.judging.matching import Match
 from vouching.judging.values import find_numbers
 from vouching.judging.votes import Aggregate

@@ -29,26 +29,20 @@ from tests.train.test_train_encoder import rows as encoder_rows
 from tests.train.test_train_rank import rows as rank_rows
 from tests.train.tiny_bert import write_tiny_bert
 from tests.train.tiny_qwen import write_tiny_qwen
-from vouching.methods.assurance.config import read_config as read_assurance
-from vouching.methods.blinded.config import read_config as read_blinded
-from vouching.methods.checklist.config import read_config as read_checklist
+from vouching.methods.checklist.config import read_tasks
 from vouching.methods.checklist.game import ChecklistGame
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
-from vouching.methods.discriminative.config import read_config as read_rank
-from vouching.methods.structured.config import read_config as read_structured
 from vouching.methods.structured.game import StructuredGame
-from vouching.methods.training import LoraSettings, Loss
+from vouching.methods.training import LoraSettings, Loss, Plan
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
 from vouching.train.encoder import train_encoder
-from vouching.train.encoder_config import read_config as read_encoder
 from vouching.train.engine import tell_steps, train_from
-from vouching.train.fit import fit, train_assurance, train_blinded, train_checklist, train_structured
-from vouching.train.lessons import read_tasks
+from vouching.train.fit import train_game
 from vouching.train.rank import train_rank
 from vouching.train.run_folder import read_records
 from vouching.train.sft import train_sft
-from vouching.train.sft_config import read_config as read_sft
+from vouching.train.trainers import run_settings
 from vouching.types import Reward
 
 WARMED = 120
@@ -124,7 +118,7 @@ def sft(rank: int = 0) -> Path:
     """Imitation of records of which a third are wrong."""
     files = [f'model="{plain()}/qwen"', f'rows=["{plain()}/sft.jsonl"]', "device=cpu"]
     adapters = LoraSettings(rank=rank, dropout=0.2 * bool(rank))
-    config = replace(read_sft(recipe("structured/tiny-sft"), files), lora=adapters)
+    config = replace(run_settings("sft", recipe("structured/tiny-sft"), files), lora=adapters)
     train_sft(config, out(f"sft-{rank}"), report=quiet)
     return out(f"sft-{rank}")
 
@@ -132,17 +126,17 @@ def sft(rank: int = 0) -> Path:
 def structured() -> Any:
     """SEVA's game from there on, with its process reward and rows that are only scored."""
     files = [f'model="{sft()}/model"', f'rows=["{plain()}/prompts.jsonl"]', f'dev=["{plain()}/dev.jsonl"]']
-    config = read_structured(recipe("structured/tiny"), [*files, "device=cpu", "most_steps=4"])
-    train_structured(config, out("structured"), report=quiet)
+    config = run_settings("structured", recipe("structured/tiny"), [*files, "device=cpu", "most_steps=4"])
+    train_game(config, out("structured"), report=quiet)
     return finished(out("structured"))
 
 
 def vowels() -> Any:
     """The same game with a reward that random weights can learn, and adapters."""
     files = [f'model="{plain()}/qwen"', f'rows=["{plain()}/prompts.jsonl"]', "device=cpu"]
-    game, rows = StructuredGame(4, engine_runs.vowels), learning.claims(32, 1)
-    config = read_structured(recipe("structured/tiny"), [*files, "most_steps=4", "lora.rank=4"])
-    fit(game, (rows, []), config, out("vowels"), best_by="reward/verifier/total", report=quiet)
+    plan = Plan(StructuredGame(4, engine_runs.vowels), learning.claims(32, 1), [], "reward/verifier/total")
+    config = run_settings("structured", recipe("structured/tiny"), [*files, "most_steps=4", "lora.rank=4"])
+    train_game(config, out("vowels"), report=quiet, plan=plan)
     return finished(out("vowels"))
 
 
@@ -150,12 +144,12 @@ def checklist_config() -> Any:
     """Settings of the checklist game."""
     files = [f'model="{warm()}/player"', f'rows=["{warm()}/checklists.jsonl"]']
     more = [f'checklist.gold=["{warm()}/gold.jsonl"]', "device=cpu", "learning_rate=5e-4"]
-    return read_checklist(recipe("checklist/tiny"), [*files, *more])
+    return run_settings("checklist", recipe("checklist/tiny"), [*files, *more])
 
 
 def checklist_self() -> Any:
     """Soft-SVeRL."""
-    train_checklist(checklist_config(), out("self"), report=quiet)
+    train_game(checklist_config(), out("self"), report=quiet)
     return finished(out("self"))
 
 
@@ -168,15 +162,15 @@ def checklist_judge() -> Any:
     judge = ChecklistVerifier(ScriptedModel(answer), ChecklistConfig(votes=1))
     items = ["Is it old?", "Is it a place?", "Is it short?"]
     rows = [{**row, "checklist": items} for row in read_tasks((f"{warm()}/checklists.jsonl",))]
-    game, config = ChecklistGame(judge, 2), checklist_config()
-    fit(game, (rows, rows[:2]), config, out("judge"), best_by="oracle/rules", report=quiet)
+    plan = Plan(ChecklistGame(judge, 2), rows, rows[:2], "oracle/rules")
+    train_game(checklist_config(), out("judge"), report=quiet, plan=plan)
     return finished(out("judge"))
 
 
 def blinded() -> Any:
     """MARCH's game: PPO with a critic."""
     files = [f'model="{warm()}/player"', f'rows=["{warm()}/questions.jsonl"]', f'dev=["{dev("questions", 2)}"]']
-    train_blinded(read_blinded(recipe("blinded/tiny"), [*files, "device=cpu"]), out("blinded"), report=quiet)
+    train_game(run_settings("blinded", recipe("blinded/tiny"), [*files, "device=cpu"]), out("blinded"), report=quiet)
     critic = torch.load(max(out("blinded").glob("checkpoints/*/critic.pt")), weights_only=False)["model"]
     return {**finished(out("blinded")), "critic": digested(critic)}
 
@@ -184,7 +178,7 @@ def blinded() -> Any:
 def assurance() -> Any:
     """DPA-GRPO with two adapters."""
     files = [f'model="{warm()}/player"', f'rows=["{warm()}/tasks.jsonl"]', f'dev=["{dev("tasks", 2)}"]']
-    train_assurance(read_assurance(recipe("assurance/tiny"), files), out("assurance"), report=quiet)
+    train_game(run_settings("assurance", recipe("assurance/tiny"), files), out("assurance"), report=quiet)
     return finished(out("assurance"))
 
 
@@ -204,7 +198,7 @@ def rank(shown: str, adapters: int) -> Any:
     model = write_tiny_qwen(folder() / f"rank-{shown}", map(json.dumps, rows))
     settings = [f'model="{model}"', f'pairs=["{path}"]', "device=cpu", f"shown={shown}", f"lora_rank={adapters}"]
     place = out(f"rank-{shown}")
-    scores = train_rank(read_rank(recipe("rank/tiny"), [*settings, "most_steps=8"]), place, report=quiet)
+    scores = train_rank(run_settings("rank", recipe("rank/tiny"), [*settings, "most_steps=8"]), place, report=quiet)
     held = [json.loads(line) for line in (place / "held.jsonl").read_text("utf-8").splitlines()]
     return {**finished(place), "scores": scores, "held": held}
 
@@ -219,7 +213,7 @@ def encoder() -> Any:
     before, bert = os.environ.get("VOUCH_DATA"), write_tiny_bert(folder() / "bert")
     os.environ["VOUCH_DATA"] = str(data)
     try:
-        config = read_encoder(recipe("encoder/tiny"), [f'encoder="{bert}"', "device=cpu"])
+        config = run_settings("encoder", recipe("encoder/tiny"), [f'encoder="{bert}"', "device=cpu"])
         scores = train_encoder(config, out("encoder"), report=quiet)
     finally:
         os.environ.pop("VOUCH_DATA") if before is None else os.environ.update(VOUCH_DATA=before)

@@ -56,7 +56,7 @@ def train(
 
 
 def run_settings(method: str, config: Path, settings: Sequence[str] = ()) -> Any:
-    """The settings of a run: those of its file, with ``key=value`` over them. Raises ConfigError, see ``read_settings``.
+    """The settings of a run: those of its file, with ``key=value`` over them. Raises ConfigError.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"
