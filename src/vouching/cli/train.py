@@ -49,6 +49,8 @@ vouch train structured recipes/structured/3b-grpo.toml model=runs/3b-sft/model '
 
 vouch train checklist recipes/checklist/soft-rlvr.toml checklist.judge=http://localhost:8000/v1#judge --out runs/soft
 
+python recipes/taxes/make.py --out returns --count 400
+
 vouch train assurance recipes/assurance/dpa-4b.toml 'rows=["returns"]' 'dev=[]' --out runs/dpa-4b
 
 vouch train encoder recipes/encoder/attribution.toml encoder=runs/nli/model epochs=3 --out runs/attribution
