@@ -25,7 +25,7 @@ from recipes.taxes.fields import OutOfScopeError
 from recipes.taxes.mistakes import MISTAKES, Mistake, make_mistake
 from recipes.taxes.returns import make_return, write_return
 from recipes.taxes.tasks import proposal_of, task_of
-from vouching.bench.taxcalcbench import LINES, TaxCase, cases
+from vouching.bench.taxcalcbench import LINES, TaxCase, tax_cases
 from vouching.errors import InputError
 
 
@@ -98,7 +98,10 @@ def write(out: Path, count: int, seed: int, mistakes: Sequence[Mistake]) -> int:
 def differences(folder: Path) -> list[str]:
     """Cases that cannot be used, and lines that compute otherwise. Raises InputError if there is no case."""
     found: list[str] = []
-    for one in cases(folder):
+    paths = [*folder.glob("**/input.json")]
+    if not paths:
+        raise InputError(f"there is no case in {folder}: wanted <case>/input.json and <case>/output.xml")
+    for one in tax_cases(paths, "test"):
         if not isinstance(one, TaxCase):
             found.append(str(one))
             continue

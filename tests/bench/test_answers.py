@@ -17,13 +17,13 @@ from tests.bench.samples import write_rows
 from tests.cli.chat_server import chat_server
 from vouching.answering.answer import AnswerConfig, Answerer
 from vouching.answering.audit import open_audit
-from vouching.bench.answer_score import ScoredAnswer, score_answer
-from vouching.bench.answer_sets import ANSWER_SETS, AnswerRow, chosen_answers
 from vouching.bench.answer_task import answer_figures
+from vouching.bench.answers import AnswerRow, ScoredAnswer, score_answer
+from vouching.bench.catalog import DATA_SETS
 from vouching.bench.rows import Fault
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
-from vouching.errors import InputError, ModelUnavailableError
+from vouching.errors import ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.models.base import Completion
 from vouching.types import Source, Usage
@@ -140,7 +140,11 @@ def sample_data(folder: Path) -> Path:
 
 def test_the_layouts_are_read_and_each_document_is_asked_about_once(tmp_path: Path) -> None:
     data = sample_data(tmp_path)
-    found = {name: [*one.rows(data, "test")] for name, one in ANSWER_SETS.items() if one.paths(data, "test")}
+    found = {
+        name: [*one.rows(data, "test")]
+        for name, one in DATA_SETS.items()
+        if one.kind == "answers" and one.paths(data, "test")
+    }
     rows = {name: [row for row in read if isinstance(row, AnswerRow)] for name, read in found.items()}
     assert [(row.id, row.references, len(row.sources)) for row in rows["hotpotqa"]] == [
         ("q0", ("1973",), 2), ("q1", ("1973",), 2),
@@ -155,17 +159,12 @@ def test_the_layouts_are_read_and_each_document_is_asked_about_once(tmp_path: Pa
     ]  # fmt: skip
 
 
-def test_an_unknown_set_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="no set of questions is called 'wice', wanted one of hotpotqa"):
-        chosen_answers(["wice"])
-
-
 def bench(tmp_path: Path, said: str, *arguments: str) -> tuple[Result, dict[str, Any]]:
     data, out = sample_data(tmp_path / "data"), tmp_path / "out"
     with chat_server(lambda asked: "<verdict>correct</verdict>" if "reference" in asked else said) as model:
         given = [one.replace("MODEL", model) for one in arguments]
         result = CliRunner(env={"VOUCH_DATA": str(data)}).invoke(
-            app, ["bench", "answer", *given, "--model", model, "--out", str(out)]
+            app, ["bench", "run", *given, "--model", model, "--out", str(out)]
         )
     path = out / "results.json"
     return result, json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -196,7 +195,7 @@ def test_requests_need_no_known_answer(tmp_path: Path) -> None:
 
 def test_without_a_model_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VOUCH_MODEL", raising=False)
-    result = CliRunner().invoke(app, ["bench", "answer", "hotpotqa", "--out", str(tmp_path / "out")])
+    result = CliRunner().invoke(app, ["bench", "run", "hotpotqa", "--out", str(tmp_path / "out")])
     assert result.exit_code == Exit.USAGE
     assert "set VOUCH_MODEL" in result.stderr
     assert not (tmp_path / "out").exists()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from vouching.bench.ifeval import FILE, Followed, Prompt, levels, prompts, validate
+from vouching.bench.catalog import DATA_SETS
+from vouching.bench.ifeval import FILE, levels
 from vouching.bench.rows import Fault
 from vouching.cli.app import app
 from vouching.errors import InputError
-from vouching.methods.rules import bind
 
 COMMA, QUOTES = "punctuation:no_comma", "startend:quotation"
 ROWS: list[dict[str, Any]] = [
@@ -42,11 +43,10 @@ def bench(folder: Path, *arguments: str | Path) -> Result:
 
 
 def test_the_four_levels_count_prompts_and_requirements() -> None:
-    comma, quotes = bind(COMMA), bind(QUOTES)
     rows = [
-        Followed(Prompt("1", "a", (comma,)), "", (False,), (True,)),
-        Followed(Prompt("2", "b", (comma, quotes)), "", (True, False), (True, False)),
-        Followed(Prompt("3", "c", (comma, quotes)), "", (True, True), (True, True)),
+        {"strict": [False], "loose": [True]},
+        {"strict": [True, False], "loose": [True, False]},
+        {"strict": [True, True], "loose": [True, True]},
     ]
     # Prompts: strictly only the third of three, loosely the first as well. Requirements: 3 and 4 of 5.
     found = {name: figure["estimate"] for name, figure in levels(rows, 0).items()}
@@ -56,8 +56,7 @@ def test_the_four_levels_count_prompts_and_requirements() -> None:
 
 
 def test_perfect_responses_score_1_and_spoiled_ones_less() -> None:
-    item = bind(COMMA)
-    rows = [Followed(Prompt(str(n), str(n), (item,)), "", (n % 10 > 0,), (True,)) for n in range(40)]
+    rows = [{"strict": [n % 10 > 0], "loose": [True]} for n in range(40)]
     found = levels(rows, 200)
     assert found["prompt loose"]["estimate"] == 1.0
     assert found["prompt strict"]["estimate"] == 0.9  # four of forty are spoiled
@@ -68,8 +67,9 @@ def test_run_writes_rows_and_figures_and_prints_them(tmp_path: Path) -> None:
     folder, responses = data(tmp_path / "data", ROWS), written(tmp_path / "said.jsonl", RESPONSES)
     result = bench(folder, "run", "ifeval", "--responses", responses, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.stderr
-    assert "prompt strict       0.000" in result.stdout
-    results = json.loads((tmp_path / "out/results.json").read_text(encoding="utf-8"))
+    assert re.search(r"prompt strict +0\.000", result.stdout)
+    results = json.loads((tmp_path / "out/results.json").read_text(encoding="utf-8"))["sets"]["ifeval"]
+    assert (results["prompts"], results["answered"]) == (2, 2)
     assert results["levels"]["instruction loose"]["estimate"] == 0.6667  # two of three
     assert results["rules"][COMMA] == {"required": 2, "strict": 1, "loose": 2}
     lines = [json.loads(line) for line in (tmp_path / "out/rows/ifeval.jsonl").read_text("utf-8").splitlines()]
@@ -109,30 +109,30 @@ def test_a_damaged_set_gives_no_figures(tmp_path: Path) -> None:
     result = bench(folder, "run", "ifeval", "--responses", responses, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "line 3" in result.stderr
-    assert "mend ifeval/input_data.jsonl" in result.stderr
+    assert "repair ifeval/input_data.jsonl" in result.stderr
 
 
 def test_it_is_run_alone_and_with_responses(tmp_path: Path) -> None:
     folder = data(tmp_path / "data", ROWS)
     assert "add --responses FILE" in bench(folder, "run", "ifeval", "--out", tmp_path / "out").stderr
     both = bench(folder, "run", "ifeval", "wice", "--responses", "x.jsonl", "--out", tmp_path / "out")
-    assert "run it alone" in both.stderr
+    assert "run them apart" in both.stderr
 
 
 def test_validate_and_list_know_it(tmp_path: Path) -> None:
     sound = bench(data(tmp_path / "sound", ROWS), "validate", "ifeval")
-    assert (sound.exit_code, sound.stdout) == (0, "ifeval: sound\n")
+    assert (sound.exit_code, sound.stdout) == (0, "ifeval, test: sound\n")
     broken = [*ROWS, ROWS[0], {**ROWS[0], "prompt": "x", "kwargs": [{"num_words": 3}]}, {**ROWS[0], "kwargs": []}]
     folder = data(tmp_path / "broken", broken)
     faulty = bench(folder, "validate", "ifeval")
     assert faulty.exit_code == 3
     assert "row 1: its prompt occurs twice" in faulty.stdout
     assert "line 4: punctuation:no_comma: got the argument 'num_words'" in faulty.stdout
-    assert [isinstance(one, Fault) for one in prompts(folder)] == [False, False, False, True, True]
-    assert len([*validate(folder)]) == 3
+    assert [isinstance(one, Fault) for one in DATA_SETS["ifeval"].rows(folder, "test")] == [False] * 3 + [True] * 2
+    assert "faults: 4\n" in faulty.stdout  # the id of the first row, too, occurs twice
     assert "ifeval: 541 prompts" in bench(folder, "list").stdout
 
 
 def test_without_the_prompts_it_says_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="to get it: take input_data"):
-        next(iter(prompts(tmp_path)))
+        [*DATA_SETS["ifeval"].rows(tmp_path, "test")]

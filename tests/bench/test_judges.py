@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from tests.bench.samples import write_rows
 from tests.cli.chat_server import chat_server
-from vouching.bench.judge_protocols import JUDGE_SETS, JudgeRow, facts_figures, judge_row, pair_figures
-from vouching.bench.judge_task import JudgeOptions, chosen_judged, judge_task
+from vouching.bench.catalog import JUDGE_SETS
+from vouching.bench.judges import JudgeOptions, JudgeRow, JudgesTask, facts_figures, judge_row, pair_figures
 from vouching.bench.rows import Fault
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
@@ -114,13 +114,11 @@ def test_the_published_layouts_are_read(tmp_path: Path) -> None:
 
 def test_judges_are_named_once_and_are_language_models() -> None:
     with pytest.raises(InputError, match="got the judges none"):
-        judge_task(JudgeOptions(()), list)
+        JudgesTask(JudgeOptions(()), list)
     with pytest.raises(InputError, match="each once"):
-        judge_task(JudgeOptions(("a", "a")), list)
+        JudgesTask(JudgeOptions(("a", "a")), list)
     with pytest.raises(ConfigError):
-        judge_task(JudgeOptions(("a",), votes=0), list)
-    with pytest.raises(InputError, match="no protocol is called 'wice'"):
-        chosen_judged(["wice"])
+        JudgesTask(JudgeOptions(("a",), votes=0), list)
 
 
 def test_two_judges_over_a_real_socket(tmp_path: Path) -> None:
@@ -131,7 +129,7 @@ def test_two_judges_over_a_real_socket(tmp_path: Path) -> None:
         csv.writer(file).writerows([["user_request", "context_document"], ["When?", "It opened in 1973."]])
     with chat_server(lambda asked: "yes") as one, chat_server(lambda a: "no" if "bear out" in a else "yes") as two:
         judges = ["--judge", one, "--judge", two]
-        arguments = ["bench", "judge", "facts_grounding", *judges, "--out", str(tmp_path / "out")]
+        arguments = ["bench", "run", "facts_grounding", *judges, "--out", str(tmp_path / "out")]
         result = CliRunner(env={"VOUCH_DATA": str(data)}).invoke(app, arguments)
     # The second row names no example: it is not counted, and the exit status says that something is missing.
     assert result.exit_code == Exit.INCOMPLETE, result.stderr

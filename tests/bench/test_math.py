@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 pytest.importorskip("math_verify", reason="needs the extra bench")
 
-from vouching.bench.math import (
-    AnswerChecker,
-    MathProblem,
-    boxed,
-    change,
-    compared_as_written,
-    math_problems,
-    score_responses,
-    validate,
-)
-from vouching.bench.rows import Fault
+from tests.bench.samples import write_rows
+from tests.cli.test_bench import bench, refused
+from vouching.bench.catalog import DATA_SETS
+from vouching.bench.math import AnswerChecker, MathProblem, boxed, compared_as_written
+from vouching.bench.run import validate
 from vouching.errors import InputError
 
 MATH_500 = {
@@ -40,6 +34,10 @@ UPPER = {"ID": "2024-II-4", "Problem": "How many?", "Solution": "...", "Answer":
 def checker() -> Iterator[AnswerChecker]:
     with AnswerChecker() as made:
         yield made
+
+
+def problems(folder: Path, name: str) -> list[MathProblem]:
+    return [row for row in DATA_SETS[name].rows(folder, "test") if isinstance(row, MathProblem)]
 
 
 def written(folder: Path, name: str, file: str, rows: list[dict[str, Any]]) -> None:
@@ -127,66 +125,75 @@ def test_every_published_layout_is_read(tmp_path: Path) -> None:
     written(tmp_path, "aime_2024", "train.jsonl", [AIME_2024, BOXED_ONLY, UPPER])
     written(tmp_path, "aime_2025", "aime2025-I.jsonl", [BY_QUESTION])
     written(tmp_path, "aime_2025", "aime2025-II.jsonl", [BY_QUESTION])
-    [problem] = math_problems(tmp_path, "math_500")
-    assert isinstance(problem, MathProblem)
+    [problem] = problems(tmp_path, "math_500")
     assert (problem.id, problem.part) == ("test/precalculus/807.json", "Precalculus 2")
-    assert [(one.id, one.answer) for one in math_problems(tmp_path, "aime_2024") if isinstance(one, MathProblem)] == [
+    assert [(one.id, one.answer) for one in problems(tmp_path, "aime_2024")] == [
         ("60", "204"), ("61", "025"), ("2024-II-4", "33"),
     ]  # fmt: skip
     # Two files without ids: the name of the file tells their first problems apart.
-    names = [one.id for one in math_problems(tmp_path, "aime_2025") if isinstance(one, MathProblem)]
+    names = [one.id for one in problems(tmp_path, "aime_2025")]
     assert sorted(names) == ["aime2025-I-row-1", "aime2025-II-row-1"]
 
 
 def test_a_set_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"huggingface\.co/datasets/HuggingFaceH4/MATH-500"):
-        next(math_problems(tmp_path, "math_500"))
+        problems(tmp_path, "math_500")
 
 
-def test_a_set_validates_itself(tmp_path: Path, checker: AnswerChecker) -> None:
+def test_a_set_validates_itself(tmp_path: Path) -> None:
     rows = [{"id": n, "problem": "How many?", "answer": str(n)} for n in range(30)]
     written(tmp_path, "aime_2024", "a.jsonl", rows)
-    assert [*validate(tmp_path, "aime_2024", checker)] == []
+    assert [*validate(DATA_SETS["aime_2024"], tmp_path, "test")] == []
     rows[1:4] = [
         {"id": 0, "problem": "How many?", "answer": "1000"},
         {"id": 2, "problem": "How many?", "answer": "2", "solution": "It is \\boxed{3}."},
         {"id": 3, "problem": "How many?"},
     ]
     written(tmp_path, "aime_2024", "a.jsonl", rows)
-    assert [str(fault) for fault in validate(tmp_path, "aime_2024", checker)] == [
+    assert [str(fault) for fault in validate(DATA_SETS["aime_2024"], tmp_path, "test")] == [
         'a.jsonl, line 4: it has the fields id, problem, wanted "answer", or a solution with a box',
+        "row 0: 2 rows have this id, wanted one",
         "the whole set: it has 29 problems that can be used, wanted 30",
-        "problem 0: its id occurs twice",
         "problem 0: its answer is '1000', wanted a number from 0 to 999",
         "problem 2: the answer of its solution is not found right",
     ]
-    assert isinstance(next(math_problems(tmp_path, "aime_2024")), MathProblem | Fault)
 
 
-def test_several_responses_to_a_problem_count_as_their_share(checker: AnswerChecker) -> None:
-    problems = [MathProblem(str(n), "How many?", str(n)) for n in range(12)]
-    before = score_responses(problems, {one.id: ["It is 1.", "\\boxed{1}"] for one in problems}, checker)
-    after = score_responses(problems, {one.id: [f"\\boxed{{{one.id}}}"] for one in problems}, checker)
+def scored(folder: Path, name: str, said: dict[str, list[str]]) -> dict[str, Any]:
+    """The figures of a run on twelve problems, each with its number as the answer."""
+    written(folder, "aime_2024", "a.jsonl", [{"id": n, "problem": "How many?", "answer": str(n)} for n in range(12)])
+    rows = [{"id": one, "response": text} for one, texts in said.items() for text in texts]
+    responses = write_rows(folder / f"{name}.jsonl", rows)
+    result = bench("run", "aime_2024", "--responses", responses, "--out", folder / name, data=folder)
+    assert result.exit_code == 0, result.stderr
+    assert "all problems" in result.stdout
+    return json.loads((folder / name / "results.json").read_text(encoding="utf-8"))["sets"]["aime_2024"]
+
+
+def test_several_responses_to_a_problem_count_as_their_share_and_two_runs_are_compared(tmp_path: Path) -> None:
+    before = scored(tmp_path, "before", {str(n): ["It is 1.", "\\boxed{1}"] for n in range(12)})
+    after = scored(tmp_path, "after", {str(n): [f"\\boxed{{{n}}}"] for n in range(12)})
     # Of 24 responses only the boxed one to problem 1 is right; the 12 others mark no answer.
-    assert before.accuracy.estimate == pytest.approx(1 / 24)
-    assert before.unanswered == 12
-    assert change(before, after).estimate == pytest.approx(23 / 24)
-
-
-def test_a_set_of_another_name_is_no_set(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'math500', only math_500, aime_2024, aime_2025"):
-        list(math_problems(tmp_path, cast("Any", "math500")))
-
-
-def test_a_single_text_is_one_response(checker: AnswerChecker) -> None:
-    score = score_responses([MathProblem("1", "How many?", "1")], {"1": r"It is \boxed{1}."}, checker)
-    assert (score.shares, score.unanswered) == ({"1": 1.0}, 0)
+    assert before["accuracy"]["estimate"] == pytest.approx(1 / 24, abs=1e-4)
+    assert (before["problems"], before["unanswered"], before["undecided"]) == (12, 12, 0)
+    assert after["accuracy"]["estimate"] == 1.0
+    told = json.loads(bench("compare", tmp_path / "before", tmp_path / "after", "--json").stdout)
+    found = told["sets"]["aime_2024"]["all rows"]["accuracy"]
+    assert found["difference"]["estimate"] == pytest.approx(23 / 24, abs=1e-4)
+    assert found["difference"]["verdict"] == "better"
+    assert "aime_2024, all rows" in bench("compare", tmp_path / "before", tmp_path / "after").stdout
 
 
 @pytest.mark.parametrize(
-    ("responses", "said"),
-    [({}, "no response to '1'"), ({"1": []}, "no response to '1'"), ({"1": ["a"], "x": ["a"]}, "responses to 'x'")],
+    ("rows", "said"),
+    [
+        ([], "no response to '1'"),
+        ([{"id": "1", "response": "a"}, {"id": "x", "response": "a"}], "its id 'x' is no problem of aime_2024"),
+        ([{"id": "1"}], 'wanted "id" and "response"'),
+        (None, "add --responses FILE"),
+    ],
 )
-def test_responses_must_fit_the_problems(responses: dict[str, list[str]], said: str, checker: AnswerChecker) -> None:
-    with pytest.raises(InputError, match=said):
-        score_responses([MathProblem("1", "How many?", "1")], responses, checker)
+def test_responses_must_fit_the_problems(rows: list[dict[str, str]] | None, said: str, tmp_path: Path) -> None:
+    written(tmp_path, "aime_2024", "a.jsonl", [{"id": "1", "problem": "How many?", "answer": "1"}])
+    given = [] if rows is None else ["--responses", write_rows(tmp_path / "said.jsonl", rows)]
+    assert said in refused("run", "aime_2024", *given, "--out", tmp_path / "out", data=tmp_path)

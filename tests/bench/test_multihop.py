@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from tests.bench.samples import write_rows
-from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_row, multihop_rows, recall, validate
+from vouching.bench.catalog import DATA_SETS
+from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_row, multihop_rows, recall
 from vouching.bench.rows import Fault
+from vouching.bench.run import validate
 from vouching.errors import InputError
 
 BY_SENTENCES = {
@@ -70,9 +72,9 @@ def test_a_question_that_cannot_be_used_says_why(change: dict[str, Any], said: s
 def test_questions_that_cannot_be_used_are_faults_and_the_others_go_on(tmp_path: Path) -> None:
     rows = [BY_SENTENCES, {"id": "x", "answer": "Ada"}, BY_SENTENCES]
     write_rows(tmp_path / "multihop" / "2wiki_train500.jsonl.gz", rows)
-    assert [str(fault) for fault in validate(tmp_path, "2wiki", "train")] == [
+    assert [str(fault) for fault in validate(DATA_SETS["2wiki"], tmp_path, "train")] == [
         "2wiki_train500.jsonl.gz, line 2: it has no paragraphs",
-        "row a: its id occurs twice",
+        "row a: 2 rows have this id, wanted one",
         "row a: its question occurs twice",
     ]
 
@@ -95,7 +97,7 @@ def test_the_real_files_are_sound_but_for_the_36_questions_that_come_without_par
     folder = Path(os.environ["VOUCH_DATA"])
     if not (folder / "multihop").is_dir():
         pytest.skip("multihop is not in VOUCH_DATA")
-    faults = {part: [*validate(folder, *part)] for part in FILES}
+    faults = {(name, split): [*validate(DATA_SETS[name], folder, split)] for name, split in FILES}
     assert {part: len(found) for part, found in faults.items() if found} == {("2wiki", "test"): 36}
     assert {fault.problem for fault in faults["2wiki", "test"]} == {"it has no paragraphs"}
     rows = [row for part in FILES for row in multihop_rows(folder, *part)]

@@ -66,7 +66,7 @@ def test_a_judge_that_babbles_builds_no_row_and_the_journal_says_why(tmp_path: P
     llama = write_tiny_llama(tmp_path / "llama", context=4096)
     asked = [{"id": "q", "question": "When did it open?", "reference": "1973", "answers": ["In 1973.", "In 1937."]}]
     built = tmp_path / "built.jsonl"
-    command = ("build-ranking", "--input", write_rows(tmp_path / "asked.jsonl", asked), "--output", built)
+    command = ("build", "--input", write_rows(tmp_path / "asked.jsonl", asked), "--output", built)
     result = bench(*command, "--judge", f"local:{llama}")
     assert result.exit_code == 0, result.stderr
     assert built.read_text(encoding="utf-8") == ""

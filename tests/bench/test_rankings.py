@@ -11,23 +11,23 @@ import pytest
 
 from tests.bench.ranking_samples import question_row, write_biographies, write_fgveribench
 from tests.bench.samples import write_rows
-from vouching.bench.catalog import RANKING_SETS
+from vouching.bench.catalog import DATA_SETS
 from vouching.bench.rankings import PARTS, RankingRow
 from vouching.bench.rows import Fault
-from vouching.bench.validate import validate
+from vouching.bench.run import validate
 
 DATA = Path(os.environ.get("VOUCH_DATA", "no such folder"))
 needs_data = pytest.mark.skipif(not (DATA / "fgveribench").is_dir(), reason="VOUCH_DATA has no fgveribench")
 
 
 def read(folder: Path, name: str = "fgveribench") -> list[RankingRow]:
-    rows = [*RANKING_SETS[name].rows(folder, "test")]
+    rows = [*DATA_SETS[name].rows(folder, "test")]
     assert not any(isinstance(row, Fault) for row in rows)
     return [row for row in rows if isinstance(row, RankingRow)]
 
 
 def faults(folder: Path, name: str = "fgveribench") -> list[str]:
-    return [str(fault) for fault in validate(RANKING_SETS[name], folder, "test")]
+    return [str(fault) for fault in validate(DATA_SETS[name], folder, "test")]
 
 
 def test_each_file_is_a_part_and_irrelevant_counts_as_intermediate(tmp_path: Path) -> None:

@@ -17,8 +17,10 @@ import pytest
 
 from tests.bench.samples import claim_rows, data_folder, write_rows
 from vouching.bench.catalog import chosen
-from vouching.bench.run import RunOptions, RunOutcome, run_benchmark
+from vouching.bench.claims import ClaimsTask
+from vouching.bench.run import RunOutcome, run_task
 from vouching.bench.score import group_numbers
+from vouching.bench.task import RunOptions
 from vouching.errors import ConfigError, InputError
 
 QUICK = RunOptions(model="embedded:rules", resamples=200)
@@ -40,7 +42,8 @@ class Notes:
 
 
 def run(data: Path, out: Path, *names: str, options: RunOptions = QUICK, notes: Notes | None = None) -> RunOutcome:
-    return run_benchmark(chosen(names or ["wice"], data, options.split), data, out, options, notes or Notes())
+    task = ClaimsTask(options.model, options.jobs)
+    return run_task(task, chosen(names or ["wice"], data, options.split), data, out, options, notes or Notes())
 
 
 def lines_of(out: Path, name: str = "wice") -> list[dict[str, Any]]:

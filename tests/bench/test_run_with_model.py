@@ -14,7 +14,7 @@ import pytest
 from tests.bench.samples import claim_rows, data_folder
 from tests.bench.test_run import Notes, lines_of, run
 from tests.cli.chat_server import chat_server
-from vouching.bench.run import RunOptions
+from vouching.bench.task import RunOptions
 from vouching.errors import ConfigError, InputError
 
 ROWS = 30

@@ -6,10 +6,8 @@ import json
 
 import pytest
 
-from vouching.bench.baselines import overlap
 from vouching.bench.rows import BenchRow
-from vouching.bench.score import NO_CLAIM, ScoreRows, score_row
-from vouching.bench.structure import record_of, structure_of
+from vouching.bench.score import NO_CLAIM, ScoreRows, overlap, record_of, score_row, structure_of
 from vouching.checker import Checker
 from vouching.rows.read import Row
 from vouching.types import Alignment, Claim, Span, Verdict

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from recipes.taxes.returns import make_return, write_return
+from vouching.bench.catalog import DATA_SETS
 from vouching.bench.rows import Fault
-from vouching.bench.taxcalcbench import LINES, TaxCase, cases, parse_return, read_input, read_output, split_cases
+from vouching.bench.taxcalcbench import LINES, TaxCase, parse_return, read_input, read_output, split_cases
 from vouching.bench.taxcalcbench_run import Attempt, pass_power, score_answer, score_attempts
 from vouching.cli.app import app
 from vouching.errors import InputError
@@ -69,16 +70,21 @@ def test_json_that_is_wrong_is_refused(content: bytes) -> None:
         read_input(content)
 
 
+def read(folder: Path) -> list[TaxCase | Fault]:
+    return [*DATA_SETS["taxcalcbench"].rows(folder, "test")]
+
+
 def test_cases_are_read_from_a_set_its_year_or_its_data_folder_and_faults_are_named(tmp_path: Path) -> None:
-    names = write_returns(tmp_path / "ty24" / "test_data", 3)
-    (tmp_path / "ty24" / "test_data" / names[1] / "output.xml").write_bytes(BOMB)
-    for folder in (tmp_path, tmp_path / "ty24", tmp_path / "ty24" / "test_data"):
-        found = [*cases(folder)]
+    for number, place in enumerate((".", "ty24", "ty24/test_data")):
+        folder = tmp_path / str(number) / "taxcalcbench" / place
+        names = write_returns(folder, 3)
+        (folder / names[1] / "output.xml").write_bytes(BOMB)
+        found = read(tmp_path / str(number))
         assert [isinstance(one, TaxCase) for one in found] == [True, False, True]
         assert isinstance(found[1], Fault)
         assert found[1].place == names[1]
     with pytest.raises(InputError, match=r"recipes/taxes/make\.py"):
-        [*cases(tmp_path / "nowhere")]
+        read(tmp_path / "nowhere")
 
 
 def test_the_split_has_ten_of_fifty_one_cases_whatever_their_order() -> None:
@@ -132,7 +138,7 @@ def test_bench_scores_the_answers_of_a_file_in_all_cases_and_each_part(tmp_path:
     arguments = ("run", "taxcalcbench", "--responses", tmp_path / "said.jsonl", "--out", tmp_path / "run")
     result = vouch("bench", *arguments, data=tmp_path / "data")
     assert result.exit_code == 0, result.output
-    scores = json.loads((tmp_path / "run/results.json").read_text("utf-8"))["scores"]
+    scores = json.loads((tmp_path / "run/results.json").read_text("utf-8"))["sets"]["taxcalcbench"]["scores"]
     # Of 20 answers 3 miss one of 19 lines, by five dollars.
     assert scores["all"]["strict"] == pytest.approx({"returns": 17 / 20, "lines": 1 - 3 / 380, "pass_power": 0.7})
     assert scores["all"]["lenient"] == {"returns": 1, "lines": 1, "pass_power": 1}

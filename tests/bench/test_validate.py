@@ -11,8 +11,9 @@ import pytest
 from tests.bench.samples import claim_rows, data_folder
 from vouching.bench.catalog import DATA_SETS
 from vouching.bench.catalog import data_folder as named_folder
+from vouching.bench.claims import ClaimsTask
 from vouching.bench.rows import BenchRow, Split
-from vouching.bench.validate import figure_faults, validate
+from vouching.bench.run import validate
 
 
 def faults(folder: Path, name: str, split: Split = "test") -> list[str]:
@@ -52,7 +53,7 @@ def test_a_set_whose_format_changed_has_a_fault_in_every_row(tmp_path: Path) -> 
 
 def test_a_set_of_halves_of_pairs_cannot_be_measured() -> None:
     row = BenchRow("a", "It opened.", ("It opened.",), None, pair="p", preferred=True)
-    assert [str(fault) for fault in figure_faults([row])] == [
+    assert [str(fault) for fault in ClaimsTask.validate(DATA_SETS["wice"], [row])] == [
         "the whole set: no figure is defined on it: it has neither labels nor whole pairs"
     ]
 

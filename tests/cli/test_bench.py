@@ -147,7 +147,7 @@ def test_a_full_disk_is_one_line_and_the_run_can_be_gone_on_with(data: Path, tmp
     )
     assert done.returncode == 3, done.stderr
     assert "cannot write to" in done.stderr
-    assert "go on with --resume" in done.stderr
+    assert "resume with --resume" in done.stderr
     resumed = subprocess.run([*PROGRAM, *arguments, "--resume"], capture_output=True, env=environment, check=False)
     assert resumed.returncode == 0
     assert (out / "results.json").exists()

@@ -121,14 +121,16 @@ def test_two_runs_are_compared_on_the_same_rankings(data: Path, index: Path, tmp
     ("arguments", "complaint"),
     [
         (("fgveribench", "wice"), "fgveribench has answers to be ranked, wice claims to be judged: run them apart"),
-        (("fgveribench", "all"), "run them apart"),
         (("fgveribench", "fgveribench_lon"), "did you mean fgveribench_long?"),
         (("fgveribench",), "nothing to rank by: give --index PATH or --web ENGINE"),
         (("fgveribench", "--mode", "generative", "--index", "x"), "looks at no evidence"),
-        (("fgveribench", "--jobs", "2", "--index", "x"), "ranked in one process"),
+        (
+            ("fgveribench", "--jobs", "2", "--index", "x"),
+            "got --jobs, but fgveribench has answers to be ranked",
+        ),
         (("fgveribench", "--index", "x", "--score-model", "minicheck"), "no scorer is called 'minicheck'"),
-        (("wice", "--index", "x"), "got --index or --web, but these sets are claims"),
-        (("wice", "--mode", "full"), "got --mode, but these sets are claims"),
+        (("wice", "--index", "x"), "got --index, but wice has claims to be judged: leave it out"),
+        (("wice", "--mode", "full"), "got --mode, but wice has claims to be judged"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

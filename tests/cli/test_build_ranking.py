@@ -1,4 +1,4 @@
-"""``vouch bench build-ranking``: three steps from questions to a set, which ``vouch bench run`` can run."""
+"""``vouch bench build``: three steps from questions to a set, which ``vouch bench run`` can run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 from tests.bench.ranking_samples import question_row
 from tests.bench.samples import write_rows
 from tests.cli.test_bench import bench, refused
-from vouching.cli.build_ranking import count, vote
-from vouching.cli.streams import Exit
+from vouching.bench.build import count_votes, vote
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -27,25 +26,21 @@ def built(tmp_path: Path) -> Path:
     return write_rows(tmp_path / "built.jsonl", rows)
 
 
-def test_votes_are_asked_for_row_by_row_and_gone_on_with(
-    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "ada.jsonl"
-    assert vote(built, out, False, io.StringIO("y\nperhaps\nn\nq\n")) == Exit.INCOMPLETE
+def test_votes_are_asked_for_row_by_row_and_resumed(built: Path, tmp_path: Path) -> None:
+    out, lines = tmp_path / "ada.jsonl", list[str]()
+    done, told = vote(built, out, False, io.StringIO("y\nperhaps\nn\nq\n"), lines.append)
+    assert (done, told) == (False, ["stopped: 2 of 3 rows voted on; resume with --resume"])
     assert read(out) == [{"id": "nq-0", "vote": "accept"}, {"id": "nq-1", "vote": "reject"}]
-    shown = capsys.readouterr()
-    assert "Got 'perhaps', wanted y, n or q" in shown.out
+    shown = "\n".join(lines)
+    assert "Got 'perhaps', wanted y, n or q" in shown
     # The second row's answers stand in another order; they are shown best first.
-    second = shown.out[shown.out.index("Row 2 of 3") : shown.out.index("Row 3 of 3")]
+    second = shown[shown.index("Row 2 of 3") : shown.index("Row 3 of 3")]
     assert second.index("1. It opened in 1901.") < second.index("2. I have no") < second.index("3. It opened in 1951.")
-    assert "stopped: 2 of 3 rows voted on" in shown.err
-    assert vote(built, out, True, io.StringIO("y\n")) == Exit.OK
+    assert vote(built, out, True, io.StringIO("y\n"), lines.append) == (True, ["voted on 3 rows"])
     assert [one["id"] for one in read(out)] == ["nq-0", "nq-1", "nq-2"]
 
 
-def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(
-    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(built: Path, tmp_path: Path) -> None:
     files = [
         write_rows(tmp_path / f"{name}.jsonl", [{"id": f"nq-{n}", "vote": said} for n, said in enumerate(votes)])
         for name, votes in {
@@ -53,10 +48,9 @@ def test_what_two_of_three_reject_is_dropped_and_the_agreement_told(
         }.items()
     ]  # fmt: skip
     out = tmp_path / "mine.jsonl"
-    assert count(built, out, files) == Exit.OK
+    said = "\n".join(count_votes(built, out, files))
     assert [(row["id"], row["verified"]) for row in read(out)] == [("nq-0", "people"), ("nq-2", "model")]
     assert read(out)[0]["votes"] == {"ada": "accept", "bob": "accept", "cy": "accept"}
-    said = capsys.readouterr().err
     assert "1 of 3 rows dropped; of the others 1 verified by people" in said
     # Two rows have all votes: all agree on one; of six pairs of votes two differ.
     assert "on 2 rows with all votes: all agree on 50.0%, pairs of votes on 66.7%" in said
@@ -83,10 +77,10 @@ def test_steps_that_do_not_fit_are_refused(
     arguments: tuple[str, ...], complaint: str, built: Path, tmp_path: Path
 ) -> None:
     placed = [str(built) if one == "BUILT" else one for one in arguments]
-    assert complaint in refused("build-ranking", "--input", built, "--output", tmp_path / "out.jsonl", *placed)
+    assert complaint in refused("build", "--input", built, "--output", tmp_path / "out.jsonl", *placed)
 
 
 def test_votes_are_on_rows_of_the_first_step_alone(tmp_path: Path) -> None:
     questions = write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "When?", "reference": "1973"}])
-    said = refused("build-ranking", "--input", questions, "--output", tmp_path / "votes.jsonl", "--voter")
+    said = refused("build", "--input", questions, "--output", tmp_path / "votes.jsonl", "--voter")
     assert "wanted what the first step wrote" in said

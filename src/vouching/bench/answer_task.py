@@ -17,22 +17,17 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-from rich.table import Table
 
 from vouching import metrics
 from vouching.answering.answer import Answerer
 from vouching.answering.audit import AuditMethod
 from vouching.answering.prompt import Style
-from vouching.bench.answer_score import Mark, ScoredAnswer, answer_work
-from vouching.bench.answer_sets import AnswerRow
-from vouching.bench.catalog import DataSet
+from vouching.bench.answers import AnswerRow, Mark, ScoredAnswer, answer_work
 from vouching.bench.intervals import RESAMPLES, Figure, intervals
-from vouching.bench.judge_protocols import is_broken
-from vouching.bench.report import interval_words, plain_table, write_tables
-from vouching.bench.task import Line, Listener, Task, set_by_set
+from vouching.bench.report import interval_words
+from vouching.bench.rows import Fault, is_broken
+from vouching.bench.task import DataSet, Line, Task
 from vouching.judging.votes import majority_of
 from vouching.rows.pool import Waiting
 
@@ -40,7 +35,6 @@ ANSWERS_AT_ONCE = 64
 """Rows under way at the same time; each asks for several drafts."""
 MEASURES = ("exact_match", "f1", "judged", "faithful")
 """What is measured, of a draft and by majority."""
-HEADINGS = ("", "rows >", "no answer >", "measure", "a draft", "by majority")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +65,7 @@ class AnswerOptions:
         return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
 
 
-def answer_task(
-    options: AnswerOptions, open_answerer: Callable[[], Answerer], open_mark: Callable[[], Mark | None] | None = None
-) -> Task[AnswerRow]:
+class AnswersTask(Task[AnswerRow]):
     """What a model's answers are measured by.
 
     Args:
@@ -87,33 +79,81 @@ def answer_task(
     >>> from vouching.answering.audit import open_audit
     >>> from vouching.models import ScriptedModel
     >>> made = lambda: Answerer(ScriptedModel([]), open_audit("embedded:rules", "embedded"))
-    >>> answer_task(AnswerOptions("scripted", judge="embedded:rules"), made).arguments
+    >>> AnswersTask(AnswerOptions("scripted", judge="embedded:rules"), made).arguments
     '--model scripted --prompt plain --generations 1 --judge embedded:rules --method blinded --max-tokens 1024'
     """
-    opened = [open_answerer()]
 
-    def work() -> Waiting:
-        answerer = opened.pop() if opened else open_answerer()
-        mark = open_mark() if open_mark else None
+    headings = ("", "rows >", "no answer >", "measure", "a draft", "by majority")
+    failed_words = "without an answer: {}"
+
+    def __init__(
+        self,
+        options: AnswerOptions,
+        open_answerer: Callable[[], Answerer],
+        open_mark: Callable[[], Mark | None] | None = None,
+    ) -> None:
+        self._open_answerer, self._open_mark = open_answerer, open_mark
+        self._opened = [open_answerer()]
+        self.arguments = options.arguments
+        self.settings = dataclasses.asdict(options)
+
+    def work(self) -> Waiting:
+        """What scores rows."""
+        answerer = self._opened.pop() if self._opened else self._open_answerer()
+        mark = self._open_mark() if self._open_mark else None
         return Waiting(lambda: answer_work(answerer, mark), answerer.aclose, ANSWERS_AT_ONCE)
 
-    return Task(
-        arguments=options.arguments,
-        settings=dataclasses.asdict(options),
-        work=work,
-        fields=lambda name, row: {"id": row.id, "part": row.part, "row": row},
-        share_of=lambda fields: str(fields["part"]),
-        problem=lambda line: line["failed"],
-        figures=_figures,
-        report=write_answer_report,
-    )
+    def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
+        """The figures of one set."""
+        return answer_figures(lines, resamples)
+
+    def title(self, results: Mapping[str, Any], rows: int) -> tuple[str, str]:
+        """Title and lead of the report."""
+        settings = results["settings"]
+        asked = f"prompt {settings['prompt']}, {settings['generations']} drafts each"
+        return f"{settings['model']} answers {', '.join(results['sets'])}", f"{rows:,} questions, {asked}"
+
+    def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+        """What was measured of all of a set, then of its parts."""
+        named: dict[str, Mapping[str, Any]] = {"all rows": found, **found["parts"]}
+        for name, one in named.items():
+            head = (name, f"{one['rows']:,}", f"{one['failed'] + one['abstained']:,}")
+            for measure in (measure for measure in MEASURES if one["metrics"][measure]):
+                figures = (interval_words(one["metrics"][key]) for key in (measure, f"{measure}_majority"))
+                yield (*head, measure.replace("_", " "), *figures)
+                head = ("", "", "")
+
+    def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
+        """Sentences below the table."""
+        if found["macro"]:
+            told = (f"{key.removesuffix('_majority')} {value:.3f}" for key, value in found["macro"].items())
+            yield f"Mean over the parts, by majority: {', '.join(told)}."
+        if found["abstained"] or found["failed"]:
+            yield f'"Not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
+        if found["unusable"]:
+            yield f"Drafts cut off or empty beside usable ones: {found['unusable']:,}; judged is of the others."
+        if found["broken"]:
+            yield f"Rows that cannot be read: {found['broken']:,}; they are not counted."
+        calls, read, written = (f"{found[key]:,}" for key in ("calls", "prompt_tokens", "completion_tokens"))
+        yield f"Calls {calls}, tokens read {read}, written {written}."
+
+    @staticmethod
+    def validate(data_set: DataSet[AnswerRow], rows: Sequence[AnswerRow]) -> Iterator[Fault]:
+        """Questions that occur twice, and right answers that do not score 1."""
+        seen: set[str] = set()
+        for row in rows:
+            if row.references and row.question in seen:
+                yield Fault(f"row {row.id}", "its question occurs twice")
+            seen.add(row.question)
+            if row.references and metrics.exact_match(row.references[0], row.references) != 1.0:
+                yield Fault(f"row {row.id}", f"its own answer {row.references[0]!r} does not score 1")
 
 
 def answer_figures(rows: Sequence[ScoredAnswer], resamples: int = RESAMPLES) -> dict[str, Any]:
     """All figures of one set.
 
     Args:
-        rows: its lines, from :func:`~vouching.bench.answer_score.score_answer`.
+        rows: its lines, from :func:`~vouching.bench.answers.score_answer`.
         resamples: of the bootstrap; 0 leaves the intervals out.
 
     Returns:
@@ -200,58 +240,3 @@ def _majority(row: ScoredAnswer, key: str) -> float | None:
         return 0.0
     found = majority_of(row[key] or ())
     return None if found is None else float(found)
-
-
-def _figures(
-    scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[AnswerRow]], resamples: int, listener: Listener
-) -> dict[str, Any]:
-    return {"sets": set_by_set(answer_figures, scored, sets, resamples, listener)}
-
-
-def answer_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """A set's rows below ``HEADINGS``: what was measured of all of it, then of its parts."""
-    named: dict[str, Mapping[str, Any]] = {"all rows": found, **found["parts"]}
-    for name, one in named.items():
-        head = (name, f"{one['rows']:,}", f"{one['failed'] + one['abstained']:,}")
-        for measure in (measure for measure in MEASURES if one["metrics"][measure]):
-            figures = (interval_words(one["metrics"][key]) for key in (measure, f"{measure}_majority"))
-            yield (*head, measure.replace("_", " "), *figures)
-            head = ("", "", "")
-
-
-def answer_notes(found: Mapping[str, Any]) -> Iterator[str]:
-    """What else is to be known, a sentence each."""
-    if found["macro"]:
-        told = (f"{key.removesuffix('_majority')} {value:.3f}" for key, value in found["macro"].items())
-        yield f"Mean over the parts, by majority: {', '.join(told)}."
-    if found["abstained"] or found["failed"]:
-        yield f'"Not in the sources": {found["abstained"]:,}; no usable draft: {found["failed"]:,}.'
-    if found["unusable"]:
-        yield f"Drafts cut off or empty beside usable ones: {found['unusable']:,}; judged is of the others."
-    if found["broken"]:
-        yield f"Rows that cannot be read: {found['broken']:,}; they are not counted."
-    yield f"Calls {found['calls']:,}, tokens read {found['prompt_tokens']:,}, written {found['completion_tokens']:,}."
-
-
-def answer_table(found: Mapping[str, Any]) -> Table:
-    """The rows of a set for a terminal."""
-    table = plain_table(*HEADINGS)
-    for row in answer_rows(found):
-        table.add_row(*row)
-    return table
-
-
-def write_answer_report(path: Path, results: Mapping[str, Any], scored: Mapping[str, Sequence[ScoredAnswer]]) -> None:
-    """Write the HTML report of a run. Raises InputError if the file cannot be written."""
-    sets: Mapping[str, Mapping[str, Any]] = results["sets"]
-    settings = results["settings"]
-    write_tables(
-        path,
-        results,
-        title=f"{settings['model']} answers {', '.join(sets)}",
-        lead=f"{sum(map(len, scored.values())):,} questions, prompt {settings['prompt']}, {settings['generations']} "
-        f"drafts each; {results['date']}, {results['machine']}",
-        headings=HEADINGS,
-        tables={name: [*answer_rows(found)] for name, found in sets.items()},
-        notes={name: [*answer_notes(found)] for name, found in sets.items()},
-    )

@@ -1,87 +1,102 @@
-"""The data sets there are: what each is, whose it is, where its files lie and how to get them.
+"""The data sets there are, as literal tables: what each is, whose it is, where its files lie and how to get them.
 
 Files are looked for in the folder that ``VOUCH_DATA`` names. Sets in this project's own format lie in
-``attribution/<split>/<name>.jsonl.gz``, sets in their authors' format in a folder of their own. Left out: downloading;
-whoever fetches a set accepts its terms.
+``attribution/<split>/<name>.jsonl.gz``, sets in their authors' format in a folder of their own. What publishers report
+stands beside our figures: every number is theirs, none was measured here, and rows, prompts and thresholds may differ.
+Not supported: downloading; whoever fetches a set accepts its terms.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar, get_args
+from typing import Any, get_args
 
-from vouching.bench import rankings
+from vouching.bench import answers, ifeval, judges, math, multihop, published, rankings
 from vouching.bench import rows as attribution
-from vouching.bench.published import (
-    anli,
-    clearfacts,
-    contextual_judge_bench,
-    facts_grounding,
-    fever,
-    halueval,
-    llm_aggrefact,
-    ragtruth,
-)
-from vouching.bench.publishers import PUBLISHED, PublishedFigure
-from vouching.bench.rankings import RankingRow
-from vouching.bench.rows import BenchRow, Fault, Split
+from vouching.bench.rows import BenchRow, Split
+from vouching.bench.task import DataSet, Kind, PublishedFigure, Read
+from vouching.bench.taxcalcbench import tax_cases
 from vouching.errors import ConfigError, InputError
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 ALL = "all"
-"""Stands for every set of a split whose files are there."""
-RowT = TypeVar("RowT")
-Read: TypeAlias = Callable[[Sequence[Path], Split], Iterator[RowT | Fault]]
+"""Stands for every set of claims of a split whose files are there."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataSet(Generic[RowT]):
-    """A data set and where to find it."""
+def _table(metric: str, where: str, figures: str, remark: str = "") -> tuple[PublishedFigure, ...]:
+    """Figures written as "system value, system value"."""
+    pairs = (figure.rsplit(" ", 1) for figure in figures.split(", "))
+    return tuple(PublishedFigure(system, metric, float(value), where, remark) for system, value in pairs)
 
-    name: str
-    """What it is called on the command line."""
-    what: str
-    """What its rows are, in a few words."""
-    origin: str
-    """Whose it is: authors and year, or an address."""
-    licence: str
-    """Terms, as its authors state them; "none stated" if they state none."""
-    files: Mapping[Split, tuple[str, ...]]
-    """For each split it has, its files below the data folder; patterns for several of a kind."""
-    read: Read[RowT]
-    """Reads these files, in this order."""
-    get: str = (
-        "convert the authors' rows: id, claim, source, label (Attributable | Not Attributable), see docs/bench.md"
-    )
-    """How to obtain it."""
-    remark: str = ""
-    """What must be said wherever a figure of it is shown."""
-    published: tuple[PublishedFigure, ...] = field(default=())
-    """Figures that others report on it."""
 
-    def paths(self, folder: Path, split: Split) -> list[Path] | None:
-        """Its files in the data folder, in order; None if any is missing."""
-        found = [sorted(folder.glob(pattern)) for pattern in self.files.get(split, ())]
-        return [path for paths in found for path in paths] if found and all(found) else None
+_SEVA = "SEVA"
+_SLICE = "on their slice of the set, from which these rows are taken"
+_SEVA_SYSTEMS = "SEVA-SFT-3B {}, SEVA-GRPO-3B {}, GPT-4o-mini {}, MiniCheck-FT5 {}"
 
-    def rows(self, folder: Path, split: Split) -> Iterator[RowT | Fault]:
-        """Its rows, and what is wrong with those that cannot be used.
-
-        Raises:
-            InputError: it has no such split, or its files are not there; the message says how to get them.
-        """
-        if split not in self.files:
-            raise InputError(f"{self.name} has no {split} split, it has {', '.join(self.files)}: add --split")
-        paths = self.paths(folder, split)
-        if paths is None:
-            wanted = " and ".join(self.files[split])
-            raise InputError(f"{self.name} is not here: wanted {wanted} in {folder}; to get it: {self.get}")
-        return self.read(paths, split)
+PUBLISHED: dict[str, tuple[PublishedFigure, ...]] = {
+    "seva_fever": _table("macro_f1", _SEVA, _SEVA_SYSTEMS.format(76.3, 84.9, 91.0, 87.1), _SLICE),
+    "seva_halueval": _table("macro_f1", _SEVA, _SEVA_SYSTEMS.format(42.0, 39.4, 34.0, 42.4), _SLICE),
+    "seva_truthfulqa": _table("macro_f1", _SEVA, _SEVA_SYSTEMS.format(72.1, 82.7, 48.6, 59.5), _SLICE),
+    "clearfacts": _table(
+        "macro_f1",
+        _SEVA,
+        "SEVA-SFT-3B 64.9, SEVA-GRPO-3B 69.0, SEVA-7B LoRA-128 68.5, GPT-4o-mini 69.8, MiniCheck-FT5-770M 68.3, "
+        "Llama-3.1-8B 67.2, MiniCheck-7B 81.2, ClearCheck-8B 84",
+    ),
+    "ragtruth": _table(
+        "na_f1",
+        "LettuceDetect",
+        "RAG-HAT 83.9, LettuceDetect-large 79.2, Llama-2-13B fine-tuned 78.7, LettuceDetect-base 76.8, Luna 65.4, "
+        "GPT-4 63.4",
+        "response level; the fine-tuned ones were trained on RAGTruth's own training part",
+    ),
+    "llm_aggrefact": _table(
+        "mean_balanced_accuracy",
+        "the set's leaderboard",
+        "Bespoke-MiniCheck-7B 77.4, Claude-3.5-Sonnet 77.2, FactCG-DeBERTa-L 77.2, GPT-4o 75.9, MiniCheck-FT5 75.0, "
+        "MiniCheck-DeBERTa-L 74.1, HHEM-2.1 71.8",
+    ),
+    "faithbench": _table("accuracy", "FaithBench", "best detectors 50", "about 50; on another cut of the rows"),
+    "contextual_judge_bench": _table(
+        "pair_accuracy", "MARCH", "Llama-3.1-8B 29.7, MARCH (STEM) 52.3, MARCH (General) 51.6",
+        "judged twice in both orders, right only if both are",
+    ),
+}  # fmt: skip
+_DIVA = "DiVA, Tables 2 and 3"
+_DIVA_REMARK = "rows whose ranking could not be read were left out there; tau times 100"
+_RANKERS = ("MiniCheck-FT5", "MiniCheck-7B", "HHEM-2.1-Open", "FActScore-GPT-4", "Qwen2.5-7B generative",
+            "Qwen2.5-7B agentic generative", "Qwen2.5-7B agentic scorer", "Qwen2.5-7B discriminative",
+            "DiVA-Qwen2.5-7B", "DiVA-Qwen2.5-7B without compression", "DiVA-Qwen3-4B")  # fmt: skip
+_RANKED = {
+    "general p_at_1": (64.60, 71.26, 64.30, 72.59, 70.96, 79.95, 79.89, 72.24, 88.41, 82.90, 87.66),
+    "general tau": (56.29, 64.61, 54.20, 67.39, 60.78, 74.14, 73.91, 60.41, 85.55, 78.99, 82.90),
+    "multi-hop p_at_1": (51.48, 58.01, 53.99, 71.50, 56.43, 65.68, 71.58, 62.48, 79.89, 67.83, 83.61),
+    "multi-hop tau": (45.69, 50.48, 42.52, 62.25, 38.34, 54.33, 54.58, 43.34, 74.61, 58.05, 74.48),
+}
+PUBLISHED["fgveribench"] = tuple(
+    PublishedFigure(system, metric, percent, _DIVA, _DIVA_REMARK)
+    for metric, figures in _RANKED.items()
+    for system, percent in zip(_RANKERS, figures, strict=True)
+)
+_BINARY = "FActScore-GPT-4 {}, Qwen2.5-7B generative {}, Qwen2.5-7B agentic generative {}, DiVA-Qwen2.5-7B {}"
+PUBLISHED["fgveribench"] += (
+    *_table("triviaqa binary accuracy", "DiVA, Table 4", _BINARY.format(59.95, 66.14, 75.98, 88.58)),
+    *_table("hotpotqa binary accuracy", "DiVA, Table 4", _BINARY.format(61.85, 43.53, 50.20, 70.98)),
+)
+PUBLISHED["fgveribench_long"] = (
+    *_table("p_at_1", "DiVA, Table 5", "FActScore-GPT-4 60.62, DiVA-Qwen2.5-7B 59.75, DiVA-Qwen3-4B 65.41"),
+    *_table("tau", "DiVA, Table 5", "FActScore-GPT-4 45.00, DiVA-Qwen2.5-7B 38.36, DiVA-Qwen3-4B 47.59"),
+)
+PUBLISHED["best_of_n"] = _table(
+    "token_f1", "DiVA, Table 6, NQ", "Llama-3-8B alone 23.82, FActScore-GPT-4 25.81, DiVA-Qwen2.5-7B 24.38, "
+    "DiVA-Qwen3-4B 26.14", "16 answers of Meta-Llama-3-8B-Instruct to each question",
+)  # fmt: skip
+PUBLISHED["ragtruth_published"] = PUBLISHED["ragtruth"]
 
 
 def _own(
@@ -173,43 +188,43 @@ _OWN = (
 _THEIRS = (
     _theirs(
         "anli", "hypotheses written to mislead models, three rounds", "Nie et al. 2020", "CC BY-NC 4.0",
-        {split: (f"anli/R[123]/{split}.jsonl",) for split in SPLITS}, anli.rows,
+        {split: (f"anli/R[123]/{split}.jsonl",) for split in SPLITS}, published.anli,
         "unpack https://dl.fbaipublicfiles.com/anli/anli_v1.0.zip and name the folder anli",
     ),
     _theirs(
         "clearfacts", "claims with labels checked again", "Seo et al. 2025", "see its card",
-        {"test": ("clearfacts/clearfacts.jsonl",)}, clearfacts.rows,
+        {"test": ("clearfacts/clearfacts.jsonl",)}, published.clearfacts,
         "huggingface.co/datasets/just1nseo/ClearFacts, as the data/clearfacts.jsonl that its evaluation code reads",
     ),
     _theirs(
         "contextual_judge_bench", "pairs of responses, one preferred", "Xu et al. 2025", "CC BY 4.0",
-        {"test": ("contextual_judge_bench/*.parquet",)}, contextual_judge_bench.rows,
+        {"test": ("contextual_judge_bench/*.parquet",)}, published.contextual_judge_bench,
         "the folder data of huggingface.co/datasets/Salesforce/ContextualJudgeBench",
     ),
     _theirs(
         "facts_grounding", "requests about long documents, with answers of yours", "Jacovi et al. 2025", "CC BY 4.0",
-        {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")}, facts_grounding.rows,
+        {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")}, published.facts_grounding,
         "examples.csv of huggingface.co/datasets/google/FACTS-grounding-public; responses.jsonl is yours: id, response",
     ),
     _theirs(
         "fever", "claims about Wikipedia with the deciding sentences", "Thorne et al. 2018", "CC BY-SA 3.0",
         {"train": ("fever/train.jsonl", _PAGES), "dev": ("fever/paper_dev.jsonl", _PAGES),
-         "test": ("fever/paper_test.jsonl", _PAGES)}, fever.rows,
+         "test": ("fever/paper_test.jsonl", _PAGES)}, published.fever,
         "the files of fever.ai/dataset/fever.html with wiki-pages.zip unpacked beside them",
     ),
     _theirs(
         "halueval", "right and hallucinated answers, in pairs", "Li et al. 2023", "MIT",
-        {"test": ("halueval/*_data.jsonl",)}, halueval.rows,
+        {"test": ("halueval/*_data.jsonl",)}, published.halueval,
         "qa_data.json, dialogue_data.json and summarization_data.json of github.com/RUCAIBox/HaluEval, saved as .jsonl",
     ),
     _theirs(
         "llm_aggrefact", "generated claims of eleven sets", "Tang et al. 2024", "CC BY-ND 4.0, not to be trained on",
-        {split: (f"llm_aggrefact/{split}-*.parquet",) for split in SPLITS[1:]}, llm_aggrefact.rows,
+        {split: (f"llm_aggrefact/{split}-*.parquet",) for split in SPLITS[1:]}, published.llm_aggrefact,
         "accept the terms of huggingface.co/datasets/lytang/LLM-AggreFact (gated) and take its folder data",
     ),
     _theirs(
         "ragtruth_published", "RAGTruth as its authors publish it", "Niu et al. 2024", "MIT",
-        dict.fromkeys(("train", "test"), ("ragtruth/response.jsonl", "ragtruth/source_info.jsonl")), ragtruth.rows,
+        dict.fromkeys(("train", "test"), ("ragtruth/response.jsonl", "ragtruth/source_info.jsonl")), published.ragtruth,
         "the folder dataset of github.com/ParticleMedia/RAGTruth",
     ),
 )  # fmt: skip
@@ -219,15 +234,12 @@ _PAIRS = (
     *(_entailment(name, origin, "nli_unclear") for name, origin in _NLI_UNCLEAR.items()),
 )
 
-DATA_SETS: dict[str, DataSet[BenchRow]] = {data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS)}
-"""Every set of claims and responses, by name."""
-
 _RANKINGS = (
     DataSet(
         "fgveribench", "three answers to each question of six sets, ranked by factuality", "DiVA, Huang et al.",
         "none stated", {"test": tuple(f"fgveribench/{name}.jsonl.gz" for name in rankings.PARTS)}, rankings.fgveribench,
         "rows of DiVA's release, a file for each set: id, question, reference, answers (text, label), ranking",
-        published=PUBLISHED["fgveribench"],
+        published=PUBLISHED["fgveribench"], kind="rankings",
     ),
     DataSet(
         "fgveribench_long", "three biographies of each of 160 people, ranked by people's labels of their facts",
@@ -235,22 +247,98 @@ _RANKINGS = (
         {"test": ("fgveribench/factscore.jsonl.gz", "factscore/*.jsonl.gz")}, rankings.biographies,
         "factscore.jsonl.gz of DiVA's release, and the labelled data of github.com/shmsw25/FActScore in factscore",
         "one of the 160 rows has an empty answer and is left out",
-        published=PUBLISHED["fgveribench_long"],
+        published=PUBLISHED["fgveribench_long"], kind="rankings",
     ),
     DataSet(
         "own_rankings", "three answers to each question of yours, ranked by factuality", "your own", "yours",
-        {"test": ("rankings/*.jsonl*",)}, rankings.fgveribench, "make one with vouch bench build-ranking",
+        {"test": ("rankings/*.jsonl*",)}, rankings.fgveribench, "make one with vouch bench build",
+        kind="rankings",
     ),
     DataSet(
         "best_of_n", "answers of yours to questions with known answers, of which one is chosen", "your own", "yours",
         {"test": ("best_of_n/*.jsonl*",)}, rankings.samples,
         "write rows: question, reference, answers (a list of texts)",
-        published=PUBLISHED["best_of_n"],
+        published=PUBLISHED["best_of_n"], kind="rankings",
     ),
 )  # fmt: skip
 
-RANKING_SETS: dict[str, DataSet[RankingRow]] = {data_set.name: data_set for data_set in _RANKINGS}
-"""Every set of answers to be ranked, by name."""
+
+def _multihop(name: multihop.MultihopSet, origin: str, licence: str, published: str) -> DataSet[Any]:
+    files: dict[Split, tuple[str, ...]] = {
+        split: (f"multihop/{file}.jsonl.gz",) for (one, split), file in multihop.FILES.items() if one == name
+    }
+    figures = _table("judged by majority", "MARCH, Table 5", published, "500 questions of dev")
+    what, get = "multi-hop questions with their paragraphs", "rows of the authors with their paragraphs, one a line"
+    return DataSet(name, what, origin, licence, files, answers.multihop_answers, get, "", figures, "answers")
+
+
+def _requests(
+    name: str, what: str, origin: str, licence: str, file: str, read: Read[Any], *published: PublishedFigure
+) -> DataSet[Any]:  # fmt: skip
+    return DataSet(
+        name, what, origin, licence, {"test": (file,)}, read, "see vouch bench list", "", published, "answers"
+    )
+
+
+def _faithful(part: str, figures: str, where: str = "MARCH, Table 2", remark: str = "") -> tuple[PublishedFigure, ...]:
+    return _table(f"{part} faithful by majority".strip(), where, figures, remark)
+
+
+_ANSWERS = (
+    _multihop("hotpotqa", "Yang et al. 2018", "CC BY-SA 4.0",
+              "Llama-3.1-8B 35.0, MARCH general 56.4, MARCH with ten shots 73.6"),
+    _multihop("musique", "Trivedi et al. 2022", "CC BY 4.0",
+              "Llama-3.1-8B 5.6, MARCH general 18.4, MARCH with ten shots 40.8"),
+    _multihop("2wiki", "Ho et al. 2020", "Apache-2.0",
+              "Llama-3.1-8B 17.4, MARCH general 38.6, MARCH with ten shots 69.4"),
+    _requests("ragtruth_requests", "RAGTruth's requests by task", "RAGTruth, Niu et al. 2024", "MIT",
+              "attribution/test/ragtruth.jsonl.gz", answers.ragtruth_requests,
+              *_faithful("summary", "Llama-3.1-8B 71.33, MARCH general 92.67"),
+              *_faithful("data2txt", "Llama-3.1-8B 48.67", remark="28.67 in its Table 6"),
+              *_faithful("data2txt", "MARCH general 72.0"),
+              *_faithful("qa", "Llama-3.1-8B 63.31, MARCH general 83.45")),
+    _requests("faithbench_requests", "passages to be summarised", "Bao et al. 2025", "CC BY-NC-SA",
+              "attribution/test/faithbench.jsonl.gz", answers.faithbench_requests,
+              *_faithful("", "Llama-3.1-8B 37.5, MARCH general 52.78")),
+    _requests("facts_requests", "requests about long documents", "Jacovi et al. 2025", "CC BY 4.0",
+              "facts_grounding/examples.csv", answers.facts_requests,
+              *_faithful("", "Llama-3.1-8B 57.09, MARCH general 80.12", "MARCH, Figure 2")),
+)  # fmt: skip
+
+
+def _math(name: str, what: str, get: str, licence: str = "none stated") -> DataSet[Any]:
+    return DataSet(name, what, "", licence, {"test": (f"{name}/*.*",)}, math.problems, get, kind="math")
+
+
+_RESPONSES = (
+    DataSet("ifeval", "541 prompts with 834 requirements that rules decide", "Zhou et al. 2023", "Apache-2.0",
+            {"test": (ifeval.FILE,)}, ifeval.prompts,
+            "take input_data.jsonl of google-research/instruction_following_eval, Apache-2.0", kind="ifeval"),
+    _math("math_500", "500 problems of MATH, Hendrycks et al. 2021", "test.jsonl of "
+          "huggingface.co/datasets/HuggingFaceH4/MATH-500", "MIT"),
+    _math("aime_2024", "30 problems with a whole number as answer",
+          "the Parquet file in data of huggingface.co/datasets/HuggingFaceH4/aime_2024"),
+    _math("aime_2025", "30 problems with a whole number as answer", "test.jsonl of huggingface.co/datasets/math-ai/"
+          "aime25, or aime2025-I.jsonl and aime2025-II.jsonl of huggingface.co/datasets/opencompass/AIME2025"),
+    DataSet("taxcalcbench", "nineteen lines of Form 1040, 51 returns of 2024", "Bock et al. 2025", "see the authors",
+            {"test": ("taxcalcbench/**/input.json",)}, tax_cases,
+            "put ty24/test_data of github.com/column-tax/tax-calc-bench there, or what recipes/taxes/make.py writes",
+            kind="taxes"),
+)  # fmt: skip
+"""Sets to which responses of yours are given."""
+
+DATA_SETS: dict[str, DataSet[Any]] = {
+    data_set.name: data_set for data_set in (*_OWN, *_PAIRS, *_THEIRS, *_RANKINGS, *_ANSWERS, *_RESPONSES)
+}
+"""Every set by name."""
+JUDGE_SETS: dict[str, DataSet[Any]] = {
+    name: replace(DATA_SETS[name], what=what, read=read, published=(), kind="judges")
+    for name, what, read in (
+        ("contextual_judge_bench", "pairs of responses, compared in both orders", judges.contextual_pairs),
+        ("facts_grounding", "responses of yours, judged in two phases", judges.facts_responses),
+    )
+}
+"""The sets that language models judge by a protocol of the set; without ``--judge`` a verifier takes their claims."""
 
 
 def data_folder() -> Path:
@@ -270,8 +358,17 @@ def data_folder() -> Path:
     return folder
 
 
-def chosen(names: Sequence[str], folder: Path, split: Split) -> list[DataSet[BenchRow]]:
-    """The sets of claims of these names, each once, in the order given; "all" is every one of the split that is here.
+def chosen(
+    names: Sequence[str], folder: Path, split: Split, *, judged: bool = False, kind: Kind | None = None
+) -> list[DataSet[Any]]:
+    """The sets of these names, each once, in the order given; "all" is every one of claims of the split that is here.
+
+    Args:
+        names: what is asked for.
+        folder: the data folder.
+        split: the part of "all" that must be here.
+        judged: whether language models judge, by a protocol of the set.
+        kind: the only kind there is; None for any.
 
     Raises:
         InputError: an unknown name (the nearest is told), or "all" where there is no set.
@@ -283,41 +380,19 @@ def chosen(names: Sequence[str], folder: Path, split: Split) -> list[DataSet[Ben
     ...
     vouching.errors.InputError: there is no set named 'wise'; did you mean wice? See vouch bench list
     """
-    found: dict[str, DataSet[BenchRow]] = {}
+    known = {**DATA_SETS, **(JUDGE_SETS if judged else {})}
+    known = {name: one for name, one in known.items() if kind in (None, one.kind)}
+    found: dict[str, DataSet[Any]] = {}
     for name in names:
         if name == ALL:
-            here = {key: data_set for key, data_set in DATA_SETS.items() if data_set.paths(folder, split)}
+            here = {key: one for key, one in known.items() if one.kind == "claims" and one.paths(folder, split)}
             if not here:
                 raise InputError(f"there is no set of the {split} split in {folder}: see vouch bench list")
             found |= here
-        elif name in DATA_SETS:
-            found[name] = DATA_SETS[name]
+        elif name in known:
+            found[name] = known[name]
         else:
-            raise InputError(_unknown(name))
+            near = get_close_matches(name, [*known, ALL], n=1)
+            advice = f"did you mean {near[0]}? See" if near else "see"
+            raise InputError(f"there is no set named {name!r}; {advice} vouch bench list")
     return [*found.values()]
-
-
-def chosen_rankings(names: Sequence[str]) -> list[DataSet[RankingRow]] | None:
-    """The sets of answers to be ranked of these names, each once; None if they are names of other sets.
-
-    Raises:
-        InputError: sets of both kinds, which are run apart; or an unknown name among these.
-
-    >>> [data_set.name for data_set in chosen_rankings(["fgveribench"])], chosen_rankings(["wice"])
-    (['fgveribench'], None)
-    """
-    ranked = [name for name in names if name in RANKING_SETS]
-    if not ranked:
-        return None
-    other = next((name for name in names if name not in RANKING_SETS), None)
-    if other in DATA_SETS or other == ALL:
-        raise InputError(f"{ranked[0]} has answers to be ranked, {other} claims to be judged: run them apart")
-    if other is not None:
-        raise InputError(_unknown(other))
-    return [RANKING_SETS[name] for name in dict.fromkeys(names)]
-
-
-def _unknown(name: str) -> str:
-    near = get_close_matches(name, [*DATA_SETS, *RANKING_SETS, ALL], n=1)
-    advice = f"did you mean {near[0]}? See" if near else "see"
-    return f"there is no set named {name!r}; {advice} vouch bench list"

@@ -1,18 +1,14 @@
-"""Two runs on the same rankings: does one rank better, and could that be luck?
+"""Two runs on the same rows: is one better, and could that be luck?
 
-Differences are those of the second run against the first, with paired BCa intervals over groups of rows; a failed
-ranking counts as wrong in both. Left out: the rows without failed rankings, which differ from run to run.
-
-Two runs on the same rows: is one better, and could that be luck?
-
-Differences are those of the second run against the first, with paired BCa intervals over groups of rows, and an exact
-McNemar test of which rows only one of them gets right. Rows that either run has no verdict on are left out and counted.
-Left out: corrections for comparing many sets; among ten equal sets, luck alone shows a difference in four runs of ten.
+Differences are those of the second run against the first, with paired BCa intervals over groups of rows; of labels also
+an exact McNemar test of which rows only one of them gets right. Rows that either run has no verdict on are left out and
+counted; a failed ranking counts as wrong in both. Not supported: corrections for comparing many sets; among ten equal
+sets, luck alone shows a difference in four runs of ten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -26,15 +22,43 @@ from vouching.bench.catalog import DATA_SETS
 from vouching.bench.evaluate import mean_over
 from vouching.bench.intervals import RESAMPLES, intervals, plain, verdict_of
 from vouching.bench.ranking_figures import MEANS, METRICS, Ranked, ranked
-from vouching.bench.ranking_score import ScoredRanking
-from vouching.bench.rankings import PARTS
+from vouching.bench.rankings import PARTS, ScoredRanking
 from vouching.bench.run import RUN, Record, read_record, read_scored
 from vouching.bench.score import Labelled, Scored, labelled
+from vouching.bench.task import ROWS, Kind
 from vouching.errors import InputError
 from vouching.metrics.intervals import Statistic
 
 COMPARED = ("auroc", "macro_f1", "balanced_accuracy")
 """Metrics whose difference is told."""
+
+
+def compare(first: Path, second: Path, resamples: int = RESAMPLES) -> tuple[Kind, Record]:
+    """Compare two runs of the same kind: claims, answers to be ranked, or problems with responses.
+
+    Returns:
+        The kind, and what :func:`compare_runs`, :func:`compare_rankings` or :func:`compare_shares` gives.
+
+    Raises:
+        InputError: a folder holds no run, the runs are on different rows, or of a kind that is not compared.
+    """
+    kind, other = _kind(first), _kind(second)
+    if kind != other:
+        raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs of the same sets")
+    if kind not in _COMPARE:
+        raise InputError(f"{first} and {second} have {ROWS[kind]}: only runs on claims, rankings and problems compare")
+    return kind, _COMPARE[kind](first, second, resamples)
+
+
+def _kind(folder: Path) -> Kind:
+    run = read_record(folder, RUN)
+    settings: Mapping[str, Any] = run.get("settings") or {}
+    if "responses" in settings:
+        kinds: list[Kind] = [DATA_SETS[name].kind for name in run.get("data") or () if name in DATA_SETS]
+        return kinds[0] if kinds else "ifeval"
+    if "score_model" in settings:
+        return "rankings"
+    return "answers" if "generations" in settings else "judges" if "judges" in settings else "claims"
 
 
 def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
@@ -172,12 +196,6 @@ def _differences(
     }
 
 
-def are_rankings(folder: Path) -> bool:
-    """Whether a folder holds a run on answers to be ranked. Raises InputError if it holds no run."""
-    settings: Mapping[str, Any] = read_record(folder, RUN).get("settings") or {}
-    return "score_model" in settings
-
-
 def compare_rankings(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
     """Compare two runs set by set, and over FGVeriBench's parts by the means of the paper.
 
@@ -246,3 +264,29 @@ def _ranking_difference(parts: Sequence[RankingPairs], resamples: int) -> Record
 def _values(pair: tuple[Ranked, Ranked], metric: str) -> dict[str, NDArray[np.float64]]:
     first, second = (getattr(one, metric) for one in pair)
     return {"first": first, "second": second, "difference": second - first}
+
+
+def compare_shares(first: Path, second: Path, resamples: int = RESAMPLES) -> Record:
+    """Compare two runs on problems set by set: how much the accuracy changed, by paired bootstrap over the problems.
+
+    Problems of which either run could compare no response in time are left out. Arguments, what is returned and errors
+    as of :func:`compare_rankings`, with the one metric "accuracy".
+    """
+    runs = [read_record(folder, RUN) for folder in (first, second)]
+    sets: dict[str, Any] = {}
+    for name in same_data(runs, first, second):
+        old, new = ({row["id"]: row["share"] for row in read_scored(folder, name)} for folder in (first, second))
+        both = [one for one in old if None not in (old[one], new.get(one))]
+        if not both:
+            raise InputError(f"the two runs have no problem of {name} in common")
+        one, other = (np.array([shares[key] for key in both]) for shares in (old, new))
+        found = intervals({"accuracy": partial(metrics.mean, other - one)}, np.arange(len(both)), resamples)["accuracy"]
+        difference = {**found, "verdict": verdict_of(found, np.array_equal(one, other))}
+        figures = {"first": plain(one.mean()), "second": plain(other.mean()), "difference": difference}
+        sets[name] = {"rows": len(both), "all rows": {"accuracy": figures}}
+    return {"first": runs[0]["settings"], "second": runs[1]["settings"], "sets": sets}
+
+
+_COMPARE: Mapping[Kind, Callable[[Path, Path, int], Record]] = {
+    "claims": compare_runs, "rankings": compare_rankings, "math": compare_shares,
+}  # fmt: skip

@@ -15,8 +15,7 @@ import numpy as np
 
 from vouching import metrics
 from vouching.bench.intervals import RESAMPLES, Figure, figure, intervals, plain, verdict_of
-from vouching.bench.score import NO_CLAIM, Labelled, Scored, group_numbers, labelled
-from vouching.bench.structure import MEASURES
+from vouching.bench.score import MEASURES, NO_CLAIM, Labelled, Scored, group_numbers, labelled
 from vouching.metrics import Interval
 from vouching.metrics.intervals import Statistic
 

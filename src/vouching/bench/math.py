@@ -10,7 +10,8 @@ MATH-500 and AIME, as published: problems with one answer each, to see whether t
 
 MATH-500 (Hendrycks et al. 2021, the 500 of Lightman et al. 2023): problem, solution, answer, subject, level, unique_id.
 AIME: problem or question, answer, a whole number from 0 to 999; some copies have the answer in the box of the solution
-only, and some no id. Left out: asking a model; whoever does gives several responses to a problem if the set is small.
+only, and some no id. Asking a model is not supported; whoever does gives several responses to a problem if the set is
+small.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,9 +28,15 @@ from threading import Timer
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, cast
 
-from vouching.bench.rows import Fault, Record, converted, text_of
+import numpy as np
+
+from vouching.bench.intervals import intervals
+from vouching.bench.report import interval_words
+from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, responses_of, text_of
+from vouching.bench.task import DataSet, Line, Task
 from vouching.errors import InputError, MissingExtraError
-from vouching.metrics import Interval, bca, mean, paired_bca
+from vouching.metrics import mean
+from vouching.rows.pool import Waiting
 from vouching.rows.read import Row
 from vouching.rows.worker import Work, Worker, WorkerError
 
@@ -74,7 +81,7 @@ class AnswerChecker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
+        self.close()
 
     def check(self, response: str, answer: str) -> Outcome:
         """What the final answer of ``response`` is beside the gold ``answer``, which is LaTeX without a box."""
@@ -91,7 +98,7 @@ class AnswerChecker:
                 _BOLD.sub("", response) if given is None else f"\\boxed{{{given}}}", answer, self._patience
             )
         except WorkerError:
-            self._end()
+            self.close()
             return "undecided"
 
     def _ask(self, given: str, answer: str, patience: float) -> Outcome:
@@ -105,7 +112,8 @@ class AnswerChecker:
             impatience.cancel()
         return cast("Outcome", json.loads(line))
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """End the process; the next comparison begins another."""
         if self._worker is not None:
             self._worker.kill()
             self._worker.close()
@@ -176,16 +184,8 @@ def _math_work() -> Work:
     return work
 
 
-MathSet: TypeAlias = Literal["math_500", "aime_2024", "aime_2025"]
-SIZES: dict[MathSet, int] = {"math_500": 500, "aime_2024": 30, "aime_2025": 30}
+SIZES = {"math_500": 500, "aime_2024": 30, "aime_2025": 30}
 """How many problems a set has."""
-SOURCES: dict[MathSet, str] = {
-    "math_500": "test.jsonl of huggingface.co/datasets/HuggingFaceH4/MATH-500",
-    "aime_2024": "the Parquet file in data of huggingface.co/datasets/HuggingFaceH4/aime_2024",
-    "aime_2025": "test.jsonl of huggingface.co/datasets/math-ai/aime25, or aime2025-I.jsonl and aime2025-II.jsonl of "
-    "huggingface.co/datasets/opencompass/AIME2025",
-}
-"""How to get each; all are public, MATH under MIT, AIME without a stated licence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,40 +202,8 @@ class MathProblem:
     """How it is found; empty where the set does not say."""
     part: str = ""
     """Subject and level, where the set has them."""
-
-
-@dataclass(frozen=True, slots=True)
-class MathScore:
-    """How many problems were solved."""
-
-    accuracy: Interval
-    """Mean over problems of the share of right responses, by bootstrap over problems."""
-    shares: dict[str, float]
-    """This share by problem."""
-    unanswered: int
-    """Responses in which no answer is marked; they count as wrong."""
-    undecided: int
-    """Responses whose answer could not be compared in time; they are left out."""
-
-
-def math_problems(folder: Path, name: MathSet) -> Iterator[MathProblem | Fault]:
-    """The problems of a set, and what is wrong with those that cannot be used.
-
-    Args:
-        folder: the folder with the data sets, see :func:`vouching.bench.catalog.data_folder`.
-        name: which set; its files lie in a folder of this name.
-
-    Raises:
-        InputError: it is not there; the message says how to get it. Or no set is called so.
-    """
-    if name not in SOURCES:
-        raise InputError(f"there is no set of problems {name!r}, only {', '.join(SOURCES)}")
-    paths = sorted(path for ending in ("jsonl", "jsonl.gz", "parquet") for path in (folder / name).glob(f"*.{ending}"))
-    if not paths:
-        raise InputError(f"{name} is not here: wanted its files in {folder / name}; to get them: {SOURCES[name]}")
-    for path in paths:
-        file = path.name.partition(".")[0]
-        yield from converted(path, lambda record, row, file=file: [math_problem(record, f"{file}-{row}")])
+    responses: tuple[str, ...] = ()
+    """The responses that are judged."""
 
 
 def math_problem(record: Record, name: str) -> MathProblem:
@@ -265,91 +233,108 @@ def math_problem(record: Record, name: str) -> MathProblem:
     return MathProblem(str(given), problem.strip(), answer.strip(), solution, part)
 
 
-def score_responses(
-    problems: Sequence[MathProblem], responses: Mapping[str, Sequence[str]], checker: AnswerChecker
-) -> MathScore:
-    r"""Compare responses with the answers.
+def problems(paths: Sequence[Path], split: Split) -> Iterator[MathProblem | Fault]:
+    """The problems of a set; the name of the file tells those without an id apart."""
+    for path in paths:
+        file, _, ending = path.name.partition(".")
+        if ending in ("jsonl", "jsonl.gz", "parquet"):
+            yield from converted(path, lambda record, row, file=file: [math_problem(record, f"{file}-{row}")])
+
+
+class MathTask(Task[MathProblem]):
+    """What responses to problems are measured by: the mean over problems of the share that is right.
 
     Args:
-        problems: the problems.
-        responses: by id of the problem, a text or several; every problem needs one.
-        checker: compares.
-
-    Raises:
-        InputError: a problem without a response, a response to no problem, or nothing that could be compared.
-
-    >>> problems = [MathProblem("1", "1 + 1?", "2"), MathProblem("2", "Half of 1?", r"\frac{1}{2}")]
-    >>> with AnswerChecker() as checker:
-    ...     score = score_responses(problems, {"1": [r"\boxed{2}", r"\boxed{3}"], "2": [r"\boxed{0.5}"]}, checker)
-    >>> score.shares, score.accuracy.estimate
-    ({'1': 0.5, '2': 1.0}, 0.75)
+        responses: path of the rows with ``id``, that of a problem, and ``response``; several to a problem count as the
+            share of them that is right, and every problem needs one.
     """
-    known = {problem.id for problem in problems}
-    wrong = sorted(known.symmetric_difference(name for name, given in responses.items() if given))
-    if wrong:
-        what = (
-            f"no response to {wrong[0]!r}" if wrong[0] in known else f"responses to {wrong[0]!r}, which is no problem"
-        )
-        raise InputError(f"got {what}: wanted one response or more to each problem")
-    shares: dict[str, float] = {}
-    unanswered = undecided = 0
-    for problem in problems:
-        given = responses[problem.id]
-        texts = [given] if isinstance(given, str) else given
-        outcomes = [checker.check(response, problem.answer) for response in texts]
-        unanswered += outcomes.count("no answer")
-        undecided += outcomes.count("undecided")
-        decided = len(outcomes) - outcomes.count("undecided")
-        if decided:
-            shares[problem.id] = outcomes.count("right") / decided
-    return MathScore(_accuracy(shares), shares, unanswered, undecided)
+
+    headings = ("", "problems >", "accuracy [95 %]", "no answer >", "undecided >")
+
+    def __init__(self, responses: str | None) -> None:
+        if responses is None:
+            raise InputError("these sets have responses of yours: add --responses FILE, rows of id, response")
+        self._path = responses
+        self._checker = AnswerChecker()
+        self.arguments = f"--responses {Path(responses).name}"
+        self.settings = {"responses": Path(responses).name}
+
+    def rows(self, data_set: DataSet[MathProblem], folder: Path, split: Split) -> Iterator[MathProblem | Fault]:
+        """The problems with their responses. Raises InputError where these do not fit the problems."""
+        rows = [*data_set.rows(folder, split)]
+        known = {row.id for row in rows if isinstance(row, MathProblem)}
+        found: dict[str, list[str]] = {}
+        for place, name, response in responses_of(self._path, "id"):
+            if name not in known:
+                raise InputError(f"{place}: its id {name[:80]!r} is no problem of {data_set.name}: give that of one")
+            found.setdefault(name, []).append(response)
+        if missing := sorted(known - found.keys()):
+            raise InputError(f"got no response to {missing[0]!r}: wanted one response or more to each problem")
+        yield from (row if isinstance(row, Fault) else replace(row, responses=tuple(found[row.id])) for row in rows)
+
+    def work(self) -> Waiting:
+        """What scores rows."""
+
+        async def work(row: Row) -> str:
+            return json.dumps(_scored(row, self._checker), ensure_ascii=False)
+
+        async def aclose() -> None:
+            self._checker.close()
+
+        return Waiting(lambda: work, aclose, 1)
+
+    def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
+        """Of the set and of its parts; what could not be compared in time counts in neither."""
+        parts: dict[str, list[Line]] = {}
+        for line in lines:
+            parts.setdefault(line["part"], []).append(line)
+        found = {name: _figures(part, resamples) for name, part in sorted(parts.items())} if len(parts) > 1 else {}
+        return {**_figures(lines, resamples), "parts": found}
+
+    def title(self, results: Mapping[str, Any], rows: int) -> tuple[str, str]:
+        """Title and lead of the report."""
+        return f"{results['settings']['responses']} on {', '.join(results['sets'])}", f"{rows:,} problems"
+
+    def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+        """Rows below ``headings``."""
+        for name, one in {"all problems": found, **found["parts"]}.items():
+            problems, unanswered, undecided = (f"{one[key]:,}" for key in ("problems", "unanswered", "undecided"))
+            yield name, problems, interval_words(one["accuracy"]), unanswered, undecided
+
+    @staticmethod
+    def validate(data_set: DataSet[MathProblem], rows: Sequence[MathProblem]) -> Iterator[Fault]:
+        """A wrong number of problems, answers that are none of AIME's, and answers that are not equal to themselves."""
+        if len(rows) != SIZES[data_set.name]:
+            told = f"it has {len(rows)} problems that can be used, wanted {SIZES[data_set.name]}"
+            yield Fault("the whole set", told)
+        with AnswerChecker() as checker:
+            for problem in rows:
+                if data_set.name != "math_500" and not (problem.answer.isdecimal() and int(problem.answer) <= 999):
+                    wanted = f"its answer is {problem.answer!r}, wanted a number from 0 to 999"
+                    yield Fault(f"problem {problem.id}", wanted)
+                for what, given in (("answer", f"\\boxed{{{problem.answer}}}"), ("solution", problem.solution)):
+                    if boxed(given) is not None and checker.check(given, problem.answer) != "right":
+                        yield Fault(f"problem {problem.id}", f"the answer of its {what} is not found right")
+                if checker.check(f"\\boxed{{{problem.answer} + 1}}", problem.answer) == "right":
+                    yield Fault(f"problem {problem.id}", "one more than its answer is found right")
 
 
-def _accuracy(shares: Mapping[str, float]) -> Interval:
-    values = [*shares.values()]
-    if not values:
-        raise InputError("there is no response whose answer could be compared in time")
-    return bca(partial(mean, values), groups=len(values))
+def _scored(row: Row, checker: AnswerChecker) -> Line:
+    if row.fields is None:
+        return {"id": row.name, "part": "", "share": None, "unanswered": 0, "undecided": 0,
+                "failed": f"{BROKEN}{row.place}: {row.problem}"}  # fmt: skip
+    problem: MathProblem = row.fields["row"]
+    outcomes = [checker.check(response, problem.answer) for response in problem.responses]
+    undecided = outcomes.count("undecided")
+    decided = len(outcomes) - undecided
+    return {
+        "id": problem.id, "part": problem.part, "share": outcomes.count("right") / decided if decided else None,
+        "unanswered": outcomes.count("no answer"), "undecided": undecided, "failed": None,
+    }  # fmt: skip
 
 
-def change(before: MathScore, after: MathScore) -> Interval:
-    """How much the accuracy changed, by paired bootstrap over the problems that both have.
-
-    >>> no_bounds = Interval(0.5, None, None, 0.95, "BCa")
-    >>> before, after = (MathScore(no_bounds, {"1": one, "2": 1.0}, 0, 0) for one in (0.0, 0.5))
-    >>> change(before, after).estimate
-    0.25
-    """
-    both = [name for name in before.shares if name in after.shares]
-    if not both:
-        raise InputError("the two scores have no problem in common")
-    old, new = ([score.shares[name] for name in both] for score in (before, after))
-    return paired_bca(partial(mean, new), partial(mean, old), groups=len(both))
-
-
-def validate(folder: Path, name: MathSet, checker: AnswerChecker) -> Iterator[Fault]:
-    """What is wrong with a set, without a model: rows, ids, number, and answers that are not equal to themselves.
-
-    Raises:
-        InputError: it is not there.
-    """
-    problems: list[MathProblem] = []
-    for problem in math_problems(folder, name):
-        if isinstance(problem, Fault):
-            yield problem
-        else:
-            problems.append(problem)
-    if len(problems) != SIZES[name]:
-        yield Fault("the whole set", f"it has {len(problems)} problems that can be used, wanted {SIZES[name]}")
-    seen: set[str] = set()
-    for problem in problems:
-        if problem.id in seen:
-            yield Fault(f"problem {problem.id}", "its id occurs twice")
-        seen.add(problem.id)
-        if name != "math_500" and not (problem.answer.isdecimal() and int(problem.answer) <= 999):
-            yield Fault(f"problem {problem.id}", f"its answer is {problem.answer!r}, wanted a number from 0 to 999")
-        for what, given in (("answer", f"\\boxed{{{problem.answer}}}"), ("solution", problem.solution)):
-            if boxed(given) is not None and checker.check(given, problem.answer) != "right":
-                yield Fault(f"problem {problem.id}", f"the answer of its {what} is not found right")
-        if checker.check(f"\\boxed{{{problem.answer} + 1}}", problem.answer) == "right":
-            yield Fault(f"problem {problem.id}", "one more than its answer is found right")
+def _figures(lines: Sequence[Line], resamples: int) -> dict[str, Any]:
+    shares = [line["share"] for line in lines if line["share"] is not None]
+    found = intervals({"accuracy": partial(mean, shares)}, np.arange(len(shares)), resamples) if shares else {}
+    counts = {key: sum(line[key] for line in lines) for key in ("unanswered", "undecided")}
+    return {"problems": sum(line["failed"] is None for line in lines), "accuracy": found.get("accuracy"), **counts}

@@ -9,13 +9,12 @@ of a question, and kinds of questions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from vouching.bench.rows import Fault, Record, Split, converted, list_of, text_of
-from vouching.bench.validate import SPOILED
 from vouching.errors import InputError
 from vouching.types import Source
 
@@ -125,45 +124,6 @@ def recall(row: MultihopRow, found: Iterable[str]) -> float:
     0.5
     """
     return len(row.supporting.intersection(found)) / len(row.supporting)
-
-
-def validate(folder: Path, name: MultihopSet, split: Split) -> Iterator[Fault]:
-    """What is wrong with one part of a set, without a search: rows, ids, and that finding all scores 1 and less less.
-
-    Raises:
-        InputError: the set has no such part, or its file is not there.
-    """
-    rows: list[MultihopRow] = []
-    for row in multihop_rows(folder, name, split):
-        if isinstance(row, Fault):
-            yield row
-        else:
-            rows.append(row)
-    yield from row_faults(rows)
-
-
-def row_faults(rows: Sequence[MultihopRow]) -> Iterator[Fault]:
-    """Ids that several questions have, questions that come twice, and a recall that is not what it must be.
-
-    >>> row = MultihopRow("1", "Who built it?", ("Ada",), (Source("It stands.", "a"),), frozenset(["a"]))
-    >>> [str(fault) for fault in row_faults([row, row])]
-    ['row 1: its id occurs twice', 'row 1: its question occurs twice']
-    """
-    if not rows:
-        yield Fault("the whole set", "it has no row that can be used")
-        return
-    seen: set[tuple[str, str]] = set()
-    for row in rows:
-        for what, value in (("id", row.id), ("question", row.question)):
-            if (what, value) in seen:
-                yield Fault(f"row {row.id}", f"its {what} occurs twice")
-            seen.add((what, value))
-    perfect = [recall(row, row.supporting) for row in rows]
-    spoiled = [recall(row, sorted(row.supporting)[number % SPOILED == 0 :]) for number, row in enumerate(rows)]
-    if min(perfect) != 1:
-        yield Fault("the whole set", f"finding all that supports has a recall of {min(perfect)}, wanted 1")
-    if sum(spoiled) >= sum(perfect):
-        yield Fault("the whole set", "finding less than all that supports has a recall of 1, wanted less")
 
 
 def _paragraphs(record: Record) -> Iterator[tuple[Source, bool]]:

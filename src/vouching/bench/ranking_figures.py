@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from vouching import metrics
 from vouching.bench.evaluate import mean_over
 from vouching.bench.intervals import RESAMPLES, Figure, intervals, verdict_of
-from vouching.bench.ranking_score import ScoredRanking
-from vouching.bench.rankings import GENERAL, LABELS, MULTI_HOP, PARTS
+from vouching.bench.rankings import GENERAL, LABELS, MULTI_HOP, PARTS, ScoredRanking
 from vouching.metrics.intervals import Statistic
 
 BASELINES = ("random", "first_given", "longest", "overlap")
@@ -39,7 +38,7 @@ def ranking_figures(rows: Sequence[ScoredRanking], resamples: int = RESAMPLES) -
     """All figures of one set.
 
     Args:
-        rows: the lines of the set, from :func:`~vouching.bench.ranking_score.score_ranking`.
+        rows: the lines of the set, from :func:`~vouching.bench.rankings.score_ranking`.
         resamples: of the bootstrap; 0 leaves the intervals out.
 
     Returns:

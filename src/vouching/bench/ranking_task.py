@@ -1,12 +1,6 @@
-"""Answers to be ranked through a ranker: the task of the ranking sets.
+"""Answers to be ranked through a ranker: the task of the ranking sets, and its tables.
 
-Left out: several processes; scorers from weights batch rows by themselves, and a language model is waited for.
-
-The HTML report of a run of rankings. Left out: charts, and single rankings; ``vouch rank`` shows them.
-
-A run of rankings as rows of words: the same for the terminal and for the report.
-
-Left out: charts.
+One process does it: scorers from weights batch rows by themselves, and a language model is waited for.
 """
 
 from __future__ import annotations
@@ -14,21 +8,46 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from vouching.bench.catalog import DataSet
-from vouching.bench.ranking_figures import ranking_figures
-from vouching.bench.ranking_score import ScoredRanking, ranking_work
-from vouching.bench.rankings import RankingRow
-from vouching.bench.report import WIDE, interval_words, number_words, plain_table, write_tables
-from vouching.bench.task import Line, Listener, Task, set_by_set
+from vouching.bench.ranking_figures import METRICS, ranking_figures
+from vouching.bench.rankings import RankingRow, ScoredRanking, ranking_work
+from vouching.bench.report import interval_words, number_words
+from vouching.bench.rows import Fault
+from vouching.bench.task import SPOILED, DataSet, Line, Task
 from vouching.methods.base import ClaimVerifier
 from vouching.methods.discriminative.rank import Ranker
 from vouching.rows.pool import Waiting
 from vouching.types import RankMode
+
+RANKINGS_AT_ONCE = 64
+"""Rows under way at the same time; each asks about several answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankOptions:
+    """How answers are ranked, by names; also what makes the lines of a run."""
+
+    score_model: str = "embedded"
+    """What scores or ranks."""
+    mode: RankMode | None = None
+    """How; None for what suits it."""
+    search_model: str | None = None
+    """The language model that searches and compresses; None for words alone."""
+    search: str = ""
+    """The engines, as they are named on the command line."""
+    relevance_model: str | None = None
+    """The language model that says which answers the search supports; None measures no relevance."""
+
+    @property
+    def arguments(self) -> str:
+        """As on the command line."""
+        named = {
+            "--score-model": self.score_model, "--mode": self.mode, "--search-model": self.search_model,
+            "--relevance-model": self.relevance_model,
+        }  # fmt: skip
+        return " ".join([*(f"{name} {value}" for name, value in named.items() if value), *self.search.split()])
+
 
 NOT_MEASURED = "not measured"
 """What stands where a figure needs a language model that was not named."""
@@ -40,6 +59,89 @@ BASELINE_NAMES = {
     "overlap": "most words of the question first",
 }
 """What the baselines are called."""
+
+
+class RankingsTask(Task[RankingRow]):
+    """What a ranker is measured by.
+
+    Args:
+        options: what it is made of, for the record.
+        open_ranker: opens it; called at once, so that a wrong setting shows, and again for each set after the first.
+        open_judge: opens what says which answers the search supports; None measures no relevance.
+
+    Raises:
+        ConfigError: a part cannot be opened.
+
+    >>> from vouching.methods.discriminative.open import open_ranker
+    >>> RankingsTask(RankOptions("embedded:rules"), open_ranker).arguments
+    '--score-model embedded:rules'
+    """
+
+    headings = HEADINGS
+    narrow = len(HEADINGS) - 2
+    failed_words = "rows without a ranking: {}; they count as wrong"
+
+    def __init__(
+        self,
+        options: RankOptions,
+        open_ranker: Callable[[], Ranker],
+        open_judge: Callable[[], ClaimVerifier] | None = None,
+    ) -> None:
+        self._open = lambda: (open_ranker(), open_judge() if open_judge else None)
+        self._opened = [self._open()]
+        ranker = self._opened[0][0]
+        self.arguments = options.arguments
+        self.settings = {**dataclasses.asdict(options), "mode": ranker.mode, "calibrator": ranker.calibrator}
+
+    def work(self) -> Waiting:
+        """What scores rows."""
+        ranker, judge = self._opened.pop() if self._opened else self._open()
+
+        async def aclose() -> None:
+            await ranker.aclose()
+            if judge is not None:
+                await judge.aclose()
+
+        return Waiting(lambda: ranking_work(ranker, judge.verify if judge else None), aclose, RANKINGS_AT_ONCE)
+
+    def fields(self, name: str, row: RankingRow) -> dict[str, Any]:
+        """What the work takes of a row."""
+        return dataclasses.asdict(row)
+
+    def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
+        """The figures of one set."""
+        return ranking_figures(lines, resamples)
+
+    def title(self, results: Mapping[str, Any], rows: int) -> tuple[str, str]:
+        """Title and lead of the report."""
+        model, mode = results["settings"]["model"], results["settings"]["mode"]
+        return f"{model} ranks the answers of {', '.join(results['sets'])}", f"{rows:,} questions, mode {mode}"
+
+    def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+        """Rows below ``headings``."""
+        return ranking_rows(found)
+
+    def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
+        """Sentences below the table."""
+        return ranking_notes(found)
+
+    @staticmethod
+    def counted(rows: Sequence[RankingRow]) -> Sequence[str]:
+        """Questions and answers."""
+        return (f"{len(rows):,} questions", f"{sum(len(row.answers) for row in rows):,} answers")
+
+    @staticmethod
+    def validate(data_set: DataSet[RankingRow], rows: Sequence[RankingRow]) -> Iterator[Fault]:
+        """The gold ranking must have P@1 1 and tau 1, and less where a tenth of the rows is turned around."""
+        gold = [row for row in rows if row.worth is not None]
+        perfect = ranking_figures([_ranking(row, right=True) for row in gold], resamples=0)["metrics"]
+        spoiled = ranking_figures([_ranking(row, right=n % SPOILED != 0) for n, row in enumerate(gold)], resamples=0)
+        for name in METRICS if gold else ():
+            value = perfect[name]["estimate"]
+            if value != 1.0:
+                yield Fault("the whole set", f"gold rankings have {name} {value}, wanted 1")
+            elif spoiled["metrics"][name]["estimate"] == 1.0:
+                yield Fault("the whole set", f"rankings of which a tenth is turned around have {name} 1, wanted less")
 
 
 def ranking_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -108,26 +210,6 @@ def found_notes(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"Where both are there, {one['rows']:,} questions: P@1 {hits}, tau {tau}."
 
 
-def ranking_table(found: Mapping[str, Any], width: int) -> Table:
-    """The rows of a set for a terminal; without the failed ones from ``WIDE`` columns on."""
-    headings = HEADINGS if width >= WIDE else HEADINGS[:-2]
-    table = plain_table(*headings)
-    for row in ranking_rows(found):
-        table.add_row(*row[: len(headings)])
-    return table
-
-
-def ranking_comparison_table(comparison: Mapping[str, Any]) -> Table:
-    """Differences of the second run against the first."""
-    table = plain_table("set", "rows >", "P@1", "tau")
-    for name, found in comparison["sets"].items():
-        for what, one in ((key, value) for key, value in found.items() if key != "rows"):
-            differences = (one[metric]["difference"] for metric in ("p_at_1", "tau"))
-            words = [f"{interval_words(each, sign=True)} {each['verdict']}" for each in differences]
-            table.add_row(f"{name}, {what}", f"{found['rows']:,}" if what == "all rows" else "", *words)
-    return table
-
-
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         name, f"{found['rows']:,}", f"{found['failed']:,}",
@@ -140,103 +222,12 @@ def _figure_rows(metrics: Mapping[str, Any] | None) -> tuple[str, str]:
     return interval_words(known.get("p_at_1")), interval_words(known.get("tau"))
 
 
-def write_ranking_report(path: Path, results: Mapping[str, Any], scored: Mapping[str, Sequence[ScoredRanking]]) -> None:
-    """Write the report of a run.
-
-    Args:
-        path: the file; replaced as a whole.
-        results: what results.json holds.
-        scored: the lines of each set; the report has none of them.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    sets: Mapping[str, Mapping[str, Any]] = results["sets"]
-    rows = sum(map(len, scored.values()))
-    settings = results["settings"]
-    write_tables(
-        path,
-        results,
-        title=f"{settings['model']} ranks the answers of {', '.join(sets)}",
-        lead=f"{rows:,} questions, mode {settings['mode']}; {results['date']}, {results['machine']}",
-        headings=HEADINGS,
-        tables={name: [*ranking_rows(found)] for name, found in sets.items()},
-        notes={name: [*ranking_notes(found)] for name, found in sets.items()},
-    )
-
-
-RANKINGS_AT_ONCE = 64
-"""Rows under way at the same time; each asks about several answers."""
-
-
-@dataclass(frozen=True, slots=True)
-class RankOptions:
-    """How answers are ranked, by names; also what makes the lines of a run."""
-
-    score_model: str = "embedded"
-    """What scores or ranks."""
-    mode: RankMode | None = None
-    """How; None for what suits it."""
-    search_model: str | None = None
-    """The language model that searches and compresses; None for words alone."""
-    search: str = ""
-    """The engines, as they are named on the command line."""
-    relevance_model: str | None = None
-    """The language model that says which answers the search supports; None measures no relevance."""
-
-    @property
-    def arguments(self) -> str:
-        """As on the command line."""
-        named = {
-            "--score-model": self.score_model, "--mode": self.mode, "--search-model": self.search_model,
-            "--relevance-model": self.relevance_model,
-        }  # fmt: skip
-        return " ".join([*(f"{name} {value}" for name, value in named.items() if value), *self.search.split()])
-
-
-def ranking_task(
-    options: RankOptions, open_ranker: Callable[[], Ranker], open_judge: Callable[[], ClaimVerifier] | None = None
-) -> Task[RankingRow]:
-    """What a ranker is measured by.
-
-    Args:
-        options: what it is made of, for the record.
-        open_ranker: opens it; called at once, so that a wrong setting shows, and again for each set after the first.
-        open_judge: opens what says which answers the search supports; None measures no relevance.
-
-    Raises:
-        ConfigError: a part cannot be opened.
-
-    >>> from vouching.methods.discriminative.open import open_ranker
-    >>> ranking_task(RankOptions("embedded:rules"), open_ranker).arguments
-    '--score-model embedded:rules'
-    """
-    opened = [(open_ranker(), open_judge() if open_judge else None)]
-    mode, calibrator = opened[0][0].mode, opened[0][0].calibrator
-
-    def work() -> Waiting:
-        ranker, judge = opened.pop() if opened else (open_ranker(), open_judge() if open_judge else None)
-
-        async def aclose() -> None:
-            await ranker.aclose()
-            if judge is not None:
-                await judge.aclose()
-
-        return Waiting(lambda: ranking_work(ranker, judge.verify if judge else None), aclose, RANKINGS_AT_ONCE)
-
-    return Task(
-        arguments=options.arguments,
-        settings={**dataclasses.asdict(options), "mode": mode, "calibrator": calibrator},
-        work=work,
-        fields=lambda name, row: dataclasses.asdict(row),
-        share_of=lambda fields: str(fields["part"]),
-        problem=lambda line: line["failed"],
-        figures=_figures,
-        report=write_ranking_report,
-    )
-
-
-def _figures(
-    scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[RankingRow]], resamples: int, listener: Listener
-) -> dict[str, Any]:
-    return {"sets": set_by_set(ranking_figures, scored, sets, resamples, listener)}
+def _ranking(row: RankingRow, *, right: bool) -> ScoredRanking:
+    """The row as ranked by someone who knows the gold, or by one who has it the wrong way round."""
+    worth = row.worth or ()
+    scores = [value if right else -value for value in worth]
+    return {
+        "id": row.id, "part": row.part, "worth": worth, "labels": row.labels, "scores": scores, "failed": None,
+        "found": None, "supported": None, "longest": scores, "overlap": scores, "token_f1": None, "seconds": 0.0,
+        "keys": [row.id],
+    }  # fmt: skip

@@ -25,6 +25,8 @@ from vouching.rows.read import open_rows
 Split: TypeAlias = Literal["train", "dev", "test"]
 Offsets: TypeAlias = tuple[tuple[int, int], ...]
 Record: TypeAlias = Mapping[str, Any]
+BROKEN = "broken: "
+"""How the failure of a row begins that cannot be read, which is nobody's fault who is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,26 @@ def records(path: Path) -> Iterator[tuple[str, Record]]:
     """
     with open_rows(str(path)) as reader:
         yield from ((row.name, row.fields) for row in reader if row.fields is not None)
+
+
+def responses_of(path: str, key: str) -> Iterator[tuple[str, str, str]]:
+    """The rows of a file of responses: where each stands, what it is to (the text ``key``) and the response.
+
+    Raises:
+        InputError: the file cannot be read, or a row lacks one of the texts.
+    """
+    with open_rows(path, ("response",)) as reader:
+        for row in reader:
+            place, fields = f"{reader.name}, {row.place}", row.fields or {}
+            to, response = fields.get(key), fields.get("response")
+            if not isinstance(to, str) or not isinstance(response, str):
+                raise InputError(f'{place}: {row.problem or "it has no text"}, wanted "{key}" and "response"')
+            yield place, to, response
+
+
+def is_broken(line: Record) -> bool:
+    """Whether a line stands for a row that could not be read."""
+    return (line["failed"] or "").startswith(BROKEN)
 
 
 def text_of(record: Record, key: str) -> str:

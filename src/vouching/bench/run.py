@@ -1,14 +1,12 @@
-"""The folder of a run: what lies in it, and that it is not mixed up with another.
+"""``vouch bench run``: rows of some sets through what is measured, then figures and a report, into a folder.
 
-run.json            what was asked for, of which data, where and when; there from the start
-rows/<set>.jsonl    a line per row, appended as it is scored (see score.py), with a note for resuming
-results.json        run.json and all figures (see evaluate.py)
-report.html         the same to look at
+    run.json            what was asked for, of which data, where and when; there from the start
+    rows/<set>.jsonl    a line per row, appended as it is scored, with a note for resuming
+    results.json        run.json and all figures
+    report.html         the same to look at
 
-``vouch bench run``: rows of some sets through what is measured, then figures and a report, into a folder.
-
-Killed at any moment, a run goes on with ``resume`` where it stopped. What is done with the rows of a set, claims or
-answers to be ranked, is its task's (``task.py``). Left out: scoring on several machines.
+Killed at any moment, a run resumes where it stopped. What is done with the rows of a set is its task's (``task.py``).
+Not supported: scoring on several machines.
 """
 
 from __future__ import annotations
@@ -18,17 +16,22 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from vouching.bench.catalog import ALL, DataSet, RowT, chosen
-from vouching.bench.claims_task import claims_task
-from vouching.bench.rows import BenchRow, Fault
-from vouching.bench.score import Scored
-from vouching.bench.task import Line, Listener, RunOptions, Task
+from vouching.bench.answer_task import AnswersTask
+from vouching.bench.catalog import ALL, chosen
+from vouching.bench.claims import ClaimsTask
+from vouching.bench.ifeval import IfevalTask
+from vouching.bench.judges import JudgesTask
+from vouching.bench.math import MathTask
+from vouching.bench.ranking_task import RankingsTask
+from vouching.bench.rows import Fault, Split
+from vouching.bench.task import DataSet, Kind, Line, Listener, RowT, RunOptions, Task, id_faults
+from vouching.bench.taxcalcbench_run import TaxesTask
 from vouching.errors import InputError
 from vouching.metrics import stratified_slice
 from vouching.rows.journal import open_journal
@@ -39,15 +42,45 @@ from vouching.version import __version__
 RUN, RESULTS, REPORT = "run.json", "results.json", "report.html"
 Record = dict[str, Any]
 """What run.json or results.json holds."""
+TASKS: Mapping[Kind, type[Task[Any]]] = {
+    "claims": ClaimsTask, "rankings": RankingsTask, "answers": AnswersTask, "judges": JudgesTask, "ifeval": IfevalTask,
+    "math": MathTask, "taxes": TaxesTask,
+}  # fmt: skip
+"""The task of each kind of set."""
+_BLOCK = 1 << 20
+
+
+def validate(data_set: DataSet[Any], folder: Path, split: Split) -> Iterator[Fault]:
+    """What is wrong with one split of a set, without a model: rows, then ids, then what its task checks.
+
+    Raises:
+        InputError: the set has no such split or is not here.
+    """
+    rows: list[Any] = []
+    found = data_set.rows(folder, split)
+    sound = True
+    try:
+        for row in found:
+            if isinstance(row, Fault):
+                sound = False
+                yield row
+            else:
+                rows.append(row)
+    except InputError as error:
+        sound = False
+        yield Fault("the whole set", str(error))
+    yield from id_faults(rows)
+    if rows or sound:
+        yield from TASKS[data_set.kind].validate(data_set, rows)
 
 
 def open_folder(out: Path, run: Record, resume: bool) -> None:
-    """Make the folder of a run, or see that it is the one to go on with.
+    """Make the folder of a run, or see that it is the one to resume.
 
     Args:
         out: the folder.
         run: what is asked for: settings and data must be those of the run that is there.
-        resume: whether to go on with a run.
+        resume: whether to resume a run.
 
     Raises:
         InputError: it holds a run and ``resume`` is not wanted, another run, or something else, or cannot be written.
@@ -94,7 +127,7 @@ def write_json(path: Path, record: Record) -> None:
     fresh.replace(path)
 
 
-def read_scored(out: Path, name: str) -> list[Scored]:
+def read_scored(out: Path, name: str) -> list[Line]:
     """The scored rows of a set in a run's folder. Raises InputError if they are not there or damaged."""
     path = rows_path(out, name)
     try:
@@ -128,9 +161,6 @@ def rows_path(out: Path, name: str) -> Path:
     return out / "rows" / f"{name}.jsonl"
 
 
-_BLOCK = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
     """What became of a run."""
@@ -141,13 +171,6 @@ class RunOutcome:
     """Rows that what is measured failed on, or that are broken."""
     stopped: str | None = None
     """Why the run ended early; it can be resumed."""
-
-
-def run_benchmark(
-    sets: Sequence[DataSet[BenchRow]], data: Path, out: Path, options: RunOptions, listener: Listener
-) -> RunOutcome:
-    """Judge the claims and responses of some sets. Arguments, files and errors as in :func:`run_task`."""
-    return run_task(claims_task(options), sets, data, out, options, listener)
 
 
 def run_task(
@@ -196,7 +219,7 @@ def _rows(task: Task[RowT], data_set: DataSet[RowT], data: Path, options: RunOpt
     Raises:
         InputError: the set is not here, or not one of its rows can be used: then its format has changed.
     """
-    found = [*data_set.rows(data, options.split)]
+    found = [*task.rows(data_set, data, options.split)]
     if all(isinstance(row, Fault) for row in found):
         first = f"; the first: {found[0]}" if found else ""
         raise InputError(f"{data_set.name} has no row that can be used of {len(found)}: has its format changed?{first}")
@@ -279,7 +302,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _all(data: Path, options: RunOptions) -> list[DataSet[BenchRow]]:
+def _all(data: Path, options: RunOptions) -> list[DataSet[Any]]:
     """What "all" stands for; nothing where there is no set of claims."""
     try:
         return chosen([ALL], data, options.split)

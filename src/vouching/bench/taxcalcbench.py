@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 from xml.parsers import expat
 
-from vouching.bench.rows import Fault
+from vouching.bench.rows import Fault, Split
 from vouching.errors import InputError
 from vouching.methods.assurance.values import read_amount, read_data
 from vouching.text.encoding import decode_text
@@ -85,8 +85,6 @@ def parse_return(text: str) -> dict[str, Decimal]:
 
 NAME = "taxcalcbench"
 """What the set is called on the command line, and its folder below the data folder."""
-GET = "put ty24/test_data of github.com/column-tax/tax-calc-bench there, or returns that recipes/taxes/make.py made"
-"""How to obtain it."""
 _LARGEST = 5_000_000
 _DEEPEST = 100
 _PLACE = ("Return", "ReturnData", "IRS1040")
@@ -103,6 +101,11 @@ class TaxCase:
     """What input.json holds."""
     expected: Mapping[str, Decimal] = field(hash=False)
     """All nineteen lines; those that output.xml does not have are 0."""
+
+    @property
+    def id(self) -> str:
+        """The same as ``name``."""
+        return self.name
 
 
 def read_output(content: bytes) -> dict[str, Decimal]:
@@ -189,19 +192,6 @@ def read_input(content: bytes, name: str = "the input") -> dict[str, Any]:
     return cast("dict[str, Any]", record)
 
 
-def case_folders(folder: Path) -> list[Path]:
-    """The folders of the cases below a folder, sorted by name: its own, or those of a ``test_data`` in it.
-
-    Raises:
-        InputError: there is none.
-    """
-    found = [path.parent for pattern in ("*/input.json", "test_data/*/input.json", "*/test_data/*/input.json")
-             for path in folder.glob(pattern)]  # fmt: skip
-    if not found:
-        raise InputError(f"{NAME} is not here: wanted <case>/input.json and <case>/output.xml in {folder}; {GET}")
-    return sorted(found, key=lambda path: path.name)
-
-
 def read_case(folder: Path) -> TaxCase:
     """One case.
 
@@ -222,13 +212,13 @@ def read_case(folder: Path) -> TaxCase:
         raise InputError(f"{folder.name}: {error}") from None
 
 
-def cases(folder: Path) -> Iterator[TaxCase | Fault]:
-    """The cases of a folder, and what is wrong with those that cannot be used. Raises InputError if there is none."""
-    for one in case_folders(folder):
+def tax_cases(paths: Sequence[Path], split: Split) -> Iterator[TaxCase | Fault]:
+    """The cases whose ``input.json`` is given, in the order of their names, and what is wrong with the others."""
+    for path in sorted(paths, key=lambda path: path.parent.name):
         try:
-            yield read_case(one)
+            yield read_case(path.parent)
         except InputError as error:
-            yield Fault(one.name, str(error).removeprefix(f"{one.name}: "))
+            yield Fault(path.parent.name, str(error).removeprefix(f"{path.parent.name}: "))
 
 
 def split_cases(names: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""``vouch bench run taxcalcbench``: how right answers to the returns of a folder are, all of them and each split.
+"""The task of TaxCalcBench: how right answers to the returns of a folder are, all of them and each split.
 
 An answer is nineteen lines of text. Several answers to one return are several attempts. Strict is equal; lenient is
 within five dollars. A line that an answer does not have is wrong, also where 0 is expected. Not supported: asking a
@@ -8,19 +8,19 @@ model for the answers, and the score of explanations.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import comb
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vouching.bench.rows import Fault
-from vouching.bench.run import RESULTS, open_folder, rows_path, write_json
-from vouching.bench.taxcalcbench import GET, LINES, NAME, TaxCase, cases, parse_return, split_cases
+from vouching.bench.rows import Split, responses_of
+from vouching.bench.task import DataSet, Task
+from vouching.bench.task import Line as Scored
+from vouching.bench.taxcalcbench import LINES, NAME, TaxCase, parse_return, split_cases
 from vouching.errors import InputError
-from vouching.rows.read import open_rows
-from vouching.version import __version__
+from vouching.rows.read import Row
 
 LENIENT = 5
 """Dollars by which a line may differ, leniently."""
@@ -105,93 +105,117 @@ def score_attempts(attempts: Mapping[str, Sequence[Attempt]]) -> dict[str, dict[
     return shares
 
 
-def about(folder: Path | None) -> str:
-    """What the set is, and how to get it if it is not in the data folder.
+@dataclass(frozen=True, slots=True)
+class TaxAnswer:
+    """One answer to one return."""
 
-    >>> print(about(None))
-    taxcalcbench: nineteen lines of Form 1040, 51 returns of 2024; Bock et al. 2025; run it with --responses
-      get  put ty24/test_data of github.com/column-tax/tax-calc-bench there, or returns that recipes/taxes/make.py made
-      as   taxcalcbench/ty24/test_data/<case>/input.json and output.xml
-    """
-    what = f"{NAME}: nineteen lines of Form 1040, 51 returns of 2024; Bock et al. 2025; run it with --responses"
-    here = folder is not None and (folder / NAME).is_dir()
-    return what if here else f"{what}\n  get  {GET}\n  as   {NAME}/ty24/test_data/<case>/input.json and output.xml"
-
-
-def validate(folder: Path) -> Iterator[Fault]:
-    """The cases below a data folder that cannot be used. Raises InputError if there is no case at all."""
-    return (one for one in cases(folder / NAME) if isinstance(one, Fault))
+    id: str
+    """The name of the case."""
+    case: TaxCase
+    """The return."""
+    attempt: int
+    """Number of the answer among those to the return, from 0."""
+    response: str
+    """The answer."""
 
 
-def answers(path: str, wanted: Sequence[str]) -> dict[str, list[str]]:
-    """The answers of a file by the case they are to.
+class TaxesTask(Task[Any]):
+    """What answers to returns are measured by.
 
     Args:
-        path: rows with ``id``, the name of a case, and ``response``; several of one case are several attempts.
-        wanted: the names of the cases.
-
-    Raises:
-        InputError: a row cannot be used or answers no case, or cases are answered unequally often.
+        responses: path of the rows with ``id``, the name of a case, and ``response``; as many to each case that is
+            answered.
     """
-    found: dict[str, list[str]] = {}
-    with open_rows(path, ("response",)) as reader:
-        for row in reader:
-            place, fields = f"{reader.name}, {row.place}", row.fields or {}
-            name, response = fields.get("id"), fields.get("response")
-            if not isinstance(name, str) or not isinstance(response, str):
-                raise InputError(f'{place}: {row.problem or "it is no answer"}, wanted "id" and "response", both texts')
-            if name not in wanted:
-                raise InputError(f"{place}: {name[:80]!r} is none of the {len(wanted):,} cases: name a case's folder")
+
+    headings = ("part", "cases >", "returns >", "within $5 >", "lines >", "within $5 >", "pass^k >")
+
+    def __init__(self, responses: str | None) -> None:
+        if responses is None:
+            raise InputError(f"{NAME} scores answers that are there: add --responses FILE, rows of id, response")
+        self._path = responses
+        self._known: list[str] = []
+        self._unreadable = 0
+        self.arguments = f"--responses {Path(responses).name}"
+        self.settings = {"responses": Path(responses).name}
+
+    def rows(self, data_set: DataSet[Any], folder: Path, split: Split) -> Iterator[TaxAnswer]:
+        """The answers; cases without one, and cases that cannot be read, are left out and counted.
+
+        Raises:
+            InputError: no case can be read, an answer is to none, or cases are answered unequally often.
+        """
+        read = [*data_set.rows(folder, split)]
+        known = {one.name: one for one in read if isinstance(one, TaxCase)}
+        if not known:
+            raise InputError(f"none of the {len(read)} cases can be read: vouch bench validate {NAME} says why")
+        self._known, self._unreadable = [*known], len(read) - len(known)
+        found: dict[str, list[str]] = {}
+        for place, name, response in responses_of(self._path, "id"):
+            if name not in known:
+                raise InputError(f"{place}: {name[:80]!r} is none of the {len(known):,} cases: name a case's folder")
             found.setdefault(name, []).append(response)
-    counts = {name: len(each) for name, each in found.items()}
-    if len({*counts.values()}) != 1:
-        uneven = f"{min(counts, key=lambda name: counts[name])!r} is answered least" if counts else "it has no row"
-        raise InputError(f"{path}: {uneven}, wanted as many answers to each case, one or more")
-    return found
+        counts = {name: len(each) for name, each in found.items()}
+        if len({*counts.values()}) != 1:
+            uneven = f"{min(counts, key=lambda name: counts[name])!r} is answered least" if counts else "it has no row"
+            raise InputError(f"{self._path}: {uneven}, wanted as many answers to each case, one or more")
+        for name, each in found.items():
+            yield from (TaxAnswer(name, known[name], number, text) for number, text in enumerate(each))
+
+    def work(self) -> Callable[[], Callable[[Row], str]]:
+        """What scores rows."""
+        return lambda: _scored
+
+    def problem(self, line: Scored) -> str | None:
+        """An answer that cannot be read is wrong, not a problem."""
+        return None
+
+    def set_figures(self, lines: Sequence[Scored], resamples: int) -> Mapping[str, Any]:
+        """``scores`` by part ("all", "train", "test"), ``lines`` with the share of each that is right, and counts."""
+        attempts: dict[str, list[Attempt]] = {}
+        for line in lines:
+            ways = (tuple(line[way].values()) for way in ("strict", "lenient", "answered"))
+            attempts.setdefault(line["id"], []).append(Attempt(*ways))
+        return {
+            "cases": len(self._known), "answered": len(attempts), "unreadable": self._unreadable,
+            "attempts": len(next(iter(attempts.values()))), "scores": _scores(attempts, self._known),
+            "lines": _by_line(attempts),
+        }  # fmt: skip
+
+    def title(self, results: Mapping[str, Any], rows: int) -> tuple[str, str]:
+        """Title and lead of the report."""
+        return f"{results['settings']['responses']} on {NAME}", f"{rows:,} answers"
+
+    def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+        """Rows below ``headings``."""
+        for part, score in found["scores"].items():
+            strict, lenient = score["strict"], score["lenient"]
+            figures = (strict["returns"], lenient["returns"], strict["lines"], lenient["lines"], strict["pass_power"])
+            yield part, str(score["cases"]), *(f"{figure:.3f}" for figure in figures)
+
+    def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
+        """Sentences below the table."""
+        yield "Returns: all nineteen lines right, pass@1. Train and test are the split of the DPA-GRPO paper."
+        yield f"pass^k: all of the {found['attempts']} attempts at a return are right."
+
+    def incomplete(self, results: Mapping[str, Any], failed: int) -> str | None:
+        """What is to be said of cases without an answer and of cases that cannot be read."""
+        cases, answered = (results["sets"][NAME][key] for key in ("cases", "answered"))
+        told = f"cases without an answer: {cases - answered:,} of {cases:,}; cases that cannot be read: "
+        return (
+            f"{told}{self._unreadable:,}; the figures leave them out" if answered < cases or self._unreadable else None
+        )
 
 
-def run_taxes(folder: Path, path: str, out: Path) -> dict[str, Any]:
-    """Score the answers of a file and write rows and figures into a folder.
-
-    Args:
-        folder: the folder with the data sets.
-        path: the answers.
-        out: the folder to write; made if it is not there.
-
-    Returns:
-        What results.json holds: ``scores`` by part ("all", "train", "test"), ``lines`` with the share of each line that
-        is right, how many cases there are, were answered and could not be read.
-
-    Raises:
-        InputError: cases or answers cannot be used, or the folder is that of another run.
-        OSError: the disk is full.
-    """
-    read = [*cases(folder / NAME)]
-    known = {one.name: one for one in read if isinstance(one, TaxCase)}
-    if not known:
-        raise InputError(f"none of the {len(read)} cases can be read: vouch bench validate {NAME} says why")
-    given = answers(path, [*known])
-    attempts = {name: [score_answer(known[name].expected, parse_return(text)) for text in each]
-                for name, each in given.items()}  # fmt: skip
-    run: dict[str, Any] = {
-        "settings": {"set": NAME, "responses": Path(path).name, "vouching": __version__},
-        "data": {"cases": len(known), "answered": len(given), "unreadable": len(read) - len(known),
-                 "attempts": len(next(iter(given.values())))},
-    }  # fmt: skip
-    open_folder(out, run, resume=False)
-    rows = [_row(name, number, one) for name, each in attempts.items() for number, one in enumerate(each)]
-    rows_path(out, NAME).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    results = {**run, "scores": _scores(attempts, [*known]), "lines": _by_line(attempts)}
-    write_json(out / RESULTS, results)
-    return results
-
-
-def _row(name: str, number: int, attempt: Attempt) -> dict[str, Any]:
+def _scored(row: Row) -> str:
+    assert row.fields
+    answer: TaxAnswer = row.fields["row"]
+    found = score_answer(answer.case.expected, parse_return(answer.response))
     ids = [line.id for line in LINES]
-    return {
-        "id": name, "attempt": number,
-        **{key: dict(zip(ids, getattr(attempt, key), strict=True)) for key in ("strict", "lenient", "answered")},
+    line = {
+        "id": answer.id, "attempt": answer.attempt,
+        **{key: dict(zip(ids, getattr(found, key), strict=True)) for key in ("strict", "lenient", "answered")},
     }  # fmt: skip
+    return json.dumps(line)
 
 
 def _scores(attempts: Mapping[str, Sequence[Attempt]], names: Sequence[str]) -> dict[str, Any]:

@@ -22,9 +22,6 @@ from vouching.cli import (
     annotate,
     answer,
     bench,
-    bench_answers,
-    bench_judge,
-    build_ranking,
     calibrate,
     challenge,
     check,
@@ -79,9 +76,6 @@ reward.app.add_typer(reward_checklist.app)
 reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 diagnose.app.add_typer(runs.diagnosis)
-bench.app.add_typer(build_ranking.app)
-bench.app.add_typer(bench_answers.app)
-bench.app.add_typer(bench_judge.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,30 +1,20 @@
-"""``vouch bench``: the public data sets there are, whether they are sound, a run over them, and two runs compared.
+"""``vouch bench``: the public data sets there are, whether they are sound, runs, two runs compared, a set built.
 
-Left out: downloading data sets.
+``bench run`` is in ``bench_run``. Not supported: downloading data sets.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vouching.cli.bench_rankings import (
-    Mode,
-    RelevanceModel,
-    ScoreModel,
-    SearchModel,
-    draw_rankings,
-    opened_task,
-    refuse_rankings,
-)
-from vouching.cli.row_progress import LINE_SECONDS, RowProgress
-from vouching.cli.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
+from vouching.cli import bench_run
+from vouching.cli.row_progress import show_rows
 from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import ConfigError, InputError
 from vouching.types.visible import visible_line
@@ -32,45 +22,41 @@ from vouching.types.visible import visible_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vouching.bench.catalog import DataSet
-    from vouching.bench.rankings import RankingRow
-    from vouching.bench.rows import BenchRow, Fault, Split
+    from vouching.bench.build import RankingBuilder
+    from vouching.bench.rows import Fault, Split
+    from vouching.bench.task import DataSet
+    from vouching.rows import Waiting
 
 app = typer.Typer()
+app.add_typer(bench_run.app)
 
 _LEGEND = """
 1st only, 2nd only: rows that one run gets right and the other does not; p: exact McNemar test of these.
 Differences: the second run less the first, 95 % by paired bootstrap over groups of rows."""
 _MOST_FAULTS = 20
 """Faults of a set that are told one by one."""
-_Split = Literal["train", "dev", "test"]
-_Names = Annotated[list[str], typer.Argument(help="Sets, or all for every set that is here.")]
 _SomeNames = Annotated[list[str] | None, typer.Argument(help="Sets; without any, all that are here.")]
-_OneSplit = Annotated[_Split, typer.Option(help="Which part of each set.")]
-_AnySplit = Annotated[_Split | None, typer.Option(help="Which part of each set; without it, all parts.")]
-_Model = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        envvar="VOUCH_MODEL",
-        help="What judges: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), or a language model "
-        "such as http://host:8000/v1#name.",
-    ),
+_AnySplit = Annotated[
+    Literal["train", "dev", "test"] | None,
+    typer.Option(help="Which part of each set; without it, all parts."),
 ]
-_Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for rows, figures and report.")]
-_Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Rows per set, drawn by label, for a quick look.")]
-_Jobs = Annotated[int, typer.Option(metavar="N", min=0, help="Processes that score rows; 0 for one per core.")]
-_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the run that is in DIR.")]
 _Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of a table.")]
-
-_Responses = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PATH",
-        help="For ifeval and taxcalcbench: rows of responses, which take the place of a model.",
-    ),
+_Input = Annotated[
+    Path, typer.Option("--input", metavar="ROWS", help="Questions with references; in later steps, built rows.")
 ]
+_Output = Annotated[Path, typer.Option("--output", metavar="PATH", help="Rows, or votes: .jsonl.")]
+_Models = Annotated[
+    list[str] | None, typer.Option("--model", metavar="NAME", help="A language model that answers. Repeatable.")
+]
+_Judge = Annotated[str | None, typer.Option(metavar="NAME", help="The language model that labels and compares.")]
+_PerModel = Annotated[int, typer.Option("--per-model", metavar="N", min=1, help="Answers of each model.")]
+_Voter = Annotated[bool, typer.Option("--voter", metavar="", help="Ask at the terminal whether each row is right.")]
+_Votes = Annotated[
+    list[Path] | None, typer.Option(metavar="PATH", help="The votes of one person, id and vote. Three times.")
+]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Of all chance.")]
+_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Resume what was cut short.")]
 
 _LIST_EPILOG = """
 **Example**
@@ -93,27 +79,24 @@ vouch bench compare runs/first runs/second
 
 **Exit status**: 0 done, whatever came out; 2 the runs cannot be read or are not on the same rows.
 """
-_EPILOG = """
+_BUILD_EPILOG = """
 **Examples**
 
-vouch bench run wice ragtruth --model embedded:rules --out runs/first
+vouch bench build --input questions.jsonl --model openai/gpt-4o-mini --model local:/qwen --judge openai/gpt-4o
+--output built.jsonl
 
-vouch bench run all --limit 200 --out runs/quick --jobs 0
+vouch bench build --input built.jsonl --voter --output ada.jsonl
 
-vouch bench run ifeval --responses responses.jsonl --out runs/ifeval
+vouch bench build --input built.jsonl --votes ada.jsonl --votes bob.jsonl --votes cy.jsonl --output mine.jsonl
 
-vouch bench run taxcalcbench --responses answers.jsonl --out runs/taxes
-
-vouch bench run fgveribench --score-model discriminative:runs/rank/model --index wiki --out runs/ranked
-
-**Exit status**: 0 done; 2 the command line, a data set or the folder cannot be used; 3 rows without a verdict or a
-ranking, or the run was stopped and can be resumed.
+**Exit status**: 0 done; 2 the command line, the input or the output cannot be used; 3 some questions could not be used,
+or it ended early: finish it with --resume.
 """
 
 
 @app.callback(invoke_without_command=True)
 def bench(context: typer.Context) -> None:
-    """Run a verifier over public data sets, with intervals and baselines, and compare runs.
+    """Run a verifier or a language model over public data sets, with intervals and baselines, and compare runs.
 
     Data sets are read from the folder that the variable VOUCH_DATA names.
     """
@@ -124,21 +107,16 @@ def bench(context: typer.Context) -> None:
 @app.command("list", epilog=_LIST_EPILOG)
 def list_command(split: _AnySplit = None) -> None:
     """List the data sets: rows, groups of rows, labels, licence, and how to get those that are not here."""
-    from vouching.bench.catalog import DATA_SETS, RANKING_SETS, data_folder
-    from vouching.bench.ifeval import about as about_ifeval
-    from vouching.bench.report import here_words, missing_words
+    from vouching.bench.catalog import DATA_SETS, data_folder
     from vouching.bench.rows import Fault
-    from vouching.bench.taxcalcbench_run import about as about_taxes
 
+    here: dict[str, dict[Split, list[Any]]] = {}
     try:
         folder = data_folder()
     except ConfigError as error:
         write_error(str(error))
-        folder = None
-        here: dict[str, dict[Split, list[BenchRow | RankingRow]]] = {}
     else:
         with usage_errors(), progress("Counting rows"):
-            here = {}
             for one, part in _here(folder, split):
                 try:
                     rows = [row for row in one.rows(folder, part) if not isinstance(row, Fault)]
@@ -146,45 +124,55 @@ def list_command(split: _AnySplit = None) -> None:
                     write_error(f"{one.name}, {part}: {error}")
                     rows = []
                 here.setdefault(one.name, {})[part] = rows
-    known = {**DATA_SETS, **RANKING_SETS}
-    missing = [one for one in known.values() if one.name not in here and (split is None or split in one.files)]
+    missing = [one for one in DATA_SETS.values() if one.name not in here and (split is None or split in one.files)]
 
     def paint(console: Console) -> None:
         for name, parts in here.items():
-            console.print(here_words(known[name], parts))
+            _paint_set(console, DATA_SETS[name], parts)
         if missing:
-            console.print("\nNot here:\n", *map(missing_words, missing), sep="\n", soft_wrap=True)
-        console.print("", about_ifeval(folder), about_taxes(folder), sep="\n", soft_wrap=True)
+            console.print("\nNot here:\n", *map(_missing_words, missing), sep="\n", soft_wrap=True)
 
     draw(paint)
+
+
+def _about(data_set: DataSet[Any]) -> str:
+    return "; ".join(filter(None, (f"{data_set.name}: {data_set.what}", data_set.origin, data_set.licence)))
+
+
+def _paint_set(console: Console, data_set: DataSet[Any], parts: dict[Split, list[Any]]) -> None:
+    """Show what a set is whose files are there, and what was counted in each part of it."""
+    from rich.table import Column, Table
+
+    from vouching.bench.run import TASKS
+
+    columns = (Column(justify=side) for side in ("left", "right", "right", "right"))
+    counts = Table(*columns, show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for split, rows in parts.items():
+        counts.add_row(f"  {split}", *TASKS[data_set.kind].counted(rows))
+    console.print(_about(data_set), counts, *([f"  note  {data_set.remark}"] if data_set.remark else []), sep="\n")
+
+
+def _missing_words(data_set: DataSet[Any]) -> str:
+    """What a set is whose files are not there, how to get them and where to put them."""
+    wanted = dict.fromkeys(pattern for patterns in data_set.files.values() for pattern in patterns)
+    return f"{_about(data_set)}\n  get  {data_set.get}\n  as   {', '.join(wanted)}"
 
 
 @app.command("validate", epilog=_VALIDATE_EPILOG)
 def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
     """Check data sets without a model: fields, labels, spans, ids, and that perfect answers score 1."""
     from vouching.bench.catalog import data_folder
-    from vouching.bench.validate import validate
+    from vouching.bench.run import validate
 
     faulty = False
     with usage_errors():
         folder = data_folder()
-        if names in (["ifeval"], ["taxcalcbench"]):
-            raise typer.Exit(_validate_answered(names[0], folder))
         for data_set, part in _wanted(names, folder, split):
             with progress(f"Reading {data_set.name}"):
                 faults = [*validate(data_set, folder, part)]
             faulty = faulty or bool(faults)
             _write_faults(f"{data_set.name}, {part}", faults)
     raise typer.Exit(Exit.INCOMPLETE if faulty else Exit.OK)
-
-
-def _validate_answered(name: str, folder: Path) -> Exit:
-    """Check one of the sets whose answers come from a file."""
-    from vouching.bench import ifeval, taxcalcbench_run
-
-    faults = [*(ifeval if name == ifeval.NAME else taxcalcbench_run).validate(folder)]
-    _write_faults(name, faults)
-    return Exit.INCOMPLETE if faults else Exit.OK
 
 
 def _write_faults(name: str, faults: list[Fault]) -> None:
@@ -194,143 +182,11 @@ def _write_faults(name: str, faults: list[Fault]) -> None:
     write_result("".join(f"{line}\n" for line in lines))
 
 
-@app.command("run", epilog=_EPILOG)
-def run_command(
-    names: _Names,
-    out: _Out,
-    model: _Model = "embedded",
-    split: _OneSplit = "test",
-    limit: _Limit = None,
-    jobs: _Jobs = 1,
-    resume: _Resume = False,
-    score_model: ScoreModel = None,
-    mode: Mode = None,
-    search_model: SearchModel = None,
-    relevance_model: RelevanceModel = None,
-    index: Indexes = None,
-    web: WebEngines = None,
-    pages: Pages = False,
-    record: RecordFile = None,
-    replay: ReplayFile = None,
-    queries: Queries = None,
-    responses: _Responses = None,
-) -> None:
-    """Score data sets and write rows, figures with intervals and a report into a folder.
-
-    Beside the verifier: the overlap of words, the length of the claim, always the same label. Sets of answers to be
-    ranked (fgveribench, fgveribench_long, best_of_n) are run apart from those of claims.
-    """
-    if responses is not None or not {"ifeval", "taxcalcbench"}.isdisjoint(names):
-        raise typer.Exit(_run_answered(names, responses, out))
-    from vouching.bench.catalog import chosen, chosen_rankings, data_folder
-    from vouching.bench.ranking_task import RankOptions
-    from vouching.bench.run import run_benchmark, run_task
-    from vouching.bench.task import RunOptions
-    from vouching.rows.pool import cores
-
-    with usage_errors():
-        search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries)
-        ranking = RankOptions(score_model or model, mode, search_model, search.arguments, relevance_model)
-        folder = data_folder()
-        ranked = chosen_rankings(names)
-        options = RunOptions(ranking.score_model if ranked else model, split, limit, jobs or cores(), resume)
-        try:
-            listener = RunProgress()
-            with listener:
-                if ranked:
-                    outcome = run_task(opened_task(ranking, search, jobs), ranked, folder, out, options, listener)
-                else:
-                    refuse_rankings(ranking, search, score_model)
-                    outcome = run_benchmark(chosen(names, folder, split), folder, out, options, listener)
-        except OSError as error:
-            write_error(f"cannot write to {out}: {error.strerror or error}; make room and go on with --resume")
-            raise typer.Exit(Exit.INCOMPLETE) from None
-    if outcome.results is None:
-        write_error(f"stopped: {outcome.stopped}; go on with --resume when that is mended")
-        raise typer.Exit(Exit.INCOMPLETE)
-    (draw_rankings if ranked else _draw_claims)(outcome.results, out)
-    if outcome.unverified:
-        told = "a ranking: {}; they count as wrong" if ranked else "a verdict: {}; the figures leave them out"
-        write_error(f"rows without {told.format(f'{outcome.unverified:,}')}, {out / 'rows'} says why")
-        raise typer.Exit(Exit.INCOMPLETE)
-
-
-def _run_answered(names: list[str], responses: str | None, out: Path) -> Exit:
-    """Run one of the sets whose answers come from a file."""
-    if "taxcalcbench" in names:
-        from vouching.cli.bench_taxes import run_taxes_command
-
-        return run_taxes_command(names, responses, out)
-    from vouching.cli.bench_ifeval import run_ifeval_command
-
-    return run_ifeval_command(names, responses, out)
-
-
-def _draw_claims(results: dict[str, Any], out: Path) -> None:
-    from vouching.bench.report import run_notes, run_table
-
-    def paint(console: Console) -> None:
-        console.print(run_table(results, console.width))
-        for note in run_notes(results):
-            console.print(note, markup=False, highlight=False)
-        console.print("Difference: AUROC less that of word overlap, 95 % by paired bootstrap over groups of rows.")
-        console.print(f"\nAll figures: {out / 'results.json'}; to look at: {out / 'report.html'}")
-
-    draw(paint)
-
-
-@app.command("compare", epilog=_COMPARE_EPILOG)
-def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
-    """Compare two runs on the same rows: what the second gains over the first, and whether that could be luck."""
-    from vouching.bench.compare import are_rankings, compare_rankings, compare_runs
-    from vouching.bench.ranking_task import ranking_comparison_table
-    from vouching.bench.report import comparison_table
-
-    with usage_errors(), progress("Comparing"):
-        kinds = {are_rankings(folder) for folder in (first, second)}
-        if len(kinds) > 1:
-            raise InputError(f"{first} and {second} are runs on sets of different kinds: compare runs of the same sets")
-        ranked = kinds == {True}
-        comparison = (compare_rankings if ranked else compare_runs)(first, second)
-    if as_json:
-        write_result(json.dumps(comparison, indent=2 if sys.stdout.isatty() else None) + "\n")
-    elif ranked:
-        draw(lambda console: console.print(ranking_comparison_table(comparison)))
-    else:
-
-        def paint(console: Console) -> None:
-            console.print(comparison_table(comparison, console.width))
-            console.print(_LEGEND)
-
-        draw(paint)
-
-
-class RunProgress(RowProgress):
-    """Tells how far a run is: rows while they are scored, then what is computed."""
-
-    def __init__(self) -> None:
-        self._share_done = 0.0
-        self._begin = time.monotonic()
-        super().__init__(lambda: self._share_done)
-
-    def row(self, share: float, problem: str | None) -> None:
-        """A row is done."""
-        self._share_done = share
-        self.advance()
-        if problem is not None:
-            self.name(problem)
-
-    def phase(self, words: str) -> None:
-        """Tell what is done after the rows, in a run that takes its time."""
-        if time.monotonic() - self._begin > LINE_SECONDS:
-            write_error(words)
-
-
 def _here(folder: Path, split: Split | None) -> Iterator[tuple[DataSet[Any], Split]]:
     """Every set and part whose files are there."""
-    from vouching.bench.catalog import DATA_SETS, RANKING_SETS
+    from vouching.bench.catalog import DATA_SETS
 
-    for data_set in (*DATA_SETS.values(), *RANKING_SETS.values()):
+    for data_set in DATA_SETS.values():
         for part in data_set.files:
             if split in (None, part) and data_set.paths(folder, part):
                 yield data_set, part
@@ -338,7 +194,7 @@ def _here(folder: Path, split: Split | None) -> Iterator[tuple[DataSet[Any], Spl
 
 def _wanted(names: list[str] | None, folder: Path, split: Split | None) -> list[tuple[DataSet[Any], Split]]:
     """The sets to validate with their parts: those that are here, of the named ones all that are wanted."""
-    from vouching.bench.catalog import ALL, RANKING_SETS, chosen
+    from vouching.bench.catalog import ALL, chosen
 
     here = [*_here(folder, split)]
     if not here:
@@ -346,9 +202,105 @@ def _wanted(names: list[str] | None, folder: Path, split: Split | None) -> list[
     if not names or ALL in names:
         return here
     wanted: list[tuple[DataSet[Any], Split]] = []
-    ranked = [RANKING_SETS[name] for name in dict.fromkeys(names) if name in RANKING_SETS]
-    for one in (*chosen([name for name in names if name not in RANKING_SETS], folder, split or "test"), *ranked):
+    for one in chosen(names, folder, split or "test"):
         parts: list[Split] = [split] if split else [part for known, part in here if known == one]
         # A set that is not here is asked for its rows all the same: the refusal says how to get it.
         wanted.extend((one, part) for part in parts or one.files)
     return wanted
+
+
+@app.command("compare", epilog=_COMPARE_EPILOG)
+def compare_command(first: _Run, second: _Run, as_json: _Json = False) -> None:
+    """Compare two runs on the same rows: what the second gains over the first, and whether that could be luck."""
+    from vouching.bench.claims import comparison_table
+    from vouching.bench.compare import compare
+    from vouching.bench.report import difference_table
+
+    with usage_errors(), progress("Comparing"):
+        kind, comparison = compare(first, second)
+    if as_json:
+        write_result(json.dumps(comparison, indent=2 if sys.stdout.isatty() else None) + "\n")
+        return
+
+    def paint(console: Console) -> None:
+        if kind == "claims":
+            console.print(comparison_table(comparison, console.width), _LEGEND, sep="\n")
+        else:
+            console.print(difference_table(comparison))
+
+    draw(paint)
+
+
+@app.command("build", epilog=_BUILD_EPILOG)
+def build_command(
+    input: _Input, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 1,
+    voter: _Voter = False, votes: _Votes = None, seed: _Seed = 0, resume: _Resume = False,
+) -> None:  # fmt: skip
+    """Make a ranking set of your own as FGVeriBench was made: answers, labels by a model, votes of three people.
+
+    Without votes a row is marked as verified by a model alone. Put the set into the folder rankings of the data folder
+    and run it as own_rankings.
+    """
+    from vouching.bench.build import built_rows, count_votes, vote
+
+    with usage_errors():
+        if output.suffix != ".jsonl":
+            raise InputError(f"{output}: wanted an output that ends in .jsonl")
+        if voter + bool(votes) + (judge is not None) != 1:
+            raise InputError("say which step this is: --judge NAME to build rows, --voter to vote, --votes to count")
+        if judge is None and model:
+            raise InputError("got --model without --judge: only the first step asks models")
+        if voter:
+            done, told = vote(input, output, resume, typer.get_text_stream("stdin"), typer.echo)
+        elif votes:
+            done, told = True, count_votes(input, output, votes)
+        else:
+            settings = {
+                "command": "bench build", "models": ",".join(model or ()), "judge": judge or "",
+                "per_model": per_model, "seed": seed,
+            }  # fmt: skip
+            work = _building(model or [], judge or "", per_model, seed)
+            done, told = built_rows(str(input), output, work, settings, resume, show_rows)
+    for line in told:
+        write_error(line)
+    raise typer.Exit(Exit.OK if done else Exit.INCOMPLETE)
+
+
+def _building(names: list[str], judging: str, per_model: int, seed: int) -> Waiting:
+    """What makes a row of a question, with its models opened."""
+    from vouching.bench.build import Asked, PoolAnswer, RankingBuilder
+    from vouching.models.open import open_model
+    from vouching.rows import Row, Waiting, fields_of, waiting_work
+    from vouching.train.rank_judge import Judge, answers_of
+    from vouching.train.rank_rows import RankQuestion, question_of
+
+    models = [open_model(name) for name in names]
+    judge = Judge(open_model(judging), seed)
+
+    def question(asked: Asked) -> RankQuestion:
+        return RankQuestion(asked.id, asked.question, asked.references)
+
+    async def propose(asked: Asked) -> list[PoolAnswer]:
+        if not models:
+            raise InputError("it comes without answers: name who answers (--model), or give answers")
+        said = await answers_of(models, asked.question, per_model, seed)
+        return [PoolAnswer(one.answer, one.by) for one in said]
+
+    async def mark(asked: Asked, answer: str) -> tuple[str | None, str | None]:
+        return await judge.mark(question(asked), answer)
+
+    async def confirm(asked: Asked, better: str, worse: str) -> str | None:
+        return await judge.confirm(question(asked), better, worse)
+
+    builder: RankingBuilder = RankingBuilder(propose, mark, confirm, seed)
+
+    async def build(row: Row) -> dict[str, Any]:
+        read = question_of(fields_of(row), row.name, "")
+        pool = tuple(PoolAnswer(one.answer, one.by, one.label) for one in read.candidates)
+        return await builder.build(Asked(read.id, read.question, read.references, pool))
+
+    async def close() -> None:
+        for one in (*models, judge.model):
+            await one.aclose()
+
+    return Waiting(lambda: waiting_work(build), close)

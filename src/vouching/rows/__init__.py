@@ -5,7 +5,7 @@ row to a line of JSON, to :func:`run_rows`.
 """
 
 from vouching.rows.lines import Line, LookIn, Seen, fields_of, json_work, looker, may_pass, waiting_work
-from vouching.rows.outputs import journal_beside, json_output, new_output
+from vouching.rows.outputs import journal_beside, json_output, new_output, read_lines, write_lines
 from vouching.rows.pool import ROWS_AT_ONCE, Waiting
 from vouching.rows.read import FORMATS, STDIN, Fields, Row, RowReader, open_rows, read_as, row_name
 from vouching.rows.run import BatchSummary, Progress, RowJob, run_rows
@@ -36,7 +36,9 @@ __all__ = [
     "new_output",
     "open_rows",
     "read_as",
+    "read_lines",
     "row_name",
     "run_rows",
     "waiting_work",
+    "write_lines",
 ]

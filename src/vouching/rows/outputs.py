@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from vouching.errors import InputError, VouchError
 from vouching.rows.read import STDIN
@@ -74,3 +75,15 @@ def new_output(output: str) -> IO[bytes]:
         return path.open("wb")
     except OSError as error:
         raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a journal or of another output of this program, one JSON object each."""
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows anew, a line of JSON each."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

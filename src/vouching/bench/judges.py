@@ -11,8 +11,9 @@ is judged. The prompts are our own words. Left out: other criteria than the benc
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -20,9 +21,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vouching import metrics
-from vouching.bench.catalog import DataSet
 from vouching.bench.intervals import RESAMPLES, Figure, intervals, plain
-from vouching.bench.rows import Fault, Record, Split, converted, records, text_of
+from vouching.bench.published import criterion_of, facts_example
+from vouching.bench.report import interval_words, number_words
+from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, is_broken, records, text_of
+from vouching.bench.task import Line, Task
 from vouching.errors import InputError, ModelError
 from vouching.judging.ask import ReplyError
 from vouching.judging.fences import fenced
@@ -32,13 +35,11 @@ from vouching.methods.discriminative.generative import read_places
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
-from vouching.rows.pool import AsyncWork
+from vouching.rows.pool import AsyncWork, Waiting
 from vouching.rows.read import Row
 
 Judged: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``."""
-BROKEN = "broken: "
-"""How the failure of a row begins that cannot be read, which is nobody's fault who is measured."""
 _PACKAGE = "vouching.bench"
 _TASKS = {
     "judge_pair": "Which response is better?",
@@ -65,8 +66,7 @@ class JudgeRow:
 
 def contextual_pairs(paths: Sequence[Path], split: Split) -> Iterator[JudgeRow | Fault]:
     """The pairs of ContextualJudgeBench, from the Parquet files of its repository."""
-    names = ((path, path.name.partition("-")[0].removesuffix(".parquet")) for path in paths)
-    return chain.from_iterable(converted(path, partial(_pair, part=part)) for path, part in names)
+    return chain.from_iterable(converted(path, partial(_pair, part=criterion_of(path))) for path in paths)
 
 
 def facts_responses(paths: Sequence[Path], split: Split) -> Iterator[JudgeRow | Fault]:
@@ -81,26 +81,40 @@ def _pair(record: Record, name: str, *, part: str) -> Iterator[JudgeRow]:
 
 
 def _facts(record: Record, name: str, *, known: Mapping[str, Record]) -> Iterator[JudgeRow]:
-    example = known.get(f"row-{name}")
-    if example is None:
-        raise InputError(f"its id {name} is no example: wanted the number of a row of examples.csv, from 1")
+    example = facts_example(name, known)
     document = text_of(example, "context_document")
     yield JudgeRow(name, text_of(example, "user_request"), document, (text_of(record, "response"),))
 
 
-JUDGE_SETS: dict[str, DataSet[JudgeRow]] = {
-    "contextual_judge_bench": DataSet(
-        "contextual_judge_bench", "pairs of responses, compared in both orders", "Xu et al. 2025", "CC BY 4.0",
-        {"test": ("contextual_judge_bench/*.parquet",)}, contextual_pairs,
-        "the folder data of huggingface.co/datasets/Salesforce/ContextualJudgeBench",
-    ),
-    "facts_grounding": DataSet(
-        "facts_grounding", "responses of yours, judged in two phases", "Jacovi et al. 2025", "CC BY 4.0",
-        {"test": ("facts_grounding/responses.jsonl", "facts_grounding/examples.csv")}, facts_responses,
-        "examples.csv of huggingface.co/datasets/google/FACTS-grounding-public; responses.jsonl is yours: id, response",
-    ),
-}  # fmt: skip
-"""The sets with a protocol, by name."""
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """How judges are asked; also what makes the lines of a run."""
+
+    judges: tuple[str, ...]
+    """The models, by name."""
+    votes: int = 1
+    """Answers of each to a question, of which the majority counts."""
+    temperature: float = 0.6
+    """Of the sampling with several votes; a single one is greedy."""
+    seed: int | None = None
+    """Of the sampling."""
+    max_tokens: int = 1024
+    """Length of a reply."""
+
+    @property
+    def arguments(self) -> str:
+        """As on the command line."""
+        return " ".join([*(f"--judge {name}" for name in self.judges), f"--votes {self.votes}"])
+
+    def sampling(self) -> Sampling:
+        """The same for a model. Raises ConfigError for a number out of range.
+
+        >>> JudgeOptions(("a",)).sampling().temperature
+        0.0
+        """
+        return Sampling(
+            self.max_tokens, self.temperature if self.votes > 1 else 0.0, n=self.votes, seed=self.seed
+        )  # fmt: skip
 
 
 def judge_work(judges: Sequence[Model], sampling: Sampling) -> AsyncWork:
@@ -184,15 +198,6 @@ def _yes(reply: str) -> bool | None:
     return None if found is None else found.vote
 
 
-def is_broken(row: Mapping[str, Any]) -> bool:
-    """Whether a line stands for a row that could not be read.
-
-    >>> is_broken({"failed": "broken: line 8: it has no paragraphs"}), is_broken({"failed": None})
-    (True, False)
-    """
-    return (row["failed"] or "").startswith(BROKEN)
-
-
 def pair_figures(rows: Sequence[Judged], judge: str, resamples: int = RESAMPLES) -> dict[str, Any]:
     """Consistent accuracy of one judge; a vote that cannot be read counts as wrong.
 
@@ -274,3 +279,76 @@ def _vote(row: Judged, what: str, judge: str) -> bool | None:
 
 def _mean(values: Sequence[float]) -> float:
     return round(sum(values) / len(values), 4) if values else 0.0
+
+
+class JudgesTask(Task[JudgeRow]):
+    """What judges are measured by, or with.
+
+    Args:
+        options: who judges and how.
+        open_judges: opens them; called at once, so that a wrong setting shows, and again for each set after the first.
+
+    Raises:
+        InputError: no judge, or one twice.
+        ConfigError: a judge cannot be opened, or a number out of range.
+
+    >>> from vouching.models import ScriptedModel
+    >>> JudgesTask(JudgeOptions(("scripted",)), lambda: [ScriptedModel([])]).arguments
+    '--judge scripted --votes 1'
+    """
+
+    headings = ("judge", "figure", "value", "of >")
+    failed_words = "not judged: {}"
+
+    def __init__(self, options: JudgeOptions, open_judges: Callable[[], Sequence[Model]]) -> None:
+        if not options.judges or len({*options.judges}) < len(options.judges):
+            raise InputError(f"got the judges {', '.join(options.judges) or 'none'}, wanted at least one, each once")
+        self._judges, self._sampling, self._open = options.judges, options.sampling(), open_judges
+        self._opened = [open_judges()]
+        self.arguments = options.arguments
+        self.settings = dataclasses.asdict(options)
+
+    def work(self) -> Waiting:
+        """What scores rows."""
+        judges = self._opened.pop() if self._opened else self._open()
+
+        async def aclose() -> None:
+            for judge in judges:
+                await judge.aclose()
+
+        return Waiting(lambda: judge_work(judges, self._sampling), aclose)
+
+    def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
+        """The figures of one set."""
+        rows = [line for line in lines if not is_broken(line)]
+        if any("forward" in row for row in rows):
+            return {"pairs": {judge: pair_figures(rows, judge, resamples) for judge in self._judges}, "responses": None}
+        return {"pairs": None, "responses": facts_figures(rows, self._judges, resamples)}
+
+    def title(self, results: Mapping[str, Any], rows: int) -> tuple[str, str]:
+        """Title and lead of the report."""
+        settings = results["settings"]
+        named = f"{', '.join(settings['judges'])} on {', '.join(results['sets'])}"
+        return named, f"{rows:,} rows, {settings['votes']} votes"
+
+    def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+        """Rows below ``headings``."""
+        pairs: Mapping[str, Any] = found["pairs"] or {}
+        for judge, one in pairs.items():
+            yield judge, "consistent accuracy", interval_words(one["consistent_accuracy"]), f"{one['rows']:,}"
+            yield "", "accuracy, mean of both orders", interval_words(one["accuracy"]), f"{one['rows']:,}"
+            yield from (("", f"consistent, {name}", number_words(value), "") for name, value in one["parts"].items())
+            yield "", "mean of the splits", number_words(one["mean_of_parts"]), ""
+            yield "", "votes that cannot be read", f"{one['unreadable']:,}", f"{2 * one['rows']:,}"
+        responses: Mapping[str, Any] | None = found["responses"]
+        if responses is None:
+            return
+        total = f"{responses['rows']:,}"
+        yield "all judges", "grounded and not disqualified", interval_words(responses["factuality"]), total
+        yield "", "grounded", interval_words(responses["unadjusted"]), total
+        yield "", "disqualified", f"{responses['disqualified']:,}", total
+        if responses["undecided"]:
+            yield "", "left out: no judge could tell", f"{responses['undecided']:,}", total
+        for judge, one in responses["judges"].items():
+            yield judge, "grounded and not disqualified", number_words(one["factuality"]), ""
+            yield "", "grounded", number_words(one["unadjusted"]), ""

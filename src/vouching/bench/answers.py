@@ -1,23 +1,121 @@
-"""One question through the model under test: what is kept of its answer is one JSON object, enough for every figure.
+"""Sets whose questions a model under test answers: multi-hop questions, and requests about documents.
 
-Left out: the audits themselves; ``vouch answer`` shows them.
+Multi-hop questions have right answers (HotpotQA, MuSiQue, 2WikiMultiHopQA, each with its paragraphs). Requests have
+none: what a model writes is judged against the documents. Those of RAGTruth are its three tasks, questions about
+passages, summaries of news and texts about records of a business, each document once; those of FaithBench summaries;
+those of FACTS Grounding its own. Left out: the authors' words for the requests, for which RAGTruth and FaithBench have
+ours, and answers of other models, which ``bench run`` judges.
+
+A question goes through the model under test, and what is kept of its answer is one JSON object, enough for every
+figure. The audits themselves are not kept; ``vouch answer`` shows them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from vouching.answering.answer import Answered, Answerer
-from vouching.bench.answer_sets import AnswerRow
-from vouching.bench.judge_protocols import BROKEN
+from vouching.bench.multihop import MultihopRow, multihop_row
+from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, text_of
 from vouching.errors import InputError, ModelAnswerError, ModelRefusedError
+from vouching.inputs import as_sources
 from vouching.metrics import exact_match, token_f1
 from vouching.models.running import all_of
 from vouching.rows.pool import AsyncWork
 from vouching.rows.read import Row
+from vouching.types import Source
+
+TASKS: Mapping[str, str] = {
+    "summary": "Summarise this news article in about 100 words.",
+    "data2txt": "This is the record of a business. Write an overview of it, with what its customers say, in 100 to 200 "
+    "words.",
+    "faithbench": "Summarise this passage in a few sentences, with its main points.",
+}
+"""The requests of tasks whose rows have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """A question or a request with what it is to be answered from."""
+
+    id: str
+    """Its id, unique in its set."""
+    question: str
+    """What the model is asked."""
+    sources: tuple[Source, ...]
+    """The documents."""
+    references: tuple[str, ...] = ()
+    """The right answer and other ways to put it; none for a request, whose answer is a text."""
+    part: str | None = None
+    """Part of the set that is reported apart: the task."""
+    document: str | None = None
+    """Name of the document, where rows share one."""
+
+
+def multihop_answers(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow | Fault]:
+    """Multi-hop questions, each with all of its paragraphs."""
+    return converted(paths[0], lambda record, _: [answer_row(multihop_row(record))])
+
+
+def answer_row(row: MultihopRow) -> AnswerRow:
+    """A multi-hop question as one to be answered.
+
+    >>> row = MultihopRow("1", "Who built it?", ("Ada",), (Source("Ada built it.", "a"),), frozenset(["a"]))
+    >>> answer_row(row).references
+    ('Ada',)
+    """
+    return AnswerRow(row.id, row.question, row.passages, row.answers)
+
+
+def ragtruth_requests(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow | Fault]:
+    """RAGTruth's requests, each once."""
+    return _once(converted(paths[0], _ragtruth))
+
+
+def faithbench_requests(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow | Fault]:
+    """FaithBench's passages, each once, to be summarised."""
+    return _once(converted(paths[0], _faithbench))
+
+
+def facts_requests(paths: Sequence[Path], split: Split) -> Iterator[AnswerRow | Fault]:
+    """The requests of FACTS Grounding, in the order of examples.csv."""
+    return converted(paths[0], _facts)
+
+
+def _once(rows: Iterator[AnswerRow | Fault]) -> Iterator[AnswerRow | Fault]:
+    seen: set[str] = set()
+    for row in rows:
+        if isinstance(row, Fault) or row.id not in seen:
+            yield row
+        if isinstance(row, AnswerRow):
+            seen.add(row.id)
+
+
+def _ragtruth(record: Record, name: str) -> Iterator[AnswerRow]:
+    task, document = text_of(record, "task"), str(record.get("source_id") or name)
+    if task not in TASKS and task != "qa":
+        raise InputError(f'its "task" is {task!r}, wanted qa, summary or data2txt')
+    question = text_of(record, "question") if task == "qa" else TASKS[task]
+    yield AnswerRow(f"{task}-{document}", question, as_sources(text_of(record, "source")), (), task, document)
+
+
+def _faithbench(record: Record, name: str) -> Iterator[AnswerRow]:
+    source = text_of(record, "source")
+    document = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    yield AnswerRow(document, TASKS["faithbench"], as_sources(source), (), None, document)
+
+
+def _facts(record: Record, name: str) -> Iterator[AnswerRow]:
+    system, request = record.get("system_instruction"), text_of(record, "user_request")
+    asked = f"{system}\n\n{request}" if isinstance(system, str) and system.strip() else request
+    number = name.removeprefix("row-")
+    yield AnswerRow(number, asked, as_sources(text_of(record, "context_document")), (), None, None)
+
 
 ScoredAnswer: TypeAlias = dict[str, Any]
 """A line of ``rows/<set>.jsonl``; its keys are those that :func:`score_answer` gives."""

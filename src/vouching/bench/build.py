@@ -3,25 +3,40 @@
     answers of several models -> a judge labels each by the reference -> one correct, one intermediate and one incorrect
     -> the judge confirms their order -> three people vote on it; a row that two of them reject is dropped
 
-Models are passed in. A row on which people have not voted says so: ``verified`` is "model", not "people". Left out:
-choosing questions that have one unambiguous answer; that is the author's work.
+Models are passed in. A row on which people have not voted says so: ``verified`` is "model", not "people". Three steps,
+each from a file to a file: :func:`built_rows`, :func:`vote`, :func:`count_votes`. Not supported: choosing questions
+that have one unambiguous answer, which is the author's work; a page to vote on.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from vouching.bench.rankings import LABELS
+from vouching.bench.rankings import LABELS, fgveribench_row
 from vouching.errors import InputError
 from vouching.metrics import cohen_kappa
 from vouching.models.running import all_of
+from vouching.rows import (
+    BatchSummary,
+    RowJob,
+    Waiting,
+    journal_beside,
+    looker,
+    open_rows,
+    read_lines,
+    write_lines,
+)
+from vouching.types.visible import visible_line
+from vouching.version import __version__
 
 VOTERS = 3
 """People who vote on each row."""
@@ -222,3 +237,145 @@ def why_dropped(lines: Iterable[Line]) -> Counter[str]:
 
 def _fields(answer: PoolAnswer) -> dict[str, Any]:
     return {"text": answer.text, "label": answer.label, "generator": answer.generator}
+
+
+def built_rows(
+    input: str, output: Path, work: Waiting, settings: Mapping[str, Any], resume: bool,
+    run: Callable[[RowJob], BatchSummary],
+) -> tuple[bool, list[str]]:  # fmt: skip
+    """The first step: rows from questions, with a journal of what became of each beside the output.
+
+    Args:
+        input: path of the questions.
+        output: where the rows go.
+        work: makes a line of a question, see :class:`RankingBuilder`.
+        settings: what makes the lines.
+        resume: whether to resume what was cut short.
+        run: runs the job, such as :func:`~vouching.rows.run_rows`.
+
+    Returns:
+        Whether it is done, and what is to be said about it.
+
+    Raises:
+        InputError: the input or an output cannot be used.
+    """
+    journal = journal_beside(input, output)
+    summary = run(RowJob(input, str(journal), work, looker(), {**settings, "vouching": __version__}, resume=resume))
+    lines = [line for line in read_lines(journal) if "problem" not in line]
+    rows = [row for line in lines if (row := row_of(line)) is not None]
+    write_lines(output, rows)
+    told = [f"{number:,} question{'s' * (number != 1)}: {fault}" for fault, number in why_dropped(lines).most_common()]
+    told.append(f"{len(rows):,} rows of {len(lines):,} questions, verified by a model alone; next: --voter")
+    return summary.complete, told
+
+
+def vote(
+    built: Path, output: Path, resume: bool, answers: Iterable[str], show: Callable[[str], None]
+) -> tuple[bool, list[str]]:
+    """The second step: one person's votes, each written as it is given.
+
+    Args:
+        built: the rows.
+        output: where the votes go.
+        resume: whether to resume votes that are there.
+        answers: what the person types, a line each: y, n, or q to stop.
+        show: shows what is voted on.
+
+    Returns:
+        Whether all rows have a vote, and what is to be said about it.
+
+    Raises:
+        InputError: the rows or the votes cannot be used.
+    """
+    rows = _built(built)
+    if output.exists() and output.stat().st_size and not resume:
+        raise InputError(f"{output} has votes: add to them with --resume, or name another output")
+    given = votes_of(_records(output)) if output.exists() else {}
+    left = [row for row in rows if row["id"] not in given]
+    said = iter(answers)
+    with output.open("a", encoding="utf-8") as file:
+        for number, row in enumerate(left, len(given) + 1):
+            show("\n".join(_shown(row, number, len(rows))))
+            voted_on = _asked(said, show)
+            if voted_on is None:
+                return False, [f"stopped: {number - 1:,} of {len(rows):,} rows voted on; resume with --resume"]
+            file.write(json.dumps({"id": row["id"], "vote": voted_on}) + "\n")
+            file.flush()
+    return True, [f"voted on {len(rows):,} rows"]
+
+
+def count_votes(built: Path, output: Path, files: Sequence[Path]) -> list[str]:
+    """The third step: the rows that people keep, and how far they agree, as it is to be said.
+
+    Raises:
+        InputError: rows or votes cannot be used, more than three people, or one file twice.
+    """
+    if len(files) > VOTERS or len({path.resolve() for path in files}) < len(files):
+        raise InputError(f"got the votes of {len(files)} files, wanted at most {VOTERS}, each once")
+    if output.resolve() in {path.resolve() for path in (built, *files)}:
+        raise InputError(f"{output} is one of the inputs: name another output")
+    votes = {path.stem: votes_of(_records(path)) for path in files}
+    rows = _built(built)
+    kept = [
+        found
+        for row in rows
+        if (found := voted(row, {name: one[row["id"]] for name, one in votes.items() if row["id"] in one})) is not None
+    ]
+    write_lines(output, kept)
+    people = sum(row["verified"] == "people" for row in kept)
+    told = [f"{len(rows) - len(kept):,} of {len(rows):,} rows dropped; of the others {people:,} verified by people"]
+    found = agreement(votes)
+    if found["all_agree"] is not None:
+        kappa = "undefined" if found["kappa"] is None else f"{found['kappa']:.3f}"
+        told.append(
+            f"on {found['rows']:,} rows with all votes: all agree on {found['all_agree']:.1%}, pairs of votes on "
+            f"{found['pairwise']:.1%}, mean kappa {kappa}"
+        )
+    return told
+
+
+def _shown(row: Mapping[str, Any], number: int, rows: int) -> Iterator[str]:
+    """A row as it is voted on: its answers best first, with nothing that could be taken for the program's own words."""
+    yield f"\nRow {number:,} of {rows:,}. {visible_line(str(row['question']))}"
+    yield f"Right answer: {visible_line(' | '.join(map(str, row['reference'])))}"
+    for place, answer in enumerate(row["ranking"], 1):
+        yield f"  {place}. {visible_line(str(row['answers'][answer - 1]['text']))}"
+    yield "Do they stand from the most to the least correct? y, n, or q to stop:"
+
+
+def _asked(answers: Iterator[str], show: Callable[[str], None]) -> str | None:
+    """The next vote; None to stop."""
+    for said in answers:
+        match said.strip().lower():
+            case "y" | "yes":
+                return "accept"
+            case "n" | "no":
+                return "reject"
+            case "q" | "quit":
+                return None
+            case other:
+                show(f"Got {visible_line(other)!r}, wanted y, n or q:")
+    return None
+
+
+def _built(path: Path) -> list[dict[str, Any]]:
+    """The rows of the first step, each of which must be one of a ranking set. Raises InputError."""
+    found: dict[str, dict[str, Any]] = {}
+    for record in _records(path):
+        name = str(record.get("id"))
+        try:
+            [_] = fgveribench_row(record, name)
+        except InputError as error:
+            raise InputError(f"{path}, row {name}: {error}; wanted what the first step wrote") from None
+        found[name] = record
+    if not found:
+        raise InputError(f"{path} has no row: build some with --judge")
+    return [*found.values()]
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    with open_rows(str(path)) as reader:
+        for row in reader:
+            if row.fields is None:
+                raise InputError(f"{reader.name}, {row.place}: {row.problem}")
+            yield dict(row.fields)

@@ -1,0 +1,355 @@
+"""Claims and responses through a verifier: the task of most sets, its tables, charts and report.
+
+A language model is asked about many rows at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from vouching.bench.evaluate import pooled_figures, set_curves, set_figures
+from vouching.bench.report import TEMPLATES, WIDE, interval_words, number_words, plain_table
+from vouching.bench.rows import BenchRow, Fault, group_keys
+from vouching.bench.score import NO_CLAIM, Scored, ScoreRows, span_counts_of
+from vouching.bench.task import SPOILED, DataSet, Line, Listener, Task
+from vouching.checker import Checker
+from vouching.errors import ConfigError
+from vouching.metrics import document_numbers
+from vouching.report import charts
+from vouching.report.skeleton import write_page
+from vouching.rows.pool import ROWS_AT_ONCE, Waiting
+from vouching.rows.worker import WorkFactory
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+METRIC_NAMES = {
+    "auroc": "AUROC",
+    "accuracy": "accuracy",
+    "macro_f1": "macro-F1",
+    "balanced_accuracy": "balanced accuracy",
+    "mean_balanced_accuracy": "balanced accuracy, mean of the parts",
+    "na_precision": "precision of Not Attributable",
+    "na_recall": "recall of Not Attributable",
+    "na_f1": "F1 of Not Attributable",
+    "ece": "ECE, 10 bins",
+    "brier": "Brier score",
+    "brier_skill": "Brier skill",
+    "accuracy_at_50": "accuracy on the surest 50 %",
+    "accuracy_at_80": "accuracy on the surest 80 %",
+    "pair_accuracy": "right pairs",
+}
+"""What the metrics of the results are called, in the order they are shown in."""
+Curves = Mapping[str, Sequence[Sequence[float]]]
+"""Points by the name of the curve, from :func:`~vouching.bench.evaluate.set_curves`."""
+_STYLES = {"better": "green", "worse": "red"}
+
+
+class ClaimsTask(Task[BenchRow]):
+    """What a verifier is measured by.
+
+    Args:
+        model: its name.
+        jobs: in how many processes it works.
+
+    Raises:
+        ConfigError: an unknown model, several processes for a language model, or one that cannot be used.
+
+    >>> ClaimsTask("embedded:rules").arguments
+    '--model embedded:rules'
+    """
+
+    failed_words = "rows without a verdict: {}; the figures leave them out"
+
+    def __init__(self, model: str, jobs: int = 1) -> None:
+        checker = Checker(model)  # a wrong setting shows before any file is made
+        if not checker.embedded and jobs != 1:
+            raise ConfigError(
+                f"got {jobs} processes for a language model, which is waited for: leave them out, one has "
+                f"{ROWS_AT_ONCE} rows under way at once"
+            )
+        self.arguments = f"--model {model}"
+        self.settings = checker.decoding or {}
+        self._work = ScoreRows(model) if checker.embedded else ScoreRows(model).waiting(checker)
+
+    def work(self) -> WorkFactory | Waiting:
+        """See :class:`~vouching.bench.task.Task`, as for what follows."""
+        return self._work
+
+    def fields(self, name: str, row: BenchRow) -> dict[str, Any]:
+        """What the work takes of a row."""
+        # Documents of different sets are different ones even if they have the same name.
+        document = None if row.document is None else f"{name} {row.document}"
+        return dataclasses.asdict(dataclasses.replace(row, document=document))
+
+    def share_of(self, fields: Mapping[str, Any]) -> str:
+        """The label keeps its share."""
+        return str(fields["attributable"])
+
+    def problem(self, line: Line) -> str | None:
+        """Why a row has no figures."""
+        return None if line["unverified"] in (None, NO_CLAIM) else line["unverified"]
+
+    def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
+        """The figures of one set."""
+        return set_figures(lines, resamples)
+
+    def figures(
+        self, scored: Mapping[str, Sequence[Line]], sets: Sequence[DataSet[BenchRow]], resamples: int,
+        listener: Listener,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The figures of each set, and of those without a remark together."""
+        figures = super().figures(scored, sets, resamples, listener)
+        sound = {data_set.name: scored[data_set.name] for data_set in sets if not data_set.remark}
+        listener.phase("all sets together")
+        return {**figures, "pooled": pooled_figures(sound, resamples)}
+
+    def report(self, path: Path, results: Mapping[str, Any], scored: Mapping[str, Sequence[Line]]) -> None:
+        """Write the HTML report with its charts."""
+        sets: Mapping[str, Mapping[str, Any]] = results["sets"]
+        rows = sum(found["rows"] for found in sets.values())
+        write_page(
+            path,
+            "bench.html.jinja",
+            TEMPLATES,
+            title=f"{results['settings']['model']} on {len(sets)} benchmark set{'s' * (len(sets) != 1)}",
+            lead=f"{rows:,} rows, {results['settings']['split']} split; {results['date']}, {results['machine']}",
+            results=results,
+            summary=comparison_words(sets.values()),
+            unverified=sum(found["unverified"] for found in sets.values()),
+            forest=_forest(sets),
+            charts={name: _charts(name, found, set_curves(scored[name])) for name, found in sets.items()},
+            metric_names=METRIC_NAMES,
+            number=number_words,
+            interval=interval_words,
+        )
+
+    def show(self, results: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
+        """The table of all sets, and what must be said below it."""
+        yield run_table(results, width)
+        yield from run_notes(results)
+        yield "Difference: AUROC less that of word overlap, 95 % by paired bootstrap over groups of rows.\n"
+
+    @staticmethod
+    def counted(rows: Sequence[BenchRow]) -> Sequence[str]:
+        """Rows, groups of rows, and the share that is Attributable."""
+        gold = [row.attributable for row in rows if row.attributable is not None]
+        groups = len(set(document_numbers(map(group_keys, rows)).tolist()))
+        share = f"{sum(gold) / len(gold):.0%} attributable" if gold else "no labels"
+        return (f"{len(rows):,} rows", f"{groups:,} groups", share)
+
+    @staticmethod
+    def validate(data_set: DataSet[BenchRow], rows: Sequence[BenchRow]) -> Iterator[Fault]:
+        """Figures that are not 1 for perfect answers, or still 1 when a tenth of the answers is wrong."""
+        if not rows:
+            yield Fault("the whole set", "it has no row that can be used")
+            return
+        perfect = _values([_answer(row, right=True) for row in rows])
+        spoiled = _values([_answer(row, right=number % SPOILED != 0) for number, row in enumerate(rows)])
+        for name, value in perfect.items():
+            if value != 1.0:
+                yield Fault("the whole set", f"perfect answers have {name} {value}, wanted 1")
+            elif spoiled[name] == 1.0:
+                yield Fault("the whole set", f"answers of which a tenth is wrong have {name} 1, wanted less")
+        if not perfect:
+            yield Fault("the whole set", "no figure is defined on it: it has neither labels nor whole pairs")
+
+
+def comparison_words(sets: Iterable[Mapping[str, Any]]) -> str:
+    """On how many sets the verifier is better than the overlap of words; empty without any.
+
+    Sets with a remark are not counted.
+
+    >>> comparison_words([{"remark": "", "difference": {"verdict": "better"}}, {"remark": "", "difference": None}])
+    'On 1 set: better than word overlap on 1, worse on 0, no difference shown on 0.'
+    """
+    verdicts = Counter(
+        found["difference"]["verdict"] for found in sets if not found["remark"] and found["difference"] is not None
+    )
+    shown = [verdicts[verdict] for verdict in ("better", "worse", "no difference shown")]
+    number = sum(shown)
+    if not number:
+        return ""
+    return (
+        f"On {number} set{'s' * (number != 1)}: better than word overlap on {shown[0]}, worse on {shown[1]}, "
+        f"no difference shown on {shown[2]}."
+    )
+
+
+def _forest(sets: Mapping[str, Mapping[str, Any]]) -> str:
+    """AUROC of every set with its interval, beside that of the overlap of words."""
+    rows = [
+        charts.ForestRow(
+            f"{name} *" if found["remark"] else name,
+            found["metrics"]["auroc"]["estimate"],
+            found["metrics"]["auroc"]["low"],
+            found["metrics"]["auroc"]["high"],
+            found["baselines"]["overlap"]["auroc"]["estimate"],
+        )
+        for name, found in sets.items()
+        if found["metrics"] and found["metrics"]["auroc"]["estimate"] is not None
+    ]
+    if not rows:
+        return ""
+    lowest = min(value for row in rows for value in (row.estimate, row.low, row.baseline) if value is not None)
+    floor = min(0.4, math.floor(lowest * 10) / 10)
+    keys = "line: 95 % interval; ring: word overlap"
+    return charts.forest_plot(rows, title="AUROC by set", ends=(floor, 1.0), keys=keys)
+
+
+def _charts(name: str, found: Mapping[str, Any], curves: Curves) -> dict[str, str]:
+    """The drawings of one set, by what they show; only those there is something for."""
+    drawn: dict[str, str] = {}
+    if curves.get("roc"):
+        both = {"verifier": _pairs(curves["roc"]), "word overlap": _pairs(curves["roc_overlap"])}
+        drawn["ROC"] = charts.roc_curve(both, title=f"ROC, {name}")
+    if curves.get("reliability"):
+        bins = [(score, share, int(count)) for score, share, count in curves["reliability"]]
+        drawn["Reliability"] = charts.reliability_diagram(bins, title=f"Reliability, {name}")
+    if curves.get("coverage"):
+        drawn["Coverage"] = charts.coverage_curve({"verifier": _pairs(curves["coverage"])}, title=f"Coverage, {name}")
+    if found["confusion_matrix"]:
+        labels = ("Attributable", "Not Attributable")
+        drawn["Labels"] = charts.confusion_matrix(found["confusion_matrix"], labels, title=f"Labels, {name}")
+    if found["error_types"]:
+        counts = {kind.replace("_", " "): count for kind, count in found["error_types"].items()}
+        drawn["Errors named"] = charts.bar_chart(counts, title=f"Errors named, {name}")
+    return drawn
+
+
+def _pairs(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    return [(x, y) for x, y in points]
+
+
+def run_table(results: Mapping[str, Any], width: int) -> Table:
+    """AUROC of each set beside the overlap of words; then the sets together.
+
+    Args:
+        results: what results.json holds.
+        width: columns of the terminal; the claim's length, balanced accuracy and macro-F1 are shown from ``WIDE`` on.
+    """
+    wide = ("length >", "bal. acc. >", "macro-F1 >") if width >= WIDE else ()
+    table = plain_table("set", "rows >", "AUROC >", "overlap >", "difference [95 %]", *wide)
+    rows = [(f"{name} *" if found["remark"] else name, *_run(found)) for name, found in results["sets"].items()]
+    pooled = results["pooled"]
+    for way, name in (("mean_of_sets", "mean of the sets"), ("all_rows", "all their rows")) if pooled else ():
+        rows.append((name, *_pooled(pooled["rows"], pooled[way])))
+    for row in rows:
+        table.add_row(*row[: len(table.columns)])
+    return table
+
+
+def run_notes(results: Mapping[str, Any]) -> Iterator[str]:
+    """What must be said below the table: remarks, why a set has no AUROC, and the figure it has instead."""
+    for name, found in results["sets"].items():
+        if found["remark"]:
+            yield f"* {name}: {found['remark']}."
+        if found["undefined"]:
+            yield f"{name}: {found['undefined']}."
+        if found["share_attributable"]:
+            yield f"{name}: judged Attributable {interval_words(found['share_attributable'])}."
+        if found["pairs"]:
+            yield f"{name}: right pairs {interval_words(found['pairs']['pair_accuracy'])}."
+
+
+def comparison_table(comparison: Mapping[str, Any], width: int) -> Table:
+    """Differences of the second run against the first, and McNemar's test of the rows that only one gets right.
+
+    Args:
+        comparison: from :func:`~vouching.bench.compare.compare_runs`.
+        width: columns of the terminal; macro-F1 and balanced accuracy are shown from ``WIDE`` on.
+    """
+    wide = ("macro-F1", "balanced accuracy") if width >= WIDE else ()
+    table = plain_table("set", "rows >", "1st only >", "2nd only >", "p >", "AUROC", *wide)
+    named = [*comparison["sets"].items()]
+    if comparison["pooled"]:
+        named += [("mean of the sets", comparison["mean_of_sets"]), ("all their rows", comparison["pooled"])]
+    for name, found in named:
+        table.add_row(name, *_compared(found)[: len(table.columns) - 1])
+    return table
+
+
+def _run(found: Mapping[str, Any]) -> Sequence[str | Text]:
+    figures: Mapping[str, Any] = found["metrics"] or {}
+    baselines: Mapping[str, Any] = found["baselines"] or {}
+    auroc, balanced, macro = (
+        number_words(figures[key]["estimate"] if figures else None)
+        for key in ("auroc", "balanced_accuracy", "macro_f1")
+    )
+    overlap, length = (
+        number_words(baselines[name]["auroc"]["estimate"] if baselines else None)
+        for name in ("overlap", "claim_length")
+    )
+    return (f"{found['rows']:,}", auroc, overlap, _difference(found["difference"]), length, balanced, macro)
+
+
+def _pooled(rows: int, found: Mapping[str, Any]) -> Sequence[str | Text]:
+    difference, keys = found["difference"], ("auroc", "overlap_auroc", "length_auroc", "balanced_accuracy", "macro_f1")
+    auroc, overlap, length, balanced, macro = (number_words(found[key]["estimate"]) for key in keys)
+    return (f"{rows:,}", auroc, overlap, interval_words(difference, sign=True), length, balanced, macro)
+
+
+def _compared(found: Mapping[str, Any]) -> Sequence[str | Text]:
+    differences = [_difference(found[metric]["difference"]) for metric in ("auroc", "macro_f1", "balanced_accuracy")]
+    if "mcnemar" not in found:
+        return ("", "", "", "", *differences)
+    test = found["mcnemar"]
+    return (f"{found['rows']:,}", str(test["only_a"]), str(test["only_b"]), f"{test['p_value']:.3f}", *differences)
+
+
+def _difference(difference: dict[str, Any] | None) -> Text:
+    """A difference with its interval and what that shows."""
+    if difference is None or difference["estimate"] is None:
+        return Text("–")
+    verdict: str = difference["verdict"]
+    words = {"no difference shown": "none shown"}.get(verdict, verdict)
+    return Text.assemble(interval_words(difference, sign=True), " ", (words, _STYLES.get(verdict, "")))
+
+
+def _answer(row: BenchRow, *, right: bool) -> Scored:
+    """The row as scored by someone who knows the gold, or by one who is wrong about it."""
+    # With neither a label nor a pair, the figure is the share judged Attributable.
+    gold = next((known for known in (row.attributable, row.preferred) if known is not None), True)
+    label = gold is right
+    predicted = row.spans or () if right else tuple((end, end + 1) for _, end in row.spans or ())
+    return {
+        "id": row.id,
+        "is_response": row.is_response,
+        "attributable": row.attributable,
+        "score": float(label),
+        "label": label,
+        "unverified": None,
+        "error_types": [],
+        "overlap": 0.0,
+        "length": 0,
+        "spans": None if row.spans is None else span_counts_of(row, predicted),
+        "structure": None,
+        "seconds": 0.0,
+        "part": None,
+        "keys": [],
+        "pair": row.pair,
+        "preferred": row.preferred,
+    }
+
+
+def _values(rows: Sequence[Scored]) -> dict[str, float]:
+    """The figures that answers decide, by name; those that are undefined on the set left out."""
+    figures = set_figures(rows, resamples=0)
+    places = {
+        "accuracy": ("metrics", "accuracy"),
+        "auroc": ("metrics", "auroc"),
+        "span F1": ("spans", "f1"),
+        "pair accuracy": ("pairs", "pair_accuracy"),
+    }
+    found = {name: figures[group][key]["estimate"] for name, (group, key) in places.items() if figures[group]}
+    if figures["share_attributable"]:
+        found["share Attributable"] = figures["share_attributable"]["estimate"]
+    return {name: value for name, value in found.items() if value is not None}
