@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,14 @@ from vouching.methods.discriminative.generative import GenerativeRanker
 from vouching.methods.discriminative.input import given
 from vouching.methods.discriminative.open import open_scorer
 from vouching.methods.discriminative.rank import ScoringRanker
-from vouching.methods.structured.reward import PARTS, structured_reward
+from vouching.methods.structured.reward import PARTS
 from vouching.models import ScriptedModel
 from vouching.types import Claim, Reward, Source, Trajectory, Unverified
 
 
 def test_columns_become_arguments_and_parts_become_metrics() -> None:
     logged: dict[str, float] = {}
-    reward = trl_reward(structured_reward, variant="grounded")
+    reward = trl_reward("structured", variant="grounded")
     totals = reward(
         prompts=["..."] * 2,
         completions=[reply(), [{"role": "assistant", "content": supported()}]],
@@ -42,15 +42,15 @@ def test_columns_become_arguments_and_parts_become_metrics() -> None:
     # Perfect: 1 + .15 * .8; perfect but for the label: .70 - .10 * .8
     assert totals == [1.12, 0.62]
     assert logged == {
-        "structured_reward/unverified": 0.0, "structured_reward/format": 1.0, "structured_reward/alignment": 1.0,
-        "structured_reward/chain": 1.0, "structured_reward/label": 0.5, "structured_reward/diagnosis": 0.5,
-        "structured_reward/calibration": pytest.approx((0.12 - 0.08) / 2),
+        "structured/unverified": 0.0, "structured/format": 1.0, "structured/alignment": 1.0,
+        "structured/chain": 1.0, "structured/label": 0.5, "structured/diagnosis": 0.5,
+        "structured/calibration": pytest.approx((0.12 - 0.08) / 2),
     }  # fmt: skip
 
 
-def judged(response: str, number: int) -> Reward | Unverified:
+def judged(response: str, row: Mapping[str, Any]) -> Reward | Unverified:
     """Stands for a judge that is out of order for every odd row."""
-    if number % 2:
+    if (number := row["number"]) % 2:
         return Unverified(Claim(response), "backend", "The endpoint gave no answer.")
     return Reward(1.0 + number, {"number": float(number)})
 
@@ -98,12 +98,12 @@ def test_a_ranking_that_is_none_gives_no_reward() -> None:
 
 
 def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
-    with pytest.raises(ConfigError, match="needs 'gold' of each row"):
-        trl_reward(structured_reward)(completions=["{}"], label=["Attributable"])
-    with pytest.raises(ConfigError, match="takes no 'varient'"):
-        trl_reward(structured_reward, varient="paper")
+    with pytest.raises(InputError, match='wanted "gold"'):
+        trl_reward("structured")(completions=["{}"], label=["Attributable"])
+    with pytest.raises(ConfigError, match="no setting 'varient'; did you mean variant"):
+        trl_reward("structured", varient="paper")
     with pytest.raises(InputError, match="wanted text, or messages"):
-        trl_reward(structured_reward)(completions=[[]], gold=["Attributable"])
+        trl_reward("structured")(completions=[[]], gold=["Attributable"])
 
 
 @pytest.fixture(scope="module")
@@ -147,12 +147,12 @@ def one_step(policy: tuple[Any, Any], reward: Any, folder: Path, **columns: Any)
 
 
 def test_a_real_trainer_logs_every_part(policy: tuple[Any, Any], tmp_path: Path) -> None:
-    trainer = one_step(policy, trl_reward(structured_reward), tmp_path, gold=["Attributable", "Not Attributable"])
+    trainer = one_step(policy, trl_reward("structured"), tmp_path, gold=["Attributable", "Not Attributable"])
     logged = trainer.state.log_history[0]
     # A policy of random weights writes no JSON.
-    assert logged["rewards/structured_reward/mean"] == 0.0
-    assert {name: logged[f"structured_reward/{name}"] for name in PARTS} == dict.fromkeys(PARTS, 0.0)
-    assert logged["structured_reward/unverified"] == 0.0
+    assert logged["rewards/structured/mean"] == 0.0
+    assert {name: logged[f"structured/{name}"] for name in PARTS} == dict.fromkeys(PARTS, 0.0)
+    assert logged["structured/unverified"] == 0.0
 
 
 def test_a_real_trainer_leaves_out_replies_whose_judge_failed(policy: tuple[Any, Any], tmp_path: Path) -> None:

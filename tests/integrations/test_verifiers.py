@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.methods.structured.replies import CLAIM, SOURCE, reply
-from vouching.errors import BackendError, ConfigError
+from vouching.errors import ConfigError, InputError
 from vouching.integrations.verifiers import structured, trace_reward
-from vouching.methods.structured.reward import PARTS, structured_reward
-from vouching.types import Claim, Unverified
+from vouching.methods.structured.reward import PARTS
 
 
 def scored(reward: Any, text: str, **fields: Any) -> tuple[float, dict[str, float]]:
@@ -25,18 +24,15 @@ def scored(reward: Any, text: str, **fields: Any) -> tuple[float, dict[str, floa
 def test_the_fields_of_the_task_become_arguments_and_parts_become_metrics() -> None:
     total, metrics = scored(structured, reply(), gold="Not Attributable", prompt="...")
     assert total == 1.12
-    assert [*metrics] == [f"structured_reward/{part}" for part in PARTS]
-    grounded = trace_reward(structured_reward, variant="grounded")
+    assert [*metrics] == [f"structured/{part}" for part in PARTS]
+    grounded = trace_reward("structured", variant="grounded")
     assert scored(grounded, reply(), gold="Not Attributable", claim=CLAIM, source=SOURCE)[0] == 1.12
 
 
-def test_a_failed_judge_and_a_missing_field_raise() -> None:
-    def judged(response: str) -> Unverified:
-        return Unverified(Claim(response), "backend", "The endpoint gave no answer.")
-
-    with pytest.raises(BackendError, match="judged could not score the reply"):
-        scored(trace_reward(judged), "...")
-    with pytest.raises(ConfigError, match="needs 'gold'"):
+def test_a_missing_field_and_a_wrong_setting_raise() -> None:
+    with pytest.raises(ConfigError, match="no setting 'varient'"):
+        trace_reward("structured", varient="paper")
+    with pytest.raises(InputError, match='wanted "gold"'):
         scored(structured, "{}", answer="Attributable")
 
 
@@ -54,4 +50,4 @@ def test_a_real_task_scores_a_real_trace_by_the_plugged_function() -> None:
     trace = vf.Trace.model_construct(rewards={}, metrics={}, nodes=[], root_reply=reply())
     asyncio.run(task.score(trace))
     assert (trace.rewards["process"].score, trace.reward) == (1.12, 2.24)
-    assert trace.metrics["structured_reward/chain"] == 1.0
+    assert trace.metrics["structured/chain"] == 1.0

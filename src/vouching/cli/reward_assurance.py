@@ -23,7 +23,9 @@ from vouching.version import __version__
 
 app = typer.Typer()
 
-_Input = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with S_x, y, a and S_z; - is stdin.")]
+_Input = Annotated[
+    str, typer.Option("--input", metavar="ROWS", help="Rows with S_x, y, a and S_z, or with replies; - is stdin.")
+]
 _Output = Annotated[str, typer.Option("--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
 _Intervention = Annotated[
     float, typer.Option("--intervention-cost", metavar="C", help="Taken from the verifier's reward for a case.")
@@ -55,12 +57,13 @@ def assurance_command(
 
     A row has S_x and S_z (1 or 0: is the proposal, is the revision right), y (SAC or NS) and a (KEEP or REVISE; null
     after NS). Each line has id, the case of the paper's table, what either action of the verifier and of the generator
-    would have earned, and its advantage over the pair; null where there was no such choice.
+    would have earned, and its advantage over the pair; null where there was no such choice. Of a row with a response,
+    its role (generator, verifier, approver), unit, gold, proposal and revision, the line has the total and its parts.
     """
     with usage_errors():
         costs = AssuranceCosts(intervention_cost, revision_cost)
         settings = {"command": "reward assurance", **asdict(costs), "vouching": __version__}
-        summary = score_rows((input, output), partial(_work, costs), _look, settings, ("S_x",), resume)
+        summary = score_rows((input, output), partial(_work, costs), _look, settings, ("S_x", "response"), resume)
     good, repaired = summary.counts["1"], summary.counts["5a"]
     raise typer.Exit(told(summary, f", {good:,} right and accepted, {repaired:,} repaired"))
 
@@ -74,7 +77,7 @@ def _line(costs: AssuranceCosts, row: Row) -> str:
     try:
         if row.fields is None:
             raise InputError(str(row.problem))
-        return json.dumps({"id": row.name, **reward_of_row(row.fields, costs.intervention, costs.revision)})
+        return json.dumps({"id": row.name, **reward_of_row(row.fields, None, costs.intervention, costs.revision)})
     except InputError as error:
         return json.dumps(
             {"id": row.name, "case": None, "rewards": None, "advantages": None, "problem": f"{row.place}: {error}"}
@@ -83,6 +86,6 @@ def _line(costs: AssuranceCosts, row: Row) -> str:
 
 def _look(input_name: str, record: dict[str, Any]) -> Seen:
     """What a batch needs to know about a line."""
-    if record["case"] is None:
+    if "problem" in record:
         return Seen(record["id"], problem=f"{input_name}, {record['problem']}")
-    return Seen(record["id"], counts={record["case"]: 1})
+    return Seen(record["id"], counts={record["case"]: 1} if "case" in record else {})

@@ -1,11 +1,10 @@
 """Rewards for TRL's trainers (``GRPOTrainer``, ``RLOOTrainer``): columns of the data set in, one number per reply out.
 
     from vouching.integrations.trl import trl_reward
-    from vouching.methods.structured.reward import structured_reward
-    trainer = GRPOTrainer(..., reward_funcs=[trl_reward(structured_reward, variant="grounded")])
+    trainer = GRPOTrainer(..., reward_funcs=[trl_reward("structured", variant="grounded")])
 
-The data set has a column for each field that the scoring function takes; here ``gold``, ``claim`` and ``source``. Where
-the judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Answers to a
+The data set has a column for each field that the method's reward reads; here ``gold``, ``claim`` and ``source``. Where
+a judge failed the reward is None, which TRL leaves out of the group's mean and gives no advantage. Answers to a
 question are rewarded by ``trl_ranking_reward``, which ranks those of a group together; ``trl_checklist_reward`` has
 replies judged by a checklist, ``trl_blinded_reward`` audits them against their documents. Tried with TRL 1.16. Left
 out: groups that several processes share; TRL passes each its own replies.
@@ -20,7 +19,8 @@ from typing import Any, TypeAlias, cast
 
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.inputs import as_sources
-from vouching.integrations.scoring import RowScore, Score
+from vouching.methods import METHODS
+from vouching.methods.base import ReplyReward
 from vouching.methods.blinded.reward import PAPER as PAPER_BLINDED
 from vouching.methods.blinded.reward import BlindedRules, outcome_reward, report_reward
 from vouching.methods.blinded.verify import BlindedVerifier
@@ -39,38 +39,40 @@ from vouching.methods.discriminative.reward import By, ranking_rewards
 from vouching.models.running import all_of, run
 from vouching.types import ItemResult, Reward, Unverified
 
+__all__ = ["TrlReward", "trl_blinded_reward", "trl_checklist_reward", "trl_ranking_reward", "trl_reward"]
+
 TrlReward: TypeAlias = Callable[..., list[float | None]]
 """What ``reward_funcs`` takes."""
 
 
-def trl_reward(score: Score, **settings: Any) -> TrlReward:
-    """A function for ``reward_funcs`` that scores each reply by ``score``.
+def trl_reward(method: str | ReplyReward, **settings: Any) -> TrlReward:
+    """A function for ``reward_funcs`` that scores each reply as the game of a method does.
 
     With TRL's ``log_metric`` the mean of every part is logged as ``NAME/PART``, and the share of replies whose judge
-    failed as ``NAME/unverified``, where NAME is the scoring function's.
+    failed as ``NAME/unverified``, where NAME is the method's.
 
     Args:
-        score: takes the reply and columns of the data set by name.
-        settings: arguments of ``score`` that are the same for all rows.
+        method: name of a method whose reward needs no judge ("structured", "assurance"), or a function from a reply and
+            its row to a reward.
+        settings: of the method's reward; ``role`` says whose replies they are, for "assurance".
 
     Raises:
-        ConfigError: a setting that ``score`` does not take; from the function made, a column that it needs and the data
-            set lacks.
+        ConfigError: a setting that there is not; from the function made, InputError for a column that is missing.
 
-    >>> from vouching.methods.structured.reward import structured_reward
-    >>> reward = trl_reward(structured_reward)
+    >>> reward = trl_reward("structured")
     >>> reward(prompts=["..."] * 2, completions=['{"label": "yes"}', "yes"], gold=["Attributable"] * 2)
     [0.395, 0.0]
     """
-    row_score = RowScore(score, settings)
-    name = row_score.name
+    score = METHODS[method].scorer(**settings) if isinstance(method, str) else method
+    name = method if isinstance(method, str) else getattr(method, "__name__", "reward")
 
     def reward(
         *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any
     ) -> list[float | None]:
         # Beside the columns TRL passes things of its own, such as the trainer's state.
-        rows = [{key: columns[key][at] for key in row_score.fields if key in columns} for at in range(len(completions))]
-        outcomes = [row_score(_text(completion), row) for completion, row in zip(completions, rows, strict=True)]
+        lists = {key: cast("list[Any]", values) for key, values in columns.items() if isinstance(values, list)}
+        rows = [{key: values[at] for key, values in lists.items()} for at in range(len(completions))]
+        outcomes = [score(_text(completion), row) for completion, row in zip(completions, rows, strict=True)]
         return _totals(name, outcomes, log_metric)
 
     reward.__name__ = name

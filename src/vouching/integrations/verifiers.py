@@ -3,7 +3,7 @@
     [env.taskset.task.rewards]
     process = { fn = "vouching.integrations.verifiers:structured" }
 
-The task's data has a field for each that the scoring function takes; for ``structured`` that is ``gold``, for
+The task's data has a field for each that the reward reads; for ``structured`` that is ``gold``, for
 ``checklist`` ``prompt`` and ``checklist``, with the judge in ``VOUCH_MODEL``. Where the judge failed the reward raises,
 so that the trace bears an error and no reward. Tried with verifiers 0.4 (its ``v1``). Left out: releases before it,
 which had rubrics instead.
@@ -13,60 +13,58 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from vouching.errors import BackendError, ConfigError
-from vouching.integrations.scoring import RowScore, Score
+from vouching.errors import ConfigError
 from vouching.integrations.verl_blinded import compute_score as blinded_score
 from vouching.integrations.verl_checklist import compute_score
-from vouching.methods.assurance.reward import draft_reward, review_reward
+from vouching.methods import METHODS
 from vouching.methods.blinded.reward import PARTS as BLINDED_PARTS
 from vouching.methods.checklist.reward import PARTS
-from vouching.methods.structured.reward import structured_reward
-from vouching.types import Unverified
+from vouching.types import Reward
+
+__all__ = ["TraceReward", "assurance_draft", "assurance_review", "blinded", "checklist", "structured", "trace_reward"]
 
 TraceReward: TypeAlias = Callable[[Any, Any], Awaitable[float]]
 """Takes the task's data and the trace, by the names ``task`` and ``trace``."""
 
 
-def trace_reward(score: Score, **settings: Any) -> TraceReward:
-    """A reward of a trace: ``score`` of its last reply, with the parts recorded as metrics ``NAME/PART``.
+def trace_reward(method: str, **settings: Any) -> TraceReward:
+    """A reward of a trace: of its last reply, as the game of a method scores it, its parts as metrics ``NAME/PART``.
 
     Args:
-        score: takes the reply and fields of the task's data by name.
-        settings: arguments of ``score`` that are the same for all tasks.
+        method: name of a method whose reward needs no judge: "structured", "assurance".
+        settings: of its reward; ``role`` says whose replies they are, for "assurance".
 
     Raises:
-        ConfigError: a setting that ``score`` does not take; from the function made, a field that it needs and the data
-            lacks.
-        BackendError: from the function made: the judge failed.
+        ConfigError: a setting that there is not; from the function made, InputError for a field that the data lacks.
 
     >>> import asyncio
     >>> from types import SimpleNamespace
     >>> metrics = {}
     >>> trace = SimpleNamespace(last_reply='{"label": "yes"}', record_metrics=metrics.update)
-    >>> asyncio.run(trace_reward(structured_reward)(SimpleNamespace(gold="Attributable"), trace))
+    >>> asyncio.run(trace_reward("structured")(SimpleNamespace(gold="Attributable"), trace))
     0.395
-    >>> metrics["structured_reward/label"]
+    >>> metrics["structured/label"]
     1.0
     """
-    row_score = RowScore(score, settings)
-    name = row_score.name
+    score = METHODS[method].scorer(**settings)
 
     async def reward(task: Any, trace: Any) -> float:
-        row = {field: getattr(task, field) for field in row_score.fields if hasattr(task, field)}
-        outcome = row_score(trace.last_reply, row)
-        if isinstance(outcome, Unverified):
-            raise BackendError(f"{name} could not score the reply ({outcome.reason}): {outcome.message}")
-        trace.record_metrics({f"{name}/{part}": value for part, value in outcome.parts.items()})
+        outcome = cast("Reward", score(trace.last_reply, cast("dict[str, Any]", vars(task))))
+        trace.record_metrics({f"{method}/{part}": value for part, value in outcome.parts.items()})
         return outcome.total
 
-    reward.__name__ = name
+    reward.__name__ = method
     return reward
 
 
-structured: TraceReward = trace_reward(structured_reward)
+structured: TraceReward = trace_reward("structured")
 """The process reward by the paper's rules; a module of yours may call :func:`trace_reward` with others."""
+assurance_draft: TraceReward = trace_reward("assurance", role="generator")
+"""Whether a unit of structured work is filled in right; the task's data has ``unit`` and ``gold``."""
+assurance_review: TraceReward = trace_reward("assurance", role="verifier")
+"""What a verifier of structured work earns; the task's data has ``unit``, ``gold`` and ``proposal``."""
 
 
 async def checklist(task: Any, trace: Any) -> float:
@@ -94,12 +92,6 @@ async def checklist(task: Any, trace: Any) -> float:
     scored = await compute_score("", trace.last_reply, "", row, judge=judge)
     trace.record_metrics({f"checklist/{part}": scored[part] for part in PARTS})
     return scored["score"]
-
-
-assurance_draft: TraceReward = trace_reward(draft_reward)
-"""Whether a unit of structured work is filled in right; the task's data has ``unit`` and ``gold``."""
-assurance_review: TraceReward = trace_reward(review_reward)
-"""What a verifier of structured work earns; the task's data has ``unit``, ``gold`` and ``proposal``."""
 
 
 async def blinded(task: Any, trace: Any) -> float:

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from vouching.errors import InputError
-from vouching.methods.assurance.reward import choice_reward, draft_reward, review_reward
-from vouching.methods.structured.reward import structured_reward
-from vouching.methods.structured.reward_weights import Calibration, Split, Variant, structured_weights
-from vouching.types import Label
+from vouching.methods import METHODS
+from vouching.methods.structured.reward_weights import Calibration, Split, Variant
+from vouching.types import Reward
+
+__all__ = ["assurance_score", "structured_score"]
 
 
 def structured_score(
@@ -55,20 +55,8 @@ def structured_score(
     >>> structured_score("anli", '{"label": "yes"}', "Attributable", split="0/100")["score"]  # .5 + .5 + .15 * .5
     1.075
     """
-    row = extra_info or {}
-    reward = structured_reward(
-        solution_str,
-        cast("Label", ground_truth),
-        claim=row.get("claim"),
-        source=row.get("source"),
-        variant=variant,
-        weights=structured_weights(split, calibration),
-    )
-    return {"score": reward.total, "acc": reward.parts["label"], **reward.parts}
-
-
-_NEEDED = {"generator": ("unit",), "verifier": ("unit", "proposal"), "approver": ("unit", "proposal", "revision")}
-"""Fields of a row, by role."""
+    settings = {"variant": variant, "split": split, "calibration": calibration}
+    return _scored("structured", "label", solution_str, {**(extra_info or {}), "gold": ground_truth}, settings)
 
 
 def assurance_score(
@@ -101,20 +89,13 @@ def assurance_score(
     >>> assurance_score("taxes", '{"verdict": "wrong"}', 42, row)["score"]
     1.0
     """
-    row = extra_info or {}
-    role = row.get("role")
-    if role not in _NEEDED:
-        raise InputError(f"extra_info has the role {role!r}, wanted {', '.join(_NEEDED)}")
-    missing = [name for name in _NEEDED[role] if name not in row]
-    if missing:
-        raise InputError(f"extra_info of the {role} lacks {' and '.join(missing)}; a value that cannot be read is null")
-    if not isinstance(row["unit"], Mapping):
-        raise InputError(f"extra_info has the unit {row['unit']!r:.60}, wanted one as a task file has it")
-    unit, proposal = cast("Mapping[str, Any]", row["unit"]), row.get("proposal")
-    if role == "generator":
-        reward = draft_reward(solution_str, unit, ground_truth)
-    elif role == "verifier":
-        reward = review_reward(solution_str, unit, ground_truth, proposal, intervention_cost)
-    else:
-        reward = choice_reward(solution_str, unit, ground_truth, proposal, row["revision"], revision_cost)
-    return {"score": reward.total, "acc": reward.parts["outcome"], **reward.parts}
+    settings = {"intervention_cost": intervention_cost, "revision_cost": revision_cost}
+    return _scored("assurance", "outcome", solution_str, {**(extra_info or {}), "gold": ground_truth}, settings)
+
+
+def _scored(
+    method: str, right: str, reply: str, row: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[str, float]:
+    """The reward by the method's own function; ``right`` is the part that says whether the reply is right."""
+    reward = cast("Reward", METHODS[method].scorer(**settings)(reply, row))
+    return {"score": reward.total, "acc": reward.parts[right], **reward.parts}

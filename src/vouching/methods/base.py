@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from importlib import import_module
+from inspect import signature
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from vouching.errors import BackendError, ConfigError, ModelError
@@ -79,6 +80,8 @@ class RowReward(Protocol):
         ...
 
 
+ReplyReward: TypeAlias = Callable[[str, Mapping[str, Any]], Reward | Unverified]
+"""What a reply to a row earns; Unverified if its judge failed."""
 Judges: TypeAlias = Literal["claims", "response", "instruction", "answers", "units"]
 """What a method judges: single claims; a whole response by its sources; a response by its instruction; the answers to
 one question against each other (and claims, by the same scorer); the units of a task."""
@@ -142,14 +145,41 @@ class Method:
             ...
         vouching.errors.ConfigError: the method embedded has no setting 'treshold'; did you mean threshold?
         """
-        given, known = dict(settings or {}), self.takes
+        given = dict(settings or {})
+        self._check(given, self.takes)
+        if isinstance(model, str) and model.startswith("embedded"):
+            given = {**self.offline, **given}
+        return self.load("verifier")(model, self.load("settings")(**given))
+
+    def scorer(self, **settings: Any) -> ReplyReward:
+        """What a reply earns, for trainers that sample by themselves; ``reward_row`` with the reply as ``response``.
+
+        Args:
+            settings: of the reward.
+
+        Raises:
+            ConfigError: the method has no reward, or an unknown setting; from the function made, InputError for a row
+                that lacks what the reward needs.
+
+        >>> from vouching.methods import METHODS
+        >>> METHODS["structured"].scorer(variant="binary")('{"label": "yes"}', {"gold": "Attributable"}).total
+        1.0
+        """
+        reward_row = self.load("reward_row")
+        self._check(settings, [*signature(reward_row).parameters][1:])
+
+        def score(reply: str, row: Mapping[str, Any]) -> Reward:
+            found = reward_row({**row, "response": reply}, **settings)
+            return Reward(found["total"], found["parts"])
+
+        return score
+
+    def _check(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
+        """Raises ConfigError for a setting that there is not; the nearest is named."""
         for name in (name for name in given if name not in known):
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
             raise ConfigError(f"the method {self.name} has no setting {name!r}; {hint}")
-        if isinstance(model, str) and model.startswith("embedded"):
-            given = {**self.offline, **given}
-        return self.load("verifier")(model, self.load("settings")(**given))
 
 
 def failed(error: ModelError, claim: Claim) -> Unverified:

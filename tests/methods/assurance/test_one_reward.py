@@ -17,11 +17,11 @@ from vouching.cli.app import app
 from vouching.cli.streams import Exit
 from vouching.integrations import verl
 from vouching.integrations.trl import trl_reward
-from vouching.integrations.verifiers import assurance_draft, trace_reward
+from vouching.integrations.verifiers import trace_reward
 from vouching.methods import METHODS
 from vouching.methods.assurance.game import AssuranceGame, Decision
 from vouching.methods.assurance.reply import challenge_text, choice_text
-from vouching.methods.assurance.reward import CASES, AssuranceCosts, choice_reward, draft_reward, review_reward
+from vouching.methods.assurance.reward import CASES, AssuranceCosts, reward_of_reply
 from vouching.methods.base import Play, ScriptedSampler
 from vouching.models.base import Message
 from vouching.types import Group, Rollout, TaskUnit
@@ -96,12 +96,9 @@ def test_the_units_are_of_every_kind() -> None:
 
 @pytest.mark.parametrize("role", ["generator", "verifier", "approver"])
 def test_trl_verl_and_verifiers_give_what_the_game_gives(role: str) -> None:
-    functions = {"generator": draft_reward, "verifier": review_reward, "approver": choice_reward}
-    settings = {
-        "generator": {}, "verifier": {"intervention_cost": 0.125}, "approver": {"revision_cost": 0.25},
-    }[role]  # fmt: skip
-    trl = trl_reward(functions[role], **settings)
-    verifiers = assurance_draft if role == "generator" else trace_reward(functions[role], **settings)
+    reward_of_row = METHODS["assurance"].load("reward_row")
+    trl = trl_reward("assurance", role=role, **COSTS)
+    verifiers = trace_reward("assurance", role=role, **COSTS)
     told = [(one, said) for one, group, said in rewarded() if group.role == role]
     assert len(told) > 100
     for one, said in told:
@@ -111,18 +108,19 @@ def test_trl_verl_and_verifiers_give_what_the_game_gives(role: str) -> None:
         by_verl = verl.assurance_score("", said.text, GOLD, {"role": role, **row}, **COSTS)["score"]
         trace = SimpleNamespace(last_reply=said.text, record_metrics=lambda parts: None)
         by_verifiers = asyncio.run(verifiers(SimpleNamespace(**row), trace))
-        assert (by_trl, by_verl, by_verifiers) == (said.reward.total,) * 3
+        by_row = reward_of_row({**row, "role": role, "response": said.text}, **COSTS)["total"]
+        assert (by_trl, by_verl, by_verifiers, by_row) == (said.reward.total,) * 4
 
 
 def test_a_reply_that_cannot_be_read_is_in_no_pair_and_earns_nothing_elsewhere() -> None:
-    for role, functions in (("verifier", review_reward), ("approver", choice_reward)):
+    for role in ("verifier", "approver"):
         seat = "review" if role == "verifier" else "approve"
         unread = [one for one in DECIDED if seat in one.seats.said and one.taken(seat) is None]
         assert len(unread) > 10
         for one in unread:
             [said] = one.seats.said[seat]
             assert said not in GROUPS[f"{one.key}:{role}"].rollouts
-            assert functions(said.text, **fields(one, role)).total == 0.0
+            assert reward_of_reply(said.text, fields(one, role), role).total == 0.0
 
 
 def test_the_command_gives_what_the_game_gives(tmp_path: Any) -> None:

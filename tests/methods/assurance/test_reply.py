@@ -11,7 +11,7 @@ import pytest
 from vouching.errors import ConfigError, InputError
 from vouching.integrations.verifiers import assurance_draft, assurance_review
 from vouching.integrations.verl import assurance_score
-from vouching.methods.assurance.reward import choice_reward, draft_reward, review_reward
+from vouching.methods.assurance.reward import AssuranceCosts, reward_of_reply
 
 UNIT = {"id": "total", "type": "amount", "depends_on": ["elsewhere"], "rules": ["R1"]}
 WRONG, RIGHT = '{"verdict": "wrong"}', '{"verdict": "correct"}'
@@ -19,7 +19,7 @@ WRONG, RIGHT = '{"verdict": "wrong"}', '{"verdict": "correct"}'
 
 @pytest.mark.parametrize(("reply", "total"), [('{"amount": "$42.00"}', 1.0), ('{"amount": 41}', 0.0), ("Forty.", 0.0)])
 def test_a_draft_earns_whether_it_is_right(reply: str, total: float) -> None:
-    reward = draft_reward(reply, UNIT, 42)
+    reward = reward_of_reply(reply, {"unit": UNIT, "gold": 42}, "generator")
     assert (reward.total, reward.parts["readable"]) == (total, float(reply != "Forty."))
 
 
@@ -31,7 +31,8 @@ def test_a_draft_earns_whether_it_is_right(reply: str, total: float) -> None:
     ],
 )  # fmt: skip
 def test_a_review_earns_what_its_action_does(reply: str, proposal: object, total: float) -> None:
-    assert review_reward(reply, UNIT, 42, proposal, intervention_cost=0.25).total == total
+    row = {"role": "verifier", "unit": UNIT, "gold": 42, "proposal": proposal}
+    assert reward_of_reply(reply, row, costs=AssuranceCosts(intervention=0.25)).total == total
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,8 @@ def test_a_review_earns_what_its_action_does(reply: str, proposal: object, total
     ],
 )  # fmt: skip
 def test_a_choice_earns_what_its_action_does(reply: str, values: tuple[int, int], total: float) -> None:
-    assert choice_reward(reply, UNIT, 42, *values, revision_cost=0.5).total == total
+    row = {"unit": UNIT, "gold": 42, "proposal": values[0], "revision": values[1]}
+    assert reward_of_reply(reply, row, "approver", AssuranceCosts(revision=0.5)).total == total
 
 
 def test_verl_gets_every_role_with_the_same_names() -> None:
@@ -78,13 +80,13 @@ def test_an_environment_of_verifiers_scores_drafts_and_reviews() -> None:
     trace = SimpleNamespace(last_reply=WRONG, record_metrics=metrics.update)
     task = SimpleNamespace(unit=UNIT, gold=42, proposal=41)
     assert asyncio.run(assurance_review(task, trace)) == 1.0
-    assert metrics == {"review_reward/outcome": 1.0, "review_reward/readable": 1.0}
+    assert metrics == {"assurance/outcome": 1.0, "assurance/readable": 1.0}
     draft = SimpleNamespace(last_reply='{"amount": 42}', record_metrics=metrics.update)
     assert asyncio.run(assurance_draft(task, draft)) == 1.0
 
 
 def test_a_unit_or_a_right_value_that_is_none_is_an_error_and_no_reward() -> None:
     with pytest.raises(InputError, match="the unit"):
-        draft_reward("42", {"id": "total"}, 42)
+        reward_of_reply("42", {"unit": {"id": "total"}, "gold": 42}, "generator")
     with pytest.raises(InputError, match="gold is 'many'"):
-        draft_reward('{"amount": 42}', UNIT, "many")
+        reward_of_reply('{"amount": 42}', {"unit": UNIT, "gold": "many"}, "generator")

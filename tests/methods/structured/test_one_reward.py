@@ -21,7 +21,6 @@ from vouching.integrations.verl import structured_score
 from vouching.methods import METHODS
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.structured.game import Score, StructuredGame, binary_score, process_score
-from vouching.methods.structured.reward import binary_reward, structured_reward
 from vouching.methods.structured.reward_weights import Rules, Variant
 from vouching.models.base import Message
 
@@ -91,14 +90,12 @@ def test_game_command_and_adapters_agree_on_300_replies(rules: Rules, tmp_path: 
     reward_of_row = METHODS["structured"].load("reward_row")
     assert [reward_of_row({**row, "response": reply}, variant=rules)["total"] for row, reply, _ in told] == totals
 
-    score = binary_reward if rules == "binary" else structured_reward
-    settings = {} if rules == "binary" else {"variant": rules}
     columns = {key: [row[key] for row, _, _ in told] for key in ("gold", "claim", "source")}
-    assert trl_reward(score, **settings)(completions=[reply for _, reply, _ in told], **columns) == totals
+    assert trl_reward("structured", variant=rules)(completions=[reply for _, reply, _ in told], **columns) == totals
 
     def traced(row: dict[str, Any], reply: str) -> float:
         trace = SimpleNamespace(last_reply=reply, record_metrics=lambda parts: None)  # pyright: ignore[reportUnknownLambdaType]
-        return asyncio.run(trace_reward(score, **settings)(SimpleNamespace(**row), trace))
+        return asyncio.run(trace_reward("structured", variant=rules)(SimpleNamespace(**row), trace))
 
     assert [traced(row, reply) for row, reply, _ in told] == totals
     if rules != "binary":  # verl has the process reward alone

@@ -10,8 +10,8 @@ A verifier whose answer cannot be read has neither raised a case nor stayed sile
 
 :func:`action_rewards` is the only place that says so: the game (``game.py``) takes both actions of a pair from it,
 :func:`reward_of_row` those of a row of ``vouch reward assurance``, and for trainers that sample by themselves
-:func:`review_reward` and :func:`choice_reward` that of the action in a reply. A reply that cannot be read earns 0 and
-says so in ``readable``: the policy wrote it, so it is data. Not here: what stands for an action that was not taken.
+:func:`reward_of_reply` that of the action in a reply. A reply that cannot be read earns 0 and says so in ``readable``:
+the policy wrote it, so it is data. Not here: what stands for an action that was not taken.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from vouching.errors import ConfigError, InputError
 from vouching.judging.ask import ReplyError
 from vouching.methods.assurance.reply import read_case, read_choice, read_line
 from vouching.methods.assurance.task import as_task
 from vouching.methods.assurance.values import read_value, same_value
-from vouching.types import Reward, TaskUnit
+from vouching.types import Reward, TaskUnit, Value
 
 Action = Literal["SAC", "NS", "KEEP", "REVISE"]
 Case = Literal["1", "2", "3", "4", "5a", "5b", "6a", "6b"]
@@ -144,18 +144,22 @@ def action_rewards(s_x: bool, s_z: bool | None = None, costs: AssuranceCosts = F
     }
 
 
-def reward_of_row(row: Mapping[str, Any], intervention_cost: float = 0.0, revision_cost: float = 0.0) -> dict[str, Any]:
-    """Case, rewards and advantages of a unit that was played: a line of ``vouch reward assurance``.
+def reward_of_row(
+    row: Mapping[str, Any], role: str | None = None, intervention_cost: float = 0.0, revision_cost: float = 0.0
+) -> dict[str, Any]:
+    """The rewards of a unit that was played, or of one role's reply: a line of ``vouch reward assurance``.
 
     Args:
-        row: S_x and S_z (1 or 0: is the proposal, is the revision right), y (SAC or NS), and a (KEEP or REVISE; none
-            after NS); ``Decision.row`` of a game has it.
+        row: of a unit, S_x and S_z (1 or 0: is the proposal, is the revision right), y (SAC or NS), and a (KEEP or
+            REVISE; none after NS), as ``Decision.row`` of a game has them. Of a reply, ``response`` and what
+            :func:`reward_of_reply` reads.
+        role: who replied, where the row does not say.
         intervention_cost: of a case.
         revision_cost: of a revision.
 
     Returns:
-        ``case``; ``rewards`` and ``advantages`` over the pair, each of the verifier and of the generator: by action,
-        None where there was no such choice or a reward is not known.
+        Of a unit ``case``, and ``rewards`` and ``advantages`` over the pair, each of the verifier and of the generator:
+        by action, None where there was no such choice or a reward is not known. Of a reply ``total`` and ``parts``.
 
     Raises:
         InputError: fields that are missing, no labels or actions, or that contradict each other.
@@ -165,13 +169,17 @@ def reward_of_row(row: Mapping[str, Any], intervention_cost: float = 0.0, revisi
     >>> record["case"], record["rewards"]["generator"], record["advantages"]["verifier"]
     ('6b', {'KEEP': 0.0, 'REVISE': 1.0}, {'SAC': 1.0, 'NS': -1.0})
     """
+    costs = AssuranceCosts(intervention_cost, revision_cost)
+    if isinstance(row.get("response"), str):
+        reward = reward_of_reply(row["response"], row, role, costs)
+        return {"total": reward.total, "parts": dict(reward.parts)}
     s_x, s_z = _label(row, "S_x"), _label(row, "S_z")
     if s_x is None:
         raise InputError(f"the row has the keys {[*row]}, wanted S_x, 1 if the proposal is right and 0 if not")
     if row.get("y") is None:
         raise InputError("y is missing, wanted SAC or NS: an answer that cannot be read is neither")
     unit = Transition(s_x, row["y"], row.get("a"), s_z)
-    rewards = action_rewards(s_x, s_z, AssuranceCosts(intervention_cost, revision_cost))
+    rewards = action_rewards(s_x, s_z, costs)
     pairs: dict[str, tuple[Action, Action] | None] = {
         "verifier": ("SAC", "NS"), "generator": ("KEEP", "REVISE") if unit.y == "SAC" else None,
     }  # fmt: skip
@@ -206,85 +214,59 @@ def _label(row: Mapping[str, Any], name: str) -> bool | None:
 
 UNREADABLE = Reward(0.0, {"outcome": 0.0, "readable": 0.0})
 """Of a reply that cannot be read."""
+_NEEDED: Mapping[Any, tuple[str, ...]] = {
+    "generator": ("unit", "gold"), "verifier": ("unit", "gold", "proposal"),
+    "approver": ("unit", "gold", "proposal", "revision"),
+}  # fmt: skip
+"""Fields of a row, by who replies."""
 
 
-def draft_reward(reply: str, unit: Mapping[str, Any], gold: Any) -> Reward:
-    """S_x of a draft, or S_z of a revision.
-
-    Args:
-        reply: what the generator wrote.
-        unit: as a task file has it.
-        gold: its right value.
-
-    Raises:
-        InputError: the unit is none, or the right value does not fit it.
-
-    >>> draft_reward('{"amount": 42}', {"id": "total", "type": "amount"}, 42).total
-    1.0
-    """
-    known = unit_of(unit)
-    right = read_value(gold, known, "gold")
-    try:
-        outcome = float(same_value(read_line(reply, known).value, right))
-    except ReplyError:
-        return UNREADABLE
-    return Reward(outcome, {"outcome": outcome, "readable": 1.0})
-
-
-def review_reward(
-    reply: str, unit: Mapping[str, Any], gold: Any, proposal: Any, intervention_cost: float = 0.0
-) -> Reward:
-    """R_V of the action in a review.
+def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs: AssuranceCosts = FREE) -> Reward:
+    """What one role earns by a reply: S_x of a draft, R_V of the action in a review, R_G of that in a choice.
 
     Args:
-        reply: what the verifier wrote.
-        unit: as a task file has it.
-        gold: its right value.
-        proposal: the value that was proposed; None for none that can be read.
-        intervention_cost: of a case.
+        reply: all that the policy wrote.
+        row: ``unit`` as a task file has it, ``gold``, its right value, and what the role is shown: ``proposal``, also
+            ``revision`` for the approver; null for a value that cannot be read.
+        role: "generator", "verifier" or "approver"; None for the row's own ``role``.
+        costs: of a case and of a revision.
 
     Raises:
-        InputError: the unit is none, or a value does not fit it.
-        ConfigError: the cost is not in [0, 1).
+        InputError: no such role, no unit, a value that is none, or a field is missing by which the role is judged.
 
-    >>> review_reward('{"verdict": "wrong"}', {"id": "total", "type": "amount"}, 42, 41).total
-    1.0
+    >>> row = {"unit": {"id": "total", "type": "amount"}, "gold": 42, "proposal": 41, "revision": 42}
+    >>> replies = {"generator": '{"amount": 42}', "verifier": '{"verdict": "wrong"}', "approver": "KEEP"}
+    >>> [reward_of_reply(reply, row, role).total for role, reply in replies.items()]
+    [1.0, 1.0, 0.0]
     """
-    known = unit_of(unit)
+    role = role or row.get("role")
+    if role not in _NEEDED:
+        raise InputError(f"the row has the role {role!r}, wanted {', '.join(_NEEDED)}")
+    if missing := [name for name in _NEEDED[role] if name not in row]:
+        raise InputError(f"the row of the {role} lacks {' and '.join(missing)}; a value that cannot be read is null")
+    if not isinstance(row["unit"], Mapping):
+        raise InputError(f"the row has the unit {row['unit']!r:.60}, wanted one as a task file has it")
+    unit = _unit(cast("Mapping[str, Any]", row["unit"]))
+    gold = read_value(row["gold"], unit, "gold")
+    right = {name: _is_right(row[name], gold, unit) for name in _NEEDED[role][2:]}
     try:
-        action = "NS" if read_case(reply, known) is None else "SAC"
+        if role == "generator":
+            outcome = float(same_value(read_line(reply, unit).value, gold))
+            return Reward(outcome, {"outcome": outcome, "readable": 1.0})
+        action: Action = "REVISE" if role == "approver" and read_choice(reply)[0] else "KEEP"
+        if role == "verifier":
+            action = "NS" if read_case(reply, unit) is None else "SAC"
     except ReplyError:
         return UNREADABLE
-    costs = AssuranceCosts(intervention=intervention_cost)
-    return _readable(action_rewards(_is_right(proposal, gold, known), None, costs)[action])
-
-
-def choice_reward(
-    reply: str, unit: Mapping[str, Any], gold: Any, proposal: Any, revision: Any, revision_cost: float = 0.0
-) -> Reward:
-    """R_G of the action in a choice. Arguments and errors as those of :func:`review_reward`.
-
-    >>> choice_reward("REVISE", {"id": "total", "type": "amount"}, 42, 41, 42, revision_cost=0.25).total
-    0.75
-    """
-    known = unit_of(unit)
-    try:
-        action = "REVISE" if read_choice(reply)[0] else "KEEP"
-    except ReplyError:
-        return UNREADABLE
-    right = (_is_right(proposal, gold, known), _is_right(revision, gold, known))
-    return _readable(action_rewards(*right, AssuranceCosts(revision=revision_cost))[action])
-
-
-def _readable(reward: Reward) -> Reward:
+    reward = action_rewards(right["proposal"], right.get("revision"), costs)[action]
     return Reward(reward.total, {"outcome": reward.parts["outcome"], "readable": 1.0})
 
 
-def unit_of(unit: Mapping[str, Any]) -> TaskUnit:
+def _unit(unit: Mapping[str, Any]) -> TaskUnit:
     """A unit from plain data, without what it depends on. Raises InputError if it is none."""
     plain = {key: value for key, value in unit.items() if key not in ("depends_on", "rules")}
     return as_task({"task": "unit", "data": {}, "units": [plain]}, "the unit").units[0]
 
 
-def _is_right(given: Any, gold: Any, unit: TaskUnit) -> bool:
-    return given is not None and same_value(read_value(given, unit, "the value"), read_value(gold, unit, "gold"))
+def _is_right(given: Any, gold: Value, unit: TaskUnit) -> bool:
+    return given is not None and same_value(read_value(given, unit, "the value"), gold)

@@ -365,9 +365,7 @@ def _task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _of_folder(folder: Path) -> list[dict[str, Any]]:
     mistakes = folder / "mistakes.jsonl"
     if mistakes.is_file() and mistakes.stat().st_size:
-        raise InputError(
-            f"the proposals in {folder} have mistakes: make them without, with recipes/taxes/make.py"
-        )
+        raise InputError(f"the proposals in {folder} have mistakes: make them without, with recipes/taxes/make.py")
     if not (folder / "tasks").is_dir():
         raise InputError(
             f"{folder} is a folder without tasks/ and proposals/: name one that recipes/taxes/make.py wrote, or files "
