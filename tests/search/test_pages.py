@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.models.fault_server import Answer, FaultServer, Request, of_json
 from vouching.search.fetch import Fetcher, Page
 from vouching.search.pages import Pages, chosen, page_text, within
-from vouching.search.web.engine import WebEngine
-from vouching.search.web.searxng import SEARXNG
+from vouching.search.web import WebEngine
+from vouching.search.web_apis import APIS
 from vouching.types import Passage, Span
 
 pytest.importorskip("trafilatura", reason="needs the extra 'search'")
@@ -72,7 +72,9 @@ def search(
             return of_json({"results": results})
 
         async with FaultServer(answer) as server:
-            engine = Pages(WebEngine(SEARXNG, f"http://127.0.0.1:{server.port}"), Fetcher(["127.0.0.1/32"]), seconds)
+            engine = Pages(
+                WebEngine(APIS["searxng"], f"http://127.0.0.1:{server.port}"), Fetcher(["127.0.0.1/32"]), seconds
+            )
             found = await engine.search(query, most)
             await engine.aclose()
             return found, [urlsplit(request.path).path for request in server.requests]

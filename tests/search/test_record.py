@@ -15,9 +15,8 @@ from vouching import Checker
 from vouching.errors import ConfigError, InputError, SearchError
 from vouching.search.base import SearchEngine, search_engines
 from vouching.search.record import Recording, Replay
-from vouching.search.web.engine import WebEngine
-from vouching.search.web.searxng import SEARXNG
-from vouching.search.web.tavily import TAVILY
+from vouching.search.web import WebEngine
+from vouching.search.web_apis import APIS
 from vouching.types import SearchResult, Usage
 
 QUERIES = ("Bosphorus Bridge", "Ulm", "Bosphorus Bridge")
@@ -37,8 +36,8 @@ def test_a_replay_gives_the_same_results_with_no_server(tmp_path: Path) -> None:
     async def record() -> tuple[list[SearchResult], str]:
         script = [of_json(ANSWER), of_json(EMPTY), of_json({"detail": "no"}, status=400)]
         async with FaultServer(script) as server, FaultServer([of_json({}, status=500)]) as down:
-            up = WebEngine(SEARXNG, f"http://127.0.0.1:{server.port}")
-            broken = WebEngine(TAVILY, f"http://127.0.0.1:{down.port}", "secret-key")
+            up = WebEngine(APIS["searxng"], f"http://127.0.0.1:{server.port}")
+            broken = WebEngine(APIS["tavily"], f"http://127.0.0.1:{down.port}", "secret-key")
             return await ask(Recording(up, path), Recording(broken, path)), broken.name
 
     results, name = asyncio.run(record())
@@ -54,7 +53,7 @@ def test_a_check_with_a_replay_gives_the_same_verdict(tmp_path: Path) -> None:
 
     async def record() -> Any:
         async with FaultServer([of_json(ANSWER)]) as server:
-            engine = Recording(WebEngine(SEARXNG, f"http://127.0.0.1:{server.port}"), path)
+            engine = Recording(WebEngine(APIS["searxng"], f"http://127.0.0.1:{server.port}"), path)
             return await Checker("embedded:rules", search=[engine]).acheck_with_sources(claim)
 
     def timeless(found: Any) -> Any:
@@ -102,7 +101,7 @@ def test_a_file_that_is_no_recording_is_refused_with_its_line(text: str, tmp_pat
 
 
 def test_a_recording_goes_on_and_a_file_with_something_else_is_left_alone(tmp_path: Path) -> None:
-    engine = WebEngine(SEARXNG, "http://localhost")
+    engine = WebEngine(APIS["searxng"], "http://localhost")
     path, notes = tmp_path / "answers.jsonl", tmp_path / "notes.txt"
     line = '{"engine": "web:x", "query": "q", "most": 5, "passages": []}\n'
     for text in ("", line):
@@ -116,6 +115,6 @@ def test_a_recording_goes_on_and_a_file_with_something_else_is_left_alone(tmp_pa
 
 def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
-        Recording(WebEngine(SEARXNG, "http://localhost"), tmp_path)
+        Recording(WebEngine(APIS["searxng"], "http://localhost"), tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
         Replay(tmp_path / "none.jsonl", "web:x")

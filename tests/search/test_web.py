@@ -16,17 +16,11 @@ from tests.models.fault_server import FOREVER, Answer, FaultServer, Request, of_
 from tests.search.answers import ANSWERS, BRIDGE, OTHER, SEARXNG, speaks_searxng
 from vouching.errors import ConfigError, SearchError
 from vouching.search.base import search_engines
-from vouching.search.web.api import WebApi, plain_query
-from vouching.search.web.brave import BRAVE
-from vouching.search.web.ddgs import Ddgs
-from vouching.search.web.engine import WebEngine
-from vouching.search.web.searxng import SEARXNG as SEARXNG_API
-from vouching.search.web.serper import SERPER
-from vouching.search.web.tavily import TAVILY
-from vouching.search.web.wikipedia import WIKIPEDIA
+from vouching.search.web import Ddgs, WebEngine
+from vouching.search.web_apis import APIS, WebApi, plain_query
 from vouching.types import Passage, Span
 
-APIS = {api.name: api for api in (SEARXNG_API, WIKIPEDIA, BRAVE, TAVILY, SERPER)}
+SEARXNG_API = APIS["searxng"]
 KEY = "secret-key"
 Script = Sequence[Answer] | Callable[[Request], Answer]
 
@@ -103,7 +97,7 @@ def test_a_key_follows_no_redirect() -> None:
             away = Answer(302, headers={"location": f"http://127.0.0.1:{thief.port}/"})
             async with FaultServer([away]) as server:
                 with pytest.raises(SearchError, match="has moved to"):
-                    await WebEngine(BRAVE, f"http://127.0.0.1:{server.port}", KEY).search("bridge", 5)
+                    await WebEngine(APIS["brave"], f"http://127.0.0.1:{server.port}", KEY).search("bridge", 5)
             return thief.requests
 
     assert asyncio.run(main()) == []
@@ -226,7 +220,7 @@ def test_a_failing_engine_leaves_the_others_working_and_is_named() -> None:
     async def main() -> Any:
         async with FaultServer(speaks_searxng) as server:
             up = WebEngine(SEARXNG_API, f"http://127.0.0.1:{server.port}")
-            down = WebEngine(TAVILY, "http://127.0.0.1:9", KEY)  # port 9, "discard": nobody listens
+            down = WebEngine(APIS["tavily"], "http://127.0.0.1:9", KEY)  # port 9, "discard": nobody listens
             return await search_engines([down, up], "bridge", 5)
 
     result = asyncio.run(main())
@@ -244,7 +238,7 @@ def test_wikipedia_has_one_request_under_way_and_others_a_few() -> None:
             await asyncio.gather(*(engine.search(f"bridge {n}", 5) for n in range(8)))
             return server.most_under_way
 
-    assert asyncio.run(most_under_way(WIKIPEDIA)) == 1
+    assert asyncio.run(most_under_way(APIS["wikipedia"])) == 1
     assert asyncio.run(most_under_way(SEARXNG_API)) == 4
 
 

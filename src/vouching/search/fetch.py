@@ -26,7 +26,7 @@ from yarl import URL
 from vouching.errors import ConfigError, FetchError
 from vouching.models.connections import CONNECT_TIMEOUT, certificates
 from vouching.models.running import PerLoop
-from vouching.search.web.engine import USER_AGENT
+from vouching.search.web import USER_AGENT
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

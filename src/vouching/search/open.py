@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import partial
-from importlib import import_module
 
 from vouching.errors import ConfigError
 from vouching.search.base import Finder, SearchEngine
 from vouching.search.steps import QUERIES, StepSearch, Verify
+from vouching.search.web_apis import APIS
 
 FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, and index:PATH for documents of your own"
 """What an engine's name can look like. After "=" stands another address than the usual one."""
@@ -36,11 +35,11 @@ def open_engine(spec: str) -> SearchEngine:
     if spec.startswith("index:"):
         return _index(spec.removeprefix("index:"))
     name, given, address = spec.partition("=")
-    if name not in _WEB or (given and not address):
-        near = get_close_matches(name, _WEB, n=1)
+    if name not in (*APIS, "ddgs") or (given and not address):
+        near = get_close_matches(name, (*APIS, "ddgs"), n=1)
         hint = f"; did you mean {near[0]}?" if near and near[0] != name else "."
         raise ConfigError(f"no search engine is called {spec!r}{hint} There are {FORMS}")
-    return _WEB[name](address or None)
+    return _web(name, address or None)
 
 
 def web_name(spec: str) -> str:
@@ -84,21 +83,11 @@ def _index(path: str) -> SearchEngine:
     return open_index(path)
 
 
-def _over_http(module: str, api: str, address: str | None) -> SearchEngine:
-    from vouching.search.web.engine import WebEngine
+def _web(name: str, address: str | None) -> SearchEngine:
+    from vouching.search.web import Ddgs, WebEngine
 
-    return WebEngine(getattr(import_module(f"vouching.search.web.{module}"), api), address)
-
-
-def _ddgs(address: str | None) -> SearchEngine:
-    from vouching.search.web.ddgs import Ddgs
-
+    if name != "ddgs":
+        return WebEngine(APIS[name], address)
     if address is not None:
         raise ConfigError(f"ddgs takes no address, got {address!r}")
     return Ddgs()
-
-
-_WEB: Mapping[str, Callable[[str | None], SearchEngine]] = {
-    **{name: partial(_over_http, name, name.upper()) for name in ("searxng", "wikipedia", "brave", "tavily", "serper")},
-    "ddgs": _ddgs,
-}

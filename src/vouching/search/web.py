@@ -1,7 +1,7 @@
-"""An engine of the web over HTTP: asked politely, tried again when it is busy, never trusted to answer well.
+"""Search on the web: an engine over HTTP, asked politely and retried when it is busy, and the package ``ddgs``.
 
 Failures are classified and retried as those of language models are. The key goes to the engine's address and nowhere
-else: redirects are errors. Left out: pages of results after the first.
+else: redirects are errors.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any, Literal
 
 from aiohttp import ClientError
 
-from vouching.errors import ConfigError, ModelError, SearchError
+from vouching.errors import ConfigError, MissingExtraError, ModelError, SearchError
 from vouching.models.connections import Connections, checked_address, error_of_status, error_of_transport, read_object
 from vouching.models.running import PerLoop
 from vouching.models.wrappers import retried
-from vouching.search.web.api import Body, Hit, Request, WebApi, plain_query
+from vouching.search.web_apis import Body, Hit, Request, WebApi, hit, plain_query
 from vouching.types import Passage, Span
 from vouching.version import __version__
 
@@ -27,6 +28,9 @@ USER_AGENT = f"vouching/{__version__} (https://pypi.org/project/vouching/)"
 TIMEOUT = 30.0
 """Seconds without a byte after which a request is given up."""
 ATTEMPTS, FIRST_WAIT, LONGEST_WAIT = 3, 0.5, 20.0
+_DDGS_LONGEST = 400
+_NOTHING = "No results found."
+"""What the package says when every engine answered with nothing."""
 
 
 class WebEngine:
@@ -41,8 +45,8 @@ class WebEngine:
     Raises:
         ConfigError: an address that is none, or a key that is missing or cannot be sent.
 
-    >>> from vouching.search.web.searxng import SEARXNG
-    >>> WebEngine(SEARXNG, "http://localhost:8080").name
+    >>> from vouching.search.web_apis import APIS
+    >>> WebEngine(APIS["searxng"], "http://localhost:8080").name
     'web:searxng'
     """
 
@@ -131,3 +135,56 @@ def _checked_key(api: WebApi, key: str | None) -> str:
     if not (found.isascii() and found.isprintable() and " " not in found):
         raise ConfigError(f"the key in {api.key_variable} has a blank or a sign that no header can hold: copy it again")
     return found
+
+
+class Ddgs:
+    """Several engines without a key, by the package ``ddgs``, which reads the pages that they show to browsers.
+
+    Convenient for a try. Nobody promises to keep this interface, and it presents itself as a browser, whatever the
+    engines think of that. The package asks one engine after the other by itself; nothing is retried.
+
+    Args:
+        proxy: a proxy for its requests, e.g. "socks5h://127.0.0.1:9150"; None takes its variable ``DDGS_PROXY``.
+        seconds: how long each engine may take.
+
+    Raises:
+        MissingExtraError: the package is not installed.
+    """
+
+    name = "web:ddgs"
+    """What its passages name as their origin."""
+    kind: Literal["web"] = "web"
+    """It looks on the web."""
+
+    def __init__(self, proxy: str | None = None, seconds: int = 10) -> None:
+        try:
+            package = import_module("ddgs")
+        except ImportError:
+            raise MissingExtraError("search", "--web ddgs", "ddgs") from None
+        self._error: type[Exception] = import_module("ddgs.exceptions").DDGSException
+        self._client: Callable[[], Any] = lambda: package.DDGS(proxy=proxy, timeout=seconds)
+        self._slots = PerLoop(lambda: asyncio.Semaphore(1))
+
+    async def search(self, query: str, most: int) -> list[Passage]:
+        """What the engines show of at most ``most`` pages, best first; the score is 1 / rank.
+
+        Raises:
+            SearchError: none of them answered.
+        """
+        words = plain_query(query, _DDGS_LONGEST)
+        if not words:
+            return []
+        async with self._slots.get():
+            return snippets(await asyncio.to_thread(self._hits, words, most), most, self.name)
+
+    async def aclose(self) -> None:
+        """Nothing stays open."""
+
+    def _hits(self, words: str, most: int) -> list[Hit]:
+        try:
+            records = self._client().text(words, max_results=most)
+        except self._error as error:
+            if str(error) == _NOTHING:
+                return []
+            raise SearchError(f"ddgs found no engine that answers: {str(error)[:300]}") from error
+        return [hit(record, "title", "href", "body") for record in records]

@@ -1,0 +1,209 @@
+"""The interfaces of web search engines: what a query is sent as, and how an answer is read, one entry of ``APIS`` each.
+
+Not supported: news, infoboxes, answer boxes, images, page texts, and pages of results after the first.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, cast
+
+from vouching.errors import SearchError
+
+Body: TypeAlias = Mapping[str, Any]
+"""An answer: a JSON object."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MARK = re.compile(r"[\"“”„\\]|(?<=[^\W\d]):(?=\S)")
+"""Quotation marks, which ask for the exact words, and the colon of site: and the like."""
+_SIGN = re.compile(r"(?<!\S)[-+!:?~@*&|^]+")
+"""What turns a word into a command: -word, !bang, :language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to send."""
+
+    path: str
+    """Path after the address of the engine."""
+    params: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters of the address."""
+    json: Mapping[str, Any] | None = None
+    """A body to post; None gets."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The key, where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result of an engine."""
+
+    title: str
+    """Title of the page."""
+    url: str
+    """Where it is, http or https; empty where the engine names something else."""
+    text: str
+    """What the engine shows of it; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebApi:
+    """The interface of one engine."""
+
+    name: str
+    """What the engine is called on the command line."""
+    address: str
+    """Where it is; empty if everybody runs their own."""
+    request: Callable[[str, int, str], Request]
+    """From a query, how many results to get and the key to what is sent."""
+    read: Callable[[Body], list[Hit]]
+    """From an answer to its results, best first. Raises SearchError if it is none."""
+    key_variable: str = ""
+    """Environment variable of the key; empty if none is needed."""
+    longest: int = 1000
+    """Characters of a query; a longer one is cut after a word."""
+    at_once: int = 4
+    """Requests under way at once."""
+
+
+def plain_query(text: str, longest: int) -> str:
+    """A text as words to search for: what an engine would read as a command is taken out, then cut after a word.
+
+    Empty if there is nothing to search for.
+
+    >>> plain_query('It fell by -5% in "Ulm", see site:example.org !g', 40)
+    'It fell by 5% in Ulm , see site'
+    """
+    words = " ".join(_SIGN.sub(" ", _MARK.sub(" ", text)).split())
+    if len(words) > longest:
+        words = words[: longest + 1].rpartition(" ")[0] or words[:longest]
+    return words if any(c.isalnum() for c in words) else ""
+
+
+def hit(record: Body, title: str, url: str, text: str) -> Hit:
+    """A result from the fields of a record by their names.
+
+    >>> hit({"title": "Ulm", "link": "javascript:x", "snippet": " On the Danube. "}, "title", "link", "snippet")
+    Hit(title='Ulm', url='', text='On the Danube.')
+    """
+    address = _text(record, url)
+    return Hit(_text(record, title), address if re.match("https?://", address) else "", _text(record, text))
+
+
+def _text(record: Body, key: str) -> str:
+    value = record.get(key)
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value).strip() if isinstance(value, str) else ""
+
+
+def _records(body: Body, key: str) -> list[Body]:
+    """The objects in a list of an answer. Raises SearchError if there is no such list."""
+    found = body.get(key)
+    if not isinstance(found, list):
+        raise SearchError(f'the answer has no list "{key}", it has {[*body]}')
+    return [cast("Body", item) for item in cast("list[Any]", found) if isinstance(item, dict)]
+
+
+# SearXNG, which one runs oneself (docs.searxng.org, "Search API"). It answers in JSON only if its settings.yml lists
+# "json" under search: formats. The number of results is the instance's own.
+
+
+def _ask_searxng(query: str, most: int, key: str) -> Request:
+    return Request("/search", {"q": query, "format": "json"})
+
+
+def _read_searxng(body: Body) -> list[Hit]:
+    hits = [hit(record, "title", "url", "content") for record in _records(body, "results")]
+    silent = body.get("unresponsive_engines")
+    if not hits and silent:
+        raise SearchError(f"none of its engines answered: {str(silent)[:200]}")
+    return hits
+
+
+# Wikipedia's own search, with the openings of the articles (mediawiki.org, "API:Search", "Extension:TextExtracts").
+# Every word of a query must occur in an article. One request at a time, as its etiquette asks.
+
+_MOST_OPENINGS = 20
+
+
+def _ask_wikipedia(query: str, most: int, key: str) -> Request:
+    what = {"action": "query", "format": "json", "formatversion": "2", "generator": "search", "prop": "extracts|info"}
+    extract = {"exintro": "1", "explaintext": "1", "exlimit": "max", "inprop": "url"}
+    limit = str(min(most, _MOST_OPENINGS))
+    return Request("/w/api.php", {**what, "gsrsearch": query, "gsrlimit": limit, **extract})
+
+
+def _read_wikipedia(body: Body) -> list[Hit]:
+    """Articles by their place in the search, which is not the order they come in."""
+    if "error" in body:
+        told = body["error"]
+        raise SearchError(str(cast("dict[str, Any]", told).get("info", told) if isinstance(told, dict) else told)[:300])
+    if "query" not in body:
+        if "batchcomplete" in body:
+            return []
+        raise SearchError(f"the answer is none of MediaWiki's, it has {[*body]}")
+    query = body["query"]
+    pages = _records(cast("Body", query) if isinstance(query, dict) else {}, "pages")
+    pages.sort(key=lambda page: page["index"] if isinstance(page.get("index"), int) else len(pages) + 1)
+    return [hit(page, "title", "fullurl", "extract") for page in pages]
+
+
+# Brave Search's own index of the web (api-dashboard.search.brave.com, "Web search"). It refuses more than 50 words.
+# An answer without results has no part "web".
+
+_MOST_BRAVE, _WORDS_BRAVE = 20, 50
+
+
+def _ask_brave(query: str, most: int, key: str) -> Request:
+    words = " ".join(query.split()[:_WORDS_BRAVE])
+    params = {"q": words, "count": str(min(most, _MOST_BRAVE)), "text_decorations": "false", "result_filter": "web"}
+    return Request("/res/v1/web/search", params, headers={"x-subscription-token": key})
+
+
+def _read_brave(body: Body) -> list[Hit]:
+    if body.get("type") != "search":
+        raise SearchError(f'the answer is no "search", it has {[*body]}')
+    web = body.get("web")
+    if not isinstance(web, dict):
+        return []
+    hits = [hit(record, "title", "url", "description") for record in _records(cast("Body", web), "results")]
+    return [replace(found, title=html.unescape(found.title), text=html.unescape(found.text)) for found in hits]
+
+
+# Tavily, a search for language models (docs.tavily.com, "Search"), at its basic depth, the cheapest.
+
+
+def _ask_tavily(query: str, most: int, key: str) -> Request:
+    body = {"query": query, "max_results": min(most, 20), "search_depth": "basic"}
+    return Request("/search", json=body, headers={"authorization": f"Bearer {key}"})
+
+
+def _read_tavily(body: Body) -> list[Hit]:
+    return [hit(record, "title", "url", "content") for record in _records(body, "results")]
+
+
+# Serper, which passes on Google's results (serper.dev). An answer without any has no part "organic".
+
+
+def _ask_serper(query: str, most: int, key: str) -> Request:
+    return Request("/search", json={"q": query, "num": min(most, 100)}, headers={"x-api-key": key})
+
+
+def _read_serper(body: Body) -> list[Hit]:
+    if "searchParameters" not in body:
+        raise SearchError(f"the answer is none of Serper's, it has {[*body]}")
+    return [hit(record, "title", "link", "snippet") for record in _records({"organic": [], **body}, "organic")]
+
+
+APIS: Mapping[str, WebApi] = {
+    api.name: api
+    for api in (
+        WebApi("searxng", "", _ask_searxng, _read_searxng),
+        WebApi("wikipedia", "https://en.wikipedia.org", _ask_wikipedia, _read_wikipedia, longest=300, at_once=1),
+        WebApi("brave", "https://api.search.brave.com", _ask_brave, _read_brave, "BRAVE_API_KEY", longest=400),
+        WebApi("tavily", "https://api.tavily.com", _ask_tavily, _read_tavily, "TAVILY_API_KEY", longest=400),
+        WebApi("serper", "https://google.serper.dev", _ask_serper, _read_serper, "SERPER_API_KEY"),
+    )
+}
+"""The engines by name."""
