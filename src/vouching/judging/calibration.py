@@ -1,12 +1,9 @@
-"""Calibrations on disk: which model, prompt and number of votes a calibrator was fitted for, and finding it again.
+"""Calibrations: fitted on labelled rows, kept on disk with what they belong to (model, prompt, votes), and found again.
 
 ``VOUCH_CALIBRATION`` names a file, or a folder of them; the one for the model is applied, by the model's name. Where
-the prompt or the number of votes differs it is not, and the verdict says why. Left out: choosing among several for one
-model; that is an error.
-
-From labelled rows and finished verdicts or scores to a calibration, and what it gains on rows it was not fitted on.
-
-Left out: choosing between the kinds; compare the figures of both.
+the prompt or the number of votes differs it is not, and the verdict says why. What a calibration gains is measured on
+rows it was not fitted on. Left out: choosing among several for one model, which is an error, and choosing between the
+kinds; compare the figures of both.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ import numpy as np
 from vouching.errors import ConfigError, InputError
 from vouching.metrics import brier, ece
 from vouching.metrics.calibrators import Calibrator, CalibratorKind, fit_calibrator, held_out_scores
-from vouching.types import Label, Verdict
+from vouching.types import Label, Verdict, VerdictWarning
 
 VARIABLE = "VOUCH_CALIBRATION"
 _FORMAT = 1
@@ -69,6 +66,16 @@ class Calibration:
     def save(self, path: Path) -> None:
         """Write it as JSON. Raises OSError."""
         path.write_text(json.dumps({"format": _FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+
+
+def fitting(
+    found: Calibration | None, model: str, prompt_hash: str, votes: int = 1, what: str = "The score is"
+) -> tuple[Calibration | None, tuple[VerdictWarning, ...]]:
+    """The calibration if there is one and it fits; if it does not, none, and the warning that says why."""
+    why_not = found.why_not(model, prompt_hash, votes) if found else None
+    if why_not is None:
+        return found, ()
+    return None, (VerdictWarning("uncalibrated", f"{what} not calibrated: {why_not}."),)
 
 
 def load_calibration(path: Path) -> Calibration:

@@ -1,10 +1,9 @@
 """Sources as a language model gets them: without sentences that address the verdict, in windows that fit a prompt.
 
-The reverse way too: where a quoted passage stands in the untouched sources. Left out: choosing the passages that matter
-(``search`` does that). Every window is read, so a source of a million characters costs as many calls as it has windows.
-
-Windows are whole sentences; how long one is, the caller measures (characters, words, tokens). The encoder cuts its own
-tokens (``encoder.windows``), also through a sentence that is too long.
+The reverse way too: where a quoted passage stands in the untouched sources. Windows are whole sentences; how long one
+is, the caller measures (characters, words, tokens). Left out: choosing the passages that matter (``search`` does that);
+every window is read, so a source of a million characters costs as many calls as it has windows. The encoder cuts its
+own tokens (``encoder.windows``), also through a sentence that is too long.
 """
 
 from __future__ import annotations
@@ -103,6 +102,11 @@ class ScreenedSources:
                 window.append(self._excerpt(number, start, end))
                 left -= end - start
         return [*windows, tuple(window)] if window else windows
+
+    def only_window(self, limit: int) -> Window | None:
+        """All of the sources in one window; None if they do not fit, or nothing is left that a claim could rest on."""
+        found = [] if self.empty else self.windows(limit)
+        return found[0] if len(found) == 1 else None
 
     def find(self, quote: str, near: str = "") -> Span | None:
         """Where a quote stands in the sources, untouched; None if no source has it.

@@ -23,7 +23,7 @@ from vouching.errors import ConfigError
 from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.fences import fence_prompt, fenced
 from vouching.methods.discriminative.input import Find, gather, search_warnings, sources_of, statement
-from vouching.methods.discriminative.rank import check_asked, placed, usage_since
+from vouching.methods.discriminative.rank import check_asked, explained, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models.base import Completion, Message, Model, Sampling
@@ -41,7 +41,6 @@ from vouching.types import (
     Source,
     Trajectory,
     Unverified,
-    Verdict,
     VerdictWarning,
 )
 from vouching.version import __version__
@@ -218,8 +217,12 @@ class GenerativeRanker:
         told = await ask(question, answers, claims, history)
         found = sources_of(searched)
         ranked = [
-            await self._ranked(number, answers[number - 1], claims[number - 1], told, found)
-            for number in sorted(told.scores)
+            await explained(
+                RankedAnswer(n, answers[n - 1], 1, told.scores[n], claims[n - 1], reasoning=told.reasoning.get(n, "")),
+                found,
+                self._aligner,
+            )
+            for n in sorted(told.scores)
         ]
         return Ranking(
             question=question,
@@ -283,23 +286,6 @@ class GenerativeRanker:
         [found] = await ask(self.model, messages, self._sampling, lambda replies: read(_whole(replies[-1])), said=said)
         told.said += said
         return found, explanation_of(said[0].text) if said else ""
-
-    async def _ranked(
-        self, number: int, answer: str, claim: Claim, told: _Told, found: tuple[Source, ...]
-    ) -> RankedAnswer:
-        aligned = await self._aligner.verify([claim], found) if found else []
-        verdict = next((outcome for outcome in aligned if isinstance(outcome, Verdict)), None)
-        return RankedAnswer(
-            number=number,
-            text=answer,
-            place=1,
-            score=told.scores[number],
-            claim=claim,
-            reasoning=told.reasoning.get(number, ""),
-            evidence_alignment=verdict.evidence_alignment if verdict else (),
-            reasoning_chain=verdict.reasoning_chain if verdict else (),
-            warnings=verdict.warnings if verdict else (),
-        )
 
 
 def _whole(said: Completion) -> str:

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError
 from vouching.judging.windows import windows
@@ -36,6 +36,10 @@ NOT_SUPPORTED, SUPPORTED = 3, 209
 """Tokens of flan-t5 whose logits are compared at the first step of the decoder."""
 _LONGEST = {"t5": 2048, "roberta": 512, "deberta-v2": 2048}
 """Tokens of an input, by architecture."""
+
+
+_Rows: TypeAlias = tuple[list[tuple[int, ...]], int]
+"""Token ids of each window with the claim, and how many windows were cut."""
 
 
 class MiniCheck:
@@ -77,23 +81,13 @@ class MiniCheck:
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
         """Probability of support by the best window of each."""
-        started = time.perf_counter()
-        encoded = [self._encode(candidate) for candidate in candidates]
-        numbers = iter(await self._rows.numbers([row for rows, _ in encoded for row in rows]))
-        seconds = (time.perf_counter() - started) / max(1, len(candidates))
-        outcomes: list[ScoreOutcome] = []
-        for candidate, (rows, lost) in zip(candidates, encoded, strict=True):
-            found = [next(numbers) for _ in rows]
-            usage = Usage(seconds, sum(map(len, rows)), 0, len(rows))
-            outcomes.append(best_window(candidate, found, lost, self.name, usage))
-        return outcomes
+        return await _best_windows(self.name, self._rows, candidates, self._encode)
 
     async def aclose(self) -> None:
         """End the thread of the model."""
         await self._rows.aclose()
 
-    def _encode(self, candidate: Candidate) -> tuple[list[tuple[int, ...]], int]:
-        """Token ids of each window with the claim, and how many windows were cut."""
+    def _encode(self, candidate: Candidate) -> _Rows:
         text = "\n".join(screened(source.text) for source in candidate.sources)
         count = _words if self._t5 else self._tokens
         rows: list[tuple[int, ...]] = []
@@ -113,6 +107,21 @@ class MiniCheck:
 
     def _tokens(self, sentence: str) -> int:
         return len(self._tokenizer(sentence, add_special_tokens=False)["input_ids"])
+
+
+async def _best_windows(
+    name: str, model: RowScores, candidates: Sequence[Candidate], encode: Callable[[Candidate], _Rows]
+) -> list[ScoreOutcome]:
+    """The best window of each, all windows read together."""
+    started = time.perf_counter()
+    encoded = [encode(candidate) for candidate in candidates]
+    numbers = iter(await model.numbers([row for rows, _ in encoded for row in rows]))
+    seconds = (time.perf_counter() - started) / max(1, len(candidates))
+    outcomes: list[ScoreOutcome] = []
+    for candidate, (rows, cut) in zip(candidates, encoded, strict=True):
+        usage = Usage(seconds, sum(map(len, rows)), 0, len(rows))
+        outcomes.append(best_window(candidate, [next(numbers) for _ in rows], cut, name, usage))
+    return outcomes
 
 
 def best_window(candidate: Candidate, found: Sequence[float], cut: int, name: str, usage: Usage) -> ScoreOutcome:
@@ -201,29 +210,17 @@ class Hhem:
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
         """Probability that each is consistent with its passages."""
-        started = time.perf_counter()
-        encoded = [self._encode(candidate) for candidate in candidates]
-        numbers = iter(await self._rows.numbers([row for rows in encoded for row in rows]))
-        seconds = (time.perf_counter() - started) / max(1, len(candidates))
-        return [
-            best_window(
-                candidate, [next(numbers) for _ in rows], 0, self.name,
-                Usage(seconds, sum(map(len, rows)), 0, len(rows)),
-            )
-            for candidate, rows in zip(candidates, encoded, strict=True)
-        ]  # fmt: skip
+        return await _best_windows(self.name, self._rows, candidates, self._encode)
 
     async def aclose(self) -> None:
         """End the thread of the model."""
         await self._rows.aclose()
 
-    def _encode(self, candidate: Candidate) -> list[tuple[int, ...]]:
+    def _encode(self, candidate: Candidate) -> _Rows:
         text = "\n".join(screened(source.text) for source in candidate.sources)
         parts = windows(text, self._most, lambda sentence: len(self._tokenizer(sentence)["input_ids"]))
-        return [
-            tuple(self._tokenizer(PROMPT.format(premise=part, hypothesis=candidate.claim.text))["input_ids"])
-            for part in parts
-        ]
+        asked = (PROMPT.format(premise=part, hypothesis=candidate.claim.text) for part in parts)
+        return [tuple(self._tokenizer(one)["input_ids"]) for one in asked], 0
 
 
 def _hhem_model(path: Path) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from vouching.errors import ConfigError, InputError, ModelError
-from vouching.judging.calibration import Calibration
+from vouching.judging.calibration import Calibration, fitting
 from vouching.methods.base import failed
 from vouching.methods.discriminative.input import (
     Compress,
@@ -127,11 +127,12 @@ class ScoringRanker:
         self._find, self._compress = find, compress
         own = scorer.verifier if isinstance(scorer, EmbeddedScorer) else None
         self._aligner = aligner or own or EmbeddedVerifier()
-        self._probability = Probability.of(scorer, self.shown, calibration)
-        self.calibrator = self._probability.name
+        digest = scorer.digest(self.shown)
+        self._calibration, notes = fitting(calibration, scorer.name, digest, what="The scores are")
+        self.calibrator = self._calibration.name if self._calibration else None
         """Name of the calibration in use; None without one."""
         self._owned = owned
-        self._notes = (*self._probability.warnings, *_untrained(scorer, self.shown))
+        self._notes = (*notes, *_untrained(scorer, self.shown))
 
     async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
         """The answers, best first; see :meth:`Ranker.rank`."""
@@ -162,9 +163,7 @@ class ScoringRanker:
             scale=self.scorer.scale,
             trajectory=searched,
             warnings=(*(search_warnings(searched) if searched else ()), *self._notes),
-            provenance=Provenance(
-                self.scorer.name, __version__, self._probability.name, self.scorer.digest(self.shown)
-            ),
+            provenance=Provenance(self.scorer.name, __version__, self.calibrator, self.scorer.digest(self.shown)),
             usage=usage_since(started, searched, *made, *spent),
         )
 
@@ -205,49 +204,32 @@ class ScoringRanker:
         self, number: int, answer: str, claim: Claim, part: Compression | None, scored: Scored,
         found: tuple[Source, ...],
     ) -> RankedAnswer:  # fmt: skip
-        verdict = scored.verdict
-        if verdict is None and found:
-            [outcome] = await self._aligner.verify([claim], found)
-            verdict = outcome if isinstance(outcome, Verdict) else None
-        return RankedAnswer(
+        answered = RankedAnswer(
             number=number,
             text=answer,
             place=1,
             score=scored.value,
             claim=claim,
-            probability=self._probability(scored.value),
+            probability=self._calibration.calibrator(scored.value) if self._calibration else None,
             facts=part.facts if part else (),
             reasoning=part.reasoning if part else "",
-            evidence_alignment=verdict.evidence_alignment if verdict else (),
-            reasoning_chain=verdict.reasoning_chain if verdict else (),
-            warnings=(*_unread(part), *scored.warnings, *(verdict.warnings if verdict else ())),
+            warnings=(*_unread(part), *scored.warnings),
         )
+        return await explained(answered, found, self._aligner, scored.verdict)
 
 
-class Probability:
-    """What turns a scorer's numbers to probabilities; None where no calibration fits."""
-
-    def __init__(self, calibration: Calibration | None, warnings: tuple[VerdictWarning, ...] = ()) -> None:
-        self._calibration = calibration
-        self.warnings = warnings
-        """Why a calibration that is there does not fit."""
-
-    @classmethod
-    def of(cls, scorer: Scorer, shown: Shown, calibration: Calibration | None) -> Probability:
-        """The calibration if it belongs to this scorer and form, else none with a warning that says why."""
-        why_not = calibration.why_not(scorer.name, scorer.digest(shown), 1) if calibration else None
-        if why_not is None:
-            return cls(calibration)
-        return cls(None, (VerdictWarning("uncalibrated", f"The scores are not calibrated: {why_not}."),))
-
-    @property
-    def name(self) -> str | None:
-        """Name of the calibration for provenance."""
-        return self._calibration.name if self._calibration else None
-
-    def __call__(self, score: float) -> float | None:
-        """The probability for a number."""
-        return self._calibration.calibrator(score) if self._calibration else None
+async def explained(
+    answer: RankedAnswer, found: Sequence[Source], aligner: EmbeddedVerifier, verdict: Verdict | None = None
+) -> RankedAnswer:
+    """The answer with where its parts stand in the evidence, by a verdict on it that is there or is made."""
+    if verdict is None and found:
+        [outcome] = await aligner.verify([answer.claim], found)
+        verdict = outcome if isinstance(outcome, Verdict) else None
+    if verdict is None:
+        return answer
+    alignment, chain = verdict.evidence_alignment, verdict.reasoning_chain
+    warnings = (*answer.warnings, *verdict.warnings)
+    return replace(answer, evidence_alignment=alignment, reasoning_chain=chain, warnings=warnings)
 
 
 def _unread(part: Compression | None) -> tuple[VerdictWarning, ...]:

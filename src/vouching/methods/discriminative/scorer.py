@@ -1,12 +1,8 @@
-"""The seam of everything that scores an answer by the evidence, and the scorer that ships.
+"""The seam of everything that scores an answer by the evidence, the scorer that ships, and claims put to a scorer.
 
 A scorer gives numbers that rank; none of them is a probability until a calibration makes it one. What it could not
-score is Unverified, never a low score. Left out: scorers that compare answers with each other; a language model that
-ranks does (``discriminative_generative``).
-
-Claims and their sources put to a scorer: its own numbers, before any calibration.
-
-What a verifier turns into verdicts and a calibration is fitted on. Left out: searching; sources come with the claims.
+score is Unverified, never a low score. Left out: scorers that compare answers with each other, which is what a language
+model that ranks does, and searching for the sources of a claim.
 """
 
 from __future__ import annotations

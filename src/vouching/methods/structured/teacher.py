@@ -92,11 +92,11 @@ class Teacher:
             ConfigError: the model cannot be used at all.
         """
         evidence = ScreenedSources(sources)
-        windows = [] if evidence.empty else evidence.windows(self._window)
-        if len(windows) != 1:
-            fault = f"the sources do not fit one prompt of {self._window:,} characters" if windows else "no source text"
-            return Annotation(None, 0, False, False, (fault,))
-        messages = teacher_prompt().messages(claim, windows[0])
+        window = evidence.only_window(self._window)
+        if window is None:
+            fault = "no source text" if evidence.empty else "the sources do not fit one prompt of {:,} characters"
+            return Annotation(None, 0, False, False, (fault.format(self._window),))
+        messages = teacher_prompt().messages(claim, window)
         faults: list[str] = []
         formed: list[Reply] = []
         record: Reply | None = None
@@ -209,9 +209,8 @@ def lesson_prompt(
     >>> [message["role"] for message in lesson_prompt(Claim("It opened."), [Source("It opened in 1973.")])]
     ['system', 'user']
     """
-    evidence = ScreenedSources(sources)
-    windows = [] if evidence.empty else evidence.windows(window)
-    if len(windows) != 1:
+    shown = ScreenedSources(sources).only_window(window)
+    if shown is None:
         return None
-    messages = (prompt or structured_prompt()).messages(claim, windows[0])
+    messages = (prompt or structured_prompt()).messages(claim, shown)
     return [{"role": message.role, "content": message.content} for message in messages]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from vouching.errors import ConfigError
 from vouching.judging.ask import Read, Replies, Unread, ask
-from vouching.judging.calibration import Calibration, find_calibration
+from vouching.judging.calibration import Calibration, find_calibration, fitting
 from vouching.judging.windows import ScreenedSources, Window
 from vouching.methods.base import Outcome
 from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
@@ -200,14 +200,12 @@ class StructuredVerifier:
 
     def _score(self, elected: Elected) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
         """P(Attributable), what calibrated it, and what is to be said about that."""
-        found = self._calibration
-        if found is None:
-            stands_for = "the share of the votes" if self.config.votes > 1 else "what the model states of itself"
-            return elected.score, None, (VerdictWarning("uncalibrated", UNCALIBRATED.format(stands_for)),)
-        why_not = found.why_not(self.model.name, self._prompt.digest, self.config.votes)
-        if why_not is not None:
-            return elected.score, None, (VerdictWarning("uncalibrated", f"The score is not calibrated: {why_not}."),)
-        return found.calibrator(elected.score), found.name, ()
+        found, notes = fitting(self._calibration, self.model.name, self._prompt.digest, self.config.votes)
+        if found is not None:
+            return found.calibrator(elected.score), found.name, ()
+        stands_for = "the share of the votes" if self.config.votes > 1 else "what the model states of itself"
+        plain = VerdictWarning("uncalibrated", UNCALIBRATED.format(stands_for))
+        return elected.score, None, notes or (plain,)
 
     def _verdict(self, claim: Claim, elected: Elected, case: _Case) -> Verdict:
         reading, config = elected.reading, self.config
