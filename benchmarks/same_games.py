@@ -10,6 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from random import Random
 from typing import Any, get_args
 from zlib import crc32
@@ -19,9 +20,8 @@ from vouching.integrations.verl_assurance import compute_score
 
 from tests.train.assurance_runs import task_row
 from vouching.cli.reward_assurance import assurance_record
-from vouching.cli.reward_blinded import row_reward
 from vouching.cli.reward_checklist import reward_record
-from vouching.judging.matching import Match
+from vouching.judging.matching import Match, rule
 from vouching.judging.values import find_numbers
 from vouching.judging.votes import Aggregate
 from vouching.methods.assurance.game import AssuranceGame
@@ -36,7 +36,7 @@ from vouching.methods.assurance.reward import (
 )
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.blinded.game import BlindedGame
-from vouching.methods.blinded.reward import AskedPair, BlindedRules, Scale, blinded_reward, report_reward
+from vouching.methods.blinded.reward import BlindedRules, Scale, outcome_reward, report_reward, reward_of_row
 from vouching.methods.blinded.verify import open_blinded
 from vouching.methods.checklist.game import ChecklistGame
 from vouching.methods.checklist.replay import Labelled, Replay
@@ -73,7 +73,7 @@ SAID = ("yes", "no", "Yes.", "No, it is not.", "unclear", "", "yes and no", "**y
 def games() -> Iterator[Item]:
     """All blocks of the three methods."""
     yield from blocks("blinded/pairs", 24, asked)
-    yield from blocks("blinded/rows", 6, lambda draw: reward(row_reward(blinded_row(draw), rules_of(draw))))
+    yield from blocks("blinded/rows", 6, lambda draw: row_reward(blinded_row(draw), rules_of(draw)))
     yield from blocks("blinded/game", 20, lambda draw: blinded_play(draw, "stated"), size=20)
     yield from blocks("blinded/unstated values to be repaired/rows", 2, unstated_row)
     yield from blocks("blinded/unstated values to be repaired/game", 5, lambda d: blinded_play(d, "unstated"), size=20)
@@ -120,26 +120,33 @@ def stated_pairs(draw: Random) -> tuple[str, list[dict[str, Any]]]:
     return response, pairs_of(draw, draw.sample(stated, draw.randint(0, len(stated))))
 
 
+def row_reward(row: dict[str, Any], rules: BlindedRules) -> Any:
+    """What the command writes for a row."""
+    return reward_of_row(row, **asdict(rules))
+
+
 def asked(draw: Random) -> Any:
     """The reward of pairs, of which checkers may have several answers and judges may have failed."""
     response, plain = stated_pairs(draw)
-    pairs: list[AskedPair | Unverified] = []
+    answers: list[tuple[str, str, list[Checked | str | None]]] = []
     for one in plain:
         checked = [
             Checked(tuple(some(draw, VALUES, 0, 3)), any_of=draw.random() < 0.5) if draw.random() < 0.1 else text
             for text in one["checked"]
         ]
-        pairs.append(AskedPair(one["question"], one["answer"], tuple(checked)))
-    if draw.random() < 0.03:
-        pairs.append(Unverified(Claim(response), "backend", "It is down."))
-    return reward(blinded_reward(pairs, len(find_numbers(response)), rules_of(draw)))
+        answers.append((one["question"], one["answer"], checked))
+    failed = Unverified(Claim(response), "backend", "It is down.") if draw.random() < 0.03 else None
+    rules = rules_of(draw)
+    outcomes = [rule(*one, rules.match).outcome for one in answers]
+    asked_for = sum(one != "leaked" for one in outcomes)
+    return reward(failed or outcome_reward(outcomes, len(find_numbers(response)), asked_for, rules))
 
 
 def blinded_row(draw: Random) -> dict[str, Any]:
-    """A row of the command's file, half of them with the response."""
+    """A row of the command's file."""
     response, pairs = stated_pairs(draw)
-    row: dict[str, Any] = {"pairs": pairs, "num_numbers": len(find_numbers(response))}
-    return row | {"response": response} if draw.random() < 0.5 else row
+    draw.random()  # decided whether the response was given, when it could be left out
+    return {"pairs": pairs, "num_numbers": len(find_numbers(response)), "response": response or "It is old."}
 
 
 def unstated_row(draw: Random) -> Any:
@@ -147,14 +154,14 @@ def unstated_row(draw: Random) -> Any:
     chosen = draw.sample(VALUES, 6)
     response, pairs = response_of(draw, chosen[:3]), pairs_of(draw, chosen[3 : draw.randint(4, 6)])
     row: dict[str, Any] = {"pairs": pairs, "num_numbers": len(find_numbers(response))}
-    return reward(row_reward(row | {"response": response} if draw.random() < 0.5 else row, rules_of(draw)))
+    return row_reward(row | {"response": response} if draw.random() < 0.5 else row, rules_of(draw))
 
 
 def directed_pair(draw: Random) -> Any:
     """The reward of a pair whose answers may go opposite ways."""
     ways = [f"{verb} by 10 %" for verb in ("rose", "fell", "increased", "decreased")]
-    pair = AskedPair("By how much did sales change?", draw.choice(ways), tuple(some(draw, ways, 1, 3)))
-    return reward(blinded_reward([pair], 1, rules_of(draw)))
+    pair = {"question": "By how much did sales change?", "answer": draw.choice(ways), "checked": some(draw, ways, 1, 3)}
+    return row_reward({"response": f"Sales {pair['answer']}.", "pairs": [pair]}, rules_of(draw))
 
 
 def directed_audit(draw: Random) -> Any:
@@ -195,7 +202,8 @@ def blinded_play(draw: Random, kind: str) -> Any:
             f'{at}. Evidence: "{source}" [Answer: {answer or "Cannot answer"}]' for at, answer in enumerate(answers, 1)
         )
 
-    game = BlindedGame(draw.choice((1, 2)), draw.choice((1, 3)), rules_of(draw), draw.choice((0, 0, 2)))
+    samples, votes, rules = draw.choice((1, 2)), draw.choice((1, 3)), rules_of(draw)
+    game = BlindedGame(samples, votes, replace(rules, min_numbers=draw.choice((0, 0, 2))))
     row = {"id": "r", "question": "What is there?", "sources": [source]}
     return played(asyncio.run(game.play(ScriptedSampler(line), [row])))
 

@@ -15,11 +15,13 @@ from vouching.types import Claim, Report, Unverified
 from vouching.types.findings import PairResult
 from vouching.types.serial import to_json
 
+RESPONSE = "It has two towers."
+BOTH = "It has two towers and opened in 1937."
 RIGHT = {"question": "How many towers?", "answer": "two", "checked": ["2", "2", None]}
 WRONG = {"question": "When did it open?", "answer": "1937", "checked": ["1973"]}
 ROWS: list[Any] = [
-    {"id": "a", "group": "g", "pairs": [RIGHT, WRONG], "num_numbers": 2},
-    {"id": "b", "group": "g", "pairs": [RIGHT], "num_numbers": 1},
+    {"id": "a", "group": "g", "pairs": [RIGHT, WRONG], "response": BOTH},
+    {"id": "b", "group": "g", "pairs": [RIGHT], "response": RESPONSE},
 ]
 
 
@@ -59,19 +61,18 @@ def test_scale_comparison_and_guard_are_options(tmp_path: Path, options: tuple[s
 
 def test_a_row_that_cannot_be_counted_has_no_reward_and_is_named(tmp_path: Path) -> None:
     broken: list[Any] = [
-        {"pairs": [RIGHT]}, {"pairs": [RIGHT], "num_numbers": "2"}, {"pairs": {}, "num_numbers": 1},
-        {"pairs": [7], "num_numbers": 1}, {"pairs": [{"question": "How many?"}], "num_numbers": 1},
-        {"pairs": [{**RIGHT, "checked": "2"}], "num_numbers": 1},
-        {"pairs": [{**RIGHT, "checked": [2]}], "num_numbers": 1},
-        {"pairs": [{**RIGHT, "checked": []}], "num_numbers": 1}, {"num_numbers": 1}, 7,
-        {"pairs": [], "num_numbers": True}, {"pairs": [], "num_numbers": -1},
+        {"pairs": [RIGHT]}, {"pairs": [RIGHT], "response": 2}, {"pairs": {}, "response": RESPONSE},
+        {"pairs": [7], "response": RESPONSE}, {"pairs": [{"question": "How many?"}], "response": RESPONSE},
+        {"pairs": [{**RIGHT, "checked": "2"}], "response": RESPONSE},
+        {"pairs": [{**RIGHT, "checked": [2]}], "response": RESPONSE},
+        {"pairs": [{**RIGHT, "checked": []}], "response": RESPONSE}, {"response": RESPONSE}, 7,
     ]  # fmt: skip
     result, lines = rewarded(tmp_path, [*broken, ROWS[1]])
     assert result.exit_code == Exit.INCOMPLETE
     assert [line["total"] for line in lines] == [None] * len(broken) + [0.0]
-    assert 'line 1: its "num_numbers" is None, wanted the count of numbers' in result.stderr
+    assert 'line 1: its "response" is None, wanted the text that was audited' in result.stderr
     assert "question 1 has '2' as \"checked\", wanted a list of texts and nulls" in result.stderr
-    assert "12 of the rows cannot be used" in result.stderr
+    assert "10 of the rows cannot be used" in result.stderr
 
 
 def test_a_report_of_a_blinded_audit_is_a_row_too(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from vouching.judging.windows import ScreenedSources
 from vouching.methods.base import Row
 from vouching.methods.blinded.game import BlindedGame
 from vouching.methods.blinded.prompt import check_messages, propose_messages
+from vouching.methods.blinded.reward import BlindedRules
 from vouching.methods.training import CriticSettings
 from vouching.models.base import Message
 from vouching.train.engine import tell_steps, train_from
@@ -89,7 +90,7 @@ def trainer_by(folder: Path, seed: int, steps: int, prompts: int = 12) -> Any:
         sampling={"group_size": 2, "completion_tokens": 24, "prompt_tokens": 400}, epochs=20.0,
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=5),
     )  # fmt: skip
-    return trainer_of(settings, folder / "run", BlindedGame(samples=2, votes=2, min_numbers=1, watch=oracle), rows)
+    return trainer_of(settings, folder / "run", BlindedGame(2, 2, BlindedRules(min_numbers=1), watch=oracle), rows)
 
 
 def learn(folder: Path, seed: int, prompts: int = 12) -> Learnt:

@@ -22,7 +22,7 @@ from vouching.inputs import as_sources
 from vouching.methods import METHODS
 from vouching.methods.base import ReplyReward
 from vouching.methods.blinded.reward import PAPER as PAPER_BLINDED
-from vouching.methods.blinded.reward import BlindedRules, outcome_reward, report_reward
+from vouching.methods.blinded.reward import BlindedRules, reply_reward
 from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.methods.checklist.items import as_items, instruction_of
 from vouching.methods.checklist.reward import (
@@ -195,13 +195,9 @@ def trl_blinded_reward(verifier: BlindedVerifier, rules: BlindedRules = PAPER_BL
     [-1.0, 0.0]
     """
 
-    async def audited(reply: str, sources: Any) -> Reward | Unverified:
-        if not reply.strip():
-            return outcome_reward(["not_found"], 1, rules)
-        return report_reward(await verifier.verify(None, reply, as_sources(sources)), rules)
-
     async def audit_all(replies: Sequence[str], sources: Sequence[Any]) -> list[Reward | Unverified]:
-        return await all_of(map(audited, replies, sources))
+        documents = map(as_sources, sources)
+        return await all_of(reply_reward(verifier, *one, rules) for one in zip(replies, documents, strict=True))
 
     def reward(
         *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any

@@ -20,10 +20,20 @@ from vouching.integrations.verl_blinded import compute_score as blinded_score
 from vouching.integrations.verl_checklist import compute_score
 from vouching.methods import METHODS
 from vouching.methods.blinded.reward import PARTS as BLINDED_PARTS
+from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.methods.checklist.reward import PARTS
 from vouching.types import Reward
 
-__all__ = ["TraceReward", "assurance_draft", "assurance_review", "blinded", "checklist", "structured", "trace_reward"]
+__all__ = [
+    "TraceReward",
+    "assurance_draft",
+    "assurance_review",
+    "audited_reward",
+    "blinded",
+    "checklist",
+    "structured",
+    "trace_reward",
+]
 
 TraceReward: TypeAlias = Callable[[Any, Any], Awaitable[float]]
 """Takes the task's data and the trace, by the names ``task`` and ``trace``."""
@@ -94,20 +104,33 @@ async def checklist(task: Any, trace: Any) -> float:
     return scored["score"]
 
 
-async def blinded(task: Any, trace: Any) -> float:
-    """The zero-tolerance reward of a blinded audit by the embedded auditor; the data has ``question`` and ``sources``.
+def audited_reward(judge: str | BlindedVerifier = "embedded", **rules: Any) -> TraceReward:
+    """A reward of a trace: its last reply audited blind, with the parts recorded as metrics ``blinded/PART``.
+
+    Args:
+        judge: who audits; see :func:`~vouching.integrations.verl_blinded.compute_score`.
+        rules: ``scale``, ``min_questions`` and ``min_numbers``, as there.
 
     Raises:
-        InputError: the task has no question or no documents.
-        BackendError: the auditor failed.
+        InputError: from the function made: the task has no question or no documents.
+        BackendError: from the function made: the auditor failed.
 
     >>> import asyncio
     >>> from types import SimpleNamespace
     >>> trace = SimpleNamespace(last_reply="It has 2 towers.", record_metrics=lambda parts: None)
-    >>> asyncio.run(blinded(SimpleNamespace(question="How many?", sources=["It has three towers."]), trace))
+    >>> asyncio.run(audited_reward()(SimpleNamespace(question="How many?", sources=["It has three towers."]), trace))
     -1.0
     """
-    row = {name: getattr(task, name) for name in ("question", "source", "sources") if hasattr(task, name)}
-    scored = await blinded_score("", trace.last_reply, "", row)
-    trace.record_metrics({f"blinded/{part}": scored[part] for part in BLINDED_PARTS})
-    return scored["score"]
+
+    async def reward(task: Any, trace: Any) -> float:
+        row = {name: getattr(task, name) for name in ("question", "source", "sources") if hasattr(task, name)}
+        scored = await blinded_score("", trace.last_reply, "", row, judge=judge, **rules)
+        trace.record_metrics({f"blinded/{part}": scored[part] for part in BLINDED_PARTS})
+        return scored["score"]
+
+    reward.__name__ = "blinded"
+    return reward
+
+
+blinded: TraceReward = audited_reward()
+"""MARCH's zero-tolerance reward by the embedded auditor; the task's data has ``question`` and ``sources``."""

@@ -20,8 +20,8 @@ from typing import Any, cast
 from uuid import uuid4
 
 from vouching.errors import BackendError, InputError, MissingExtraError
-from vouching.methods.blinded.game import BlindedGame, audited, read_row
-from vouching.methods.blinded.reward import BlindedRules, Scale, outcome_reward, report_reward
+from vouching.methods.blinded.game import BlindedGame, read_row
+from vouching.methods.blinded.reward import BlindedRules, Scale, reply_reward
 from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
 from vouching.models.base import Message
 from vouching.models.running import all_of
@@ -102,7 +102,9 @@ async def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     *,
     scale: str = "-1/0",
-    judge: str = "embedded",
+    min_questions: int = 3,
+    min_numbers: int = 0,
+    judge: str | BlindedVerifier = "embedded",
 ) -> dict[str, float]:
     """The reward of one response, with its parts, which verl logs.
 
@@ -112,7 +114,9 @@ async def compute_score(
         ground_truth: not used.
         extra_info: question and sources.
         scale: how faults become a number, see :class:`~vouching.methods.blinded.reward.BlindedRules`.
-        judge: who audits, "embedded" or the name of a language model.
+        min_questions: numbers of a response that must be asked about.
+        min_numbers: numbers that it must state.
+        judge: who audits, "embedded" or the name of a language model; an auditor itself outside a configuration.
 
     Returns:
         ``score``, what is trained on; ``acc``, 1 without a fault; every part.
@@ -127,13 +131,10 @@ async def compute_score(
     >>> asyncio.run(compute_score("towers", "It has 2 towers.", "", row))["score"]
     -1.0
     """
-    rules, response = BlindedRules(cast("Scale", scale)), audited(solution_str)
     _, sources = read_row(extra_info or {})
-    reward = (
-        report_reward(await _auditor(judge).verify(None, response, sources), rules)
-        if response.strip()
-        else outcome_reward(["not_found"], 1, rules)
-    )
+    verifier = _auditor(judge) if isinstance(judge, str) else judge
+    rules = BlindedRules(cast("Scale", scale), verifier.config.match, min_questions, min_numbers)
+    reward = await reply_reward(verifier, solution_str, sources, rules)
     if isinstance(reward, Unverified):
         raise BackendError(f"the auditor could not score the response ({reward.reason}): {reward.message}")
     right = reward.parts["questions"] == reward.parts["matches"] and not reward.parts["missing"]

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from vouching.methods.blinded.embedded import EmbeddedChecker
+from vouching.methods.blinded.roles import Asked
 from vouching.methods.blinded.verify import open_blinded
 from vouching.types import PairResult, Question, Report, Source
 
@@ -226,7 +227,8 @@ def test_a_direction_that_holds_for_two_numbers_leaves_each_its_own_mark() -> No
 
 def test_what_the_documents_say_of_a_direction_is_read_whatever_the_question_says() -> None:
     asked = [Question(f"Sales {verb} ____ in May.", "ratio") for verb in ("rose", "fell")]
-    answered = asyncio.run(EmbeddedChecker().answer([[one] for one in asked], [Source("In May sales rose 10 %.")]))
+    questions = Asked(tuple((one,) for one in asked), (Source("In May sales rose 10 %."),))
+    [answered] = asyncio.run(EmbeddedChecker().answer([questions]))
     for sample in answered.samples:
         assert not isinstance(sample, Exception)
         assert sample[0] is not None
@@ -351,7 +353,8 @@ def names(count: int) -> list[str]:
 
 def test_a_question_without_a_gap_is_answered_too() -> None:
     asked = Question("How many towers does the bridge have?", "count")
-    answered = asyncio.run(EmbeddedChecker().answer([[asked]], [Source("It is long. The bridge has three towers.")]))
+    questions = Asked(((asked,),), (Source("It is long. The bridge has three towers."),))
+    [answered] = asyncio.run(EmbeddedChecker().answer([questions]))
     [sample] = answered.samples
     assert not isinstance(sample, Exception)
     assert sample[0] is not None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.methods.base import Play, Row, ScriptedSampler
 from vouching.methods.blinded.game import BlindedGame, audit_watch, read_row
-from vouching.methods.blinded.reply import read_pairs
+from vouching.methods.blinded.prompt import read_pairs
 from vouching.methods.blinded.reward import BlindedRules
 from vouching.methods.blinded.verify import open_blinded
 from vouching.models.base import Message
@@ -125,10 +125,10 @@ def test_every_scale_by_hand(rules: BlindedRules, expected: list[float]) -> None
 
 
 def test_silence_is_a_fault_where_a_number_is_asked_for() -> None:
-    play, _ = played(BlindedGame(min_numbers=2), BATCH, *map(row, REWARDS))
+    play, _ = played(BlindedGame(rules=BlindedRules(min_numbers=2)), BATCH, *map(row, REWARDS))
     # Eve states none of two, Cem one; with the rate of errors that is 2 of 2, and 1 more of 2.
     assert [total for key, [total] in totals(play).items() if key.endswith("solver")] == [0.0, -1.0, -1.0, -1.0, -1.0]
-    rates, _ = played(BlindedGame(min_numbers=2, rules=BlindedRules("error-rate")), BATCH, row("Eve"), row("Dee"))
+    rates, _ = played(BlindedGame(rules=BlindedRules("error-rate", min_numbers=2)), BATCH, row("Eve"), row("Dee"))
     assert [total for key, [total] in totals(rates).items() if key.endswith("solver")] == [-1.0, -0.5]
 
 
@@ -250,7 +250,7 @@ def test_questions_about_what_a_response_does_not_state_count_as_not_asked(
 
 def test_a_number_that_is_to_be_stated_and_is_not_counts_as_asked_once() -> None:
     # One number is stated and asked about, two are wanted: the fault is that one is not stated, and no question lacks.
-    play, _ = played(BlindedGame(min_numbers=2, rules=BlindedRules("error-rate")), {
+    play, _ = played(BlindedGame(rules=BlindedRules("error-rate", min_numbers=2)), {
         **BATCH, ("Cem", "checker"): [answers("5 km")] * 3}, row("Cem"))  # fmt: skip
     assert totals(play)["0:Cem:solver"] == [-0.5]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,31 +15,38 @@ from vouching.judging.values import find_numbers
 from vouching.methods.blinded.reward import (
     PAPER,
     PARTS,
-    AskedPair,
     BlindedRules,
     Scale,
-    blinded_reward,
     outcome_reward,
     report_reward,
+    reward_of_row,
 )
 from vouching.types import Claim, Report, Reward, Unverified
-from vouching.types.findings import BlindOutcome, Checked, PairResult
+from vouching.types.findings import BlindOutcome, PairResult
 
 OUTCOMES: tuple[BlindOutcome, ...] = ("same", "different", "not_found", "contradictory", "leaked")
 SCALES: tuple[Scale, ...] = ("-1/0", "0/1", "error-rate", "released-error-rate")
 FAILED = Unverified(Claim("How many?"), "backend", "the server is gone")
-RIGHT = AskedPair("How many towers has it?", "two", ("2", "2", "3"))
-WRONG = AskedPair("When did it open?", "1937", ("1973", "1973", "1937"))
-SILENT = AskedPair("What did it cost?", "$5", (None, "Cannot answer", "$5"))
-TIE = AskedPair("How long is it?", "3 km", ("3 km", "4 km"))
-LEAK = AskedPair("Is it 3 km long?", "3 km", ("3 km",))
-TORN = AskedPair("How wide is it?", "9 m", (Checked(("9 m", "8 m")),))
+RESPONSE = "The bridge has two towers, opened in 1937, cost $5, is 3 km long and 9 m wide."
 
 
-def total(*pairs: AskedPair, numbers: int = 3, scale: Scale = "-1/0", k: int = 3) -> float:
-    reward = blinded_reward(pairs, numbers, BlindedRules(scale, min_questions=k))
-    assert isinstance(reward, Reward)
-    return reward.total
+def pair(question: str, answer: str, *checked: str | None) -> dict[str, Any]:
+    return {"question": question, "answer": answer, "checked": [*checked]}
+
+
+RIGHT = pair("How many towers has it?", "two", "2", "2", "3")
+WRONG = pair("When did it open?", "1937", "1973", "1973", "1937")
+SILENT = pair("What did it cost?", "$5", None, "Cannot answer", "$5")
+TIE = pair("How long is it?", "3 km", "3 km", "4 km")
+LEAK = pair("Is it 9 m wide?", "9 m", "9 m")
+
+
+FAULTS: list[BlindOutcome] = ["different"] * 20
+
+
+def total(*outcomes: BlindOutcome, numbers: int = 3, scale: Scale = "-1/0", k: int = 3) -> float:
+    asked_for = sum(outcome != "leaked" for outcome in outcomes)
+    return outcome_reward(outcomes, numbers, asked_for, BlindedRules(scale, min_questions=k)).total
 
 
 @pytest.mark.parametrize(
@@ -51,37 +59,36 @@ def total(*pairs: AskedPair, numbers: int = 3, scale: Scale = "-1/0", k: int = 3
     ],
 )
 def test_each_scale_by_hand(scale: Scale, clean: float, one_of_four_wrong: float) -> None:
-    assert total(RIGHT, RIGHT, RIGHT, scale=scale) == clean
-    assert total(RIGHT, RIGHT, RIGHT, WRONG, scale=scale) == one_of_four_wrong
+    assert total("same", "same", "same", scale=scale) == clean
+    assert total("same", "same", "same", "different", scale=scale) == one_of_four_wrong
 
 
-@pytest.mark.parametrize("fault", [WRONG, SILENT, TIE, TORN], ids=["differs", "cannot answer", "tie", "contradictory"])
-def test_every_kind_of_fault_costs_the_whole_reward(fault: AskedPair) -> None:
-    assert total(RIGHT, RIGHT, RIGHT, fault) == -1.0
+@pytest.mark.parametrize("fault", ["different", "not_found", "contradictory"])
+def test_every_kind_of_fault_costs_the_whole_reward(fault: BlindOutcome) -> None:
+    assert total("same", "same", "same", fault) == -1.0
 
 
 def test_the_parts_count_what_became_of_each_question() -> None:
-    reward = blinded_reward([RIGHT, WRONG, SILENT, TIE, LEAK, TORN], 10)
-    assert isinstance(reward, Reward)
-    assert tuple(reward.parts) == PARTS
-    # Five questions were put, the leaked one was not; a tie is a difference; 5 of 10 numbers were asked about.
-    assert reward.parts == {
-        "questions": 5, "matches": 1, "different": 2, "unanswered": 1, "contradictory": 1, "leaks": 1, "missing": 0,
-        "coverage": 0.5,
+    parts = reward_of_row({"response": RESPONSE, "pairs": [RIGHT, WRONG, SILENT, TIE, LEAK]})["parts"]
+    assert tuple(parts) == PARTS
+    # Four questions were put, the leaked one was not; a tie is a difference; 4 of 5 numbers were asked about.
+    assert parts == {
+        "questions": 4, "matches": 1, "different": 2, "unanswered": 1, "contradictory": 0, "leaks": 1, "missing": 0,
+        "coverage": 0.8,
     }  # fmt: skip
 
 
 def test_asking_nothing_does_not_pay() -> None:
     # Released: no pairs, best reward. Here three questions are due, or as many as there are numbers.
     assert total(numbers=12) == -1.0
-    assert total(RIGHT, numbers=12) == -1.0
-    assert total(RIGHT, numbers=12, scale="error-rate") == pytest.approx(-2 / 3)
-    assert total(RIGHT, RIGHT, numbers=12, scale="released-error-rate") == pytest.approx(-0.1)
-    assert total(RIGHT, RIGHT, RIGHT, numbers=12) == 0.0
+    assert total("same", numbers=12) == -1.0
+    assert total("same", numbers=12, scale="error-rate") == pytest.approx(-2 / 3)
+    assert total("same", "same", numbers=12, scale="released-error-rate") == pytest.approx(-0.1)
+    assert total("same", "same", "same", numbers=12) == 0.0
 
 
 def test_no_more_questions_are_due_than_there_are_numbers() -> None:
-    assert total(RIGHT, numbers=1) == 0.0
+    assert total("same", numbers=1) == 0.0
     assert total(numbers=0) == 0.0
     assert total(numbers=0, scale="error-rate") == 0.0
 
@@ -91,23 +98,21 @@ def test_the_guard_can_be_turned_off() -> None:
 
 
 def test_a_question_that_holds_its_answer_counts_as_not_asked() -> None:
-    assert total(RIGHT, RIGHT, LEAK, numbers=3) == -1.0
-    assert total(RIGHT, RIGHT, RIGHT, LEAK, numbers=3) == 0.0
+    assert total("same", "same", "leaked", numbers=3) == -1.0
+    assert total("same", "same", "same", "leaked", numbers=3) == 0.0
 
 
 def test_the_released_error_rate_stops_at_thirteen_faults() -> None:
-    assert total(*[WRONG] * 13, scale="released-error-rate") == pytest.approx(-1.3)
-    assert total(*[WRONG] * 20, scale="released-error-rate") == pytest.approx(-1.3)
+    assert total(*FAULTS[:13], scale="released-error-rate") == pytest.approx(-1.3)
+    assert total(*FAULTS, scale="released-error-rate") == pytest.approx(-1.3)
 
 
 def test_the_released_comparison_knows_no_units() -> None:
-    pair = AskedPair("What did it cost?", "10k", ("10",))
-    rewards = [blinded_reward([pair], 1, BlindedRules(match=match)) for match in ("units", "released")]
-    assert [one.total for one in rewards if isinstance(one, Reward)] == [-1.0, 0.0]
+    row = {"response": "It cost 10k.", "pairs": [pair("What did it cost?", "10k", "10")]}
+    assert [reward_of_row(row, match=match)["total"] for match in ("units", "released")] == [-1.0, 0.0]
 
 
 def test_a_judge_that_failed_gives_no_reward() -> None:
-    assert blinded_reward([RIGHT, FAILED], 2) is FAILED
     found = PairResult("How many?", "2", "same", ("2",))
     assert report_reward(Report("It has 2.", (), (found, FAILED))) is FAILED
 
@@ -187,6 +192,7 @@ def test_a_report_of_another_method_is_refused() -> None:
         (lambda: BlindedRules("1/0"), "scale is '1/0', wanted one of -1/0, 0/1"),  # type: ignore[arg-type]
         (lambda: BlindedRules(match="loose"), "match is 'loose', wanted one of units, released"),  # type: ignore[arg-type]
         (lambda: BlindedRules(min_questions=-1), "min_questions is -1, wanted at least 0"),
+        (lambda: BlindedRules(min_numbers=-1), "min_numbers is -1, wanted at least 0"),
     ],
 )
 def test_wrong_rules_are_refused(made: object, message: str) -> None:
@@ -196,16 +202,17 @@ def test_wrong_rules_are_refused(made: object, message: str) -> None:
 
 def test_what_cannot_be_counted_is_refused() -> None:
     with pytest.raises(InputError, match="question 1 has no checker"):
-        blinded_reward([AskedPair("How many?", "2", ())], 1)
-    with pytest.raises(InputError, match="num_numbers is -1"):
-        blinded_reward([], -1)
+        reward_of_row({"response": "It has 2.", "pairs": [pair("How many?", "2")]})
+    with pytest.raises(InputError, match='its "response" is None, wanted the text that was audited: only questions'):
+        reward_of_row({"num_numbers": 1, "pairs": [RIGHT]})
 
 
 @given(st.lists(st.sampled_from(OUTCOMES), max_size=20), st.integers(0, 30), st.sampled_from(SCALES), st.integers(0, 5))
 def test_a_reward_stays_in_its_range_and_its_parts_add_up(
     outcomes: list[BlindOutcome], numbers: int, scale: Scale, k: int
 ) -> None:
-    reward = outcome_reward(outcomes, numbers, BlindedRules(scale, min_questions=k))
+    asked_for = sum(outcome != "leaked" for outcome in outcomes)
+    reward = outcome_reward(outcomes, numbers, asked_for, BlindedRules(scale, min_questions=k))
     low, high = {"-1/0": (-1, 0), "0/1": (0, 1), "error-rate": (-1, 0), "released-error-rate": (-1.3, 0)}[scale]
     assert low <= reward.total <= high
     parts = reward.parts
@@ -219,9 +226,8 @@ def test_a_reward_stays_in_its_range_and_its_parts_add_up(
 @given(st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=9), st.integers(0, 9))
 def test_a_match_instead_of_a_fault_never_costs(outcomes: list[BlindOutcome], numbers: int) -> None:
     for scale in SCALES:
-        rules = BlindedRules(scale)
-        mended = outcome_reward(["same", *outcomes[1:]], numbers, rules).total
-        assert mended >= outcome_reward(outcomes, numbers, rules).total - 1e-12
+        repaired = total("same", *outcomes[1:], numbers=numbers, scale=scale)
+        assert repaired >= total(*outcomes, numbers=numbers, scale=scale) - 1e-12
 
 
 def test_the_default_is_the_papers_scale_with_units() -> None:

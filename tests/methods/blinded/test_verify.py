@@ -15,7 +15,7 @@ from vouching.judging.windows import ScreenedSources
 from vouching.methods.blinded.cloze import EmbeddedProposer
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.prompt import check_messages
-from vouching.methods.blinded.roles import Answered, Proposal
+from vouching.methods.blinded.roles import Answered, Asked, Proposal
 from vouching.methods.blinded.verify import BlindedConfig, BlindedVerifier, apart, open_blinded
 from vouching.models import ScriptedModel
 from vouching.models.scripted import Answer
@@ -226,9 +226,9 @@ class Recorder:
         self.most_at_once = most_at_once
         self.batches: list[list[Question]] = []
 
-    async def answer(self, batches: Sequence[Sequence[Question]], sources: Sequence[Source]) -> Answered:
-        self.batches += map(list, batches)
-        return Answered(tuple((Checked(),) for batch in batches for _ in batch))
+    async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
+        self.batches += [[*batch] for one in asked for batch in one.batches]
+        return [Answered(tuple((Checked(),) for batch in one.batches for _ in batch)) for one in asked]
 
     async def aclose(self) -> None:
         pass
@@ -240,8 +240,8 @@ class Told:
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._pairs = tuple(pairs)
 
-    async def propose(self, response: str, scope: str, least: int) -> Proposal:
-        return Proposal(self._pairs)
+    async def propose(self, responses: Sequence[str], scope: str, least: int) -> list[Proposal]:
+        return [Proposal(self._pairs) for _ in responses]
 
     async def aclose(self) -> None:
         pass

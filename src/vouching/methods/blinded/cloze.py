@@ -32,14 +32,14 @@ class EmbeddedProposer:
     """Asks about every number of a response.
 
     >>> import asyncio
-    >>> proposal = asyncio.run(EmbeddedProposer().propose("It opened in 1973 with 2 towers.", "numbers", 3))
+    >>> [proposal] = asyncio.run(EmbeddedProposer().propose(["It opened in 1973 with 2 towers."], "numbers", 3))
     >>> [(pair.question.text, pair.answer) for pair in proposal.pairs]
     [('It opened in ____ with 2 towers.', '1973'), ('It opened in 1973 with ____ towers.', '2')]
     """
 
-    async def propose(self, response: str, scope: Scope, least: int) -> Proposal:
+    async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
         """A question for each number, and under the scope "facts" for each date, whatever ``least`` says."""
-        return Proposal(tuple(cloze_pairs(response, scope)))
+        return [Proposal(tuple(cloze_pairs(response, scope))) for response in responses]
 
     async def aclose(self) -> None:
         """There is nothing to let go of."""
@@ -91,6 +91,3 @@ def _hiding(text: str, answer: str) -> str:
         for value in reversed(find_values(text)):
             text = text[: value.start] + HIDDEN + text[value.end :]
     return text
-
-
-__all__ = ["GAP", "HIDDEN", "EmbeddedProposer", "cloze_pairs"]

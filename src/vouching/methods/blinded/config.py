@@ -40,13 +40,13 @@ class BlindedSettings:
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
-        require(self, above=("votes",), at_least=("min_numbers",))
-        BlindedRules(self.scale, self.match, self.min_questions)
+        require(self, above=("votes",))
+        _ = self.rules
 
     @property
     def rules(self) -> BlindedRules:
         """How an audit becomes a reward."""
-        return BlindedRules(self.scale, self.match, self.min_questions)
+        return BlindedRules(self.scale, self.match, self.min_questions, self.min_numbers)
 
 
 def _paper() -> SamplingSettings:
@@ -86,7 +86,7 @@ class BlindedConfig(GrpoConfig):
         """
         settings = self.game
         game = BlindedGame(
-            self.sampling.group_size, settings.votes, settings.rules, settings.min_numbers, settings.checker_learns,
+            self.sampling.group_size, settings.votes, settings.rules, settings.checker_learns,
             settings.style, preference, audit_watch(open_blinded()),
         )  # fmt: skip
         return Plan(game, read_questions(self.rows), read_questions(self.dev), best_by="oracle/borne_out")

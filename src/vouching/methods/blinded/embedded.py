@@ -16,7 +16,7 @@ from itertools import chain
 
 from vouching.judging.matching import alike, distinct
 from vouching.judging.values import HOURS, find_values
-from vouching.methods.blinded.cloze import GAP, EmbeddedProposer
+from vouching.methods.blinded.cloze import GAP
 from vouching.methods.blinded.passages import (
     Found,
     Passage,
@@ -27,7 +27,7 @@ from vouching.methods.blinded.passages import (
     read_hours,
     read_passages,
 )
-from vouching.methods.blinded.roles import Answered
+from vouching.methods.blinded.roles import Answered, Asked
 from vouching.methods.embedded.evidence import SYNONYM_WEIGHT, rarity, synonyms
 from vouching.text.directions import opposed
 from vouching.text.words import find_words, stem, synonym_groups
@@ -122,8 +122,9 @@ class EmbeddedChecker:
     """Answers questions with a gap from documents: offline, and always the same.
 
     >>> import asyncio
-    >>> asked = Question("The bridge has ____ towers.", "count")
-    >>> answered = asyncio.run(EmbeddedChecker().answer([[asked]], [Source("Two spans. The bridge has three towers.")]))
+    >>> question = Question("The bridge has ____ towers.", "count")
+    >>> asked = Asked(((question,),), (Source("Two spans. The bridge has three towers."),))
+    >>> [answered] = asyncio.run(EmbeddedChecker().answer([asked]))
     >>> answered.samples[0][0].answers, answered.samples[0][0].places[0].start
     (('three',), 26)
     """
@@ -133,14 +134,19 @@ class EmbeddedChecker:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Source, ...], list[Passage]] = OrderedDict()
 
-    async def answer(self, batches: Sequence[Sequence[Question]], sources: Sequence[Source]) -> Answered:
-        """The answers to each question; see :class:`~vouching.methods.blinded.roles.BlindChecker`."""
-        passages = self._passages(tuple(sources))
-        index = _index(passages)
-        return Answered(tuple((_answer(asked, passages, index),) for asked in chain.from_iterable(batches)))
+    async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
+        """The answers to the questions; see :class:`~vouching.methods.blinded.roles.BlindChecker`."""
+        return [self._answered(one) for one in asked]
 
     async def aclose(self) -> None:
         """There is nothing to let go of."""
+
+    def _answered(self, asked: Asked) -> Answered:
+        if not asked.batches:
+            return Answered(())
+        passages = self._passages(asked.sources)
+        index = _index(passages)
+        return Answered(tuple((_answer(one, passages, index),) for one in chain.from_iterable(asked.batches)))
 
     def _passages(self, sources: tuple[Source, ...]) -> list[Passage]:
         """The sources, read; those of the last call are kept."""
@@ -394,6 +400,3 @@ def _said(name: str, near: dict[str, float], wanted: str) -> float:
 def _spoken(name: str) -> tuple[str, ...]:
     """A word of a name, and what sentences say instead."""
     return (name, *_SAID_AS.get(name, ()))
-
-
-__all__ = ["EmbeddedChecker", "EmbeddedProposer"]

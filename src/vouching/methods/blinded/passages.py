@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from vouching.judging.values import HOURS, find_values, stated
+from vouching.methods.blinded.compare import beside
 from vouching.methods.embedded.evidence import index_sources
-from vouching.text.directions import find_direction
 from vouching.text.fields import YEAR, Field, find_fields, name_words, unescaped
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
@@ -181,15 +181,10 @@ def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], 
 
 
 def direction_of(found: Found, passage: Passage) -> Span | None:
-    """The stretch from a value to the word that says which way it went ("rose by 10 %"); None if there is none."""
-    first, last = found.place.start, found.place.end
+    """Which way a value of a passage went; None where it has no direction, or none is told."""
     if found.wanted in _STILL or passage.source is None:
         return None
-    went = find_direction(passage.text, first - passage.start, last - passage.start)
-    if went is None:
-        return None
-    first, last = min(first, went.start + passage.start), max(last, went.end + passage.start)
-    return Span(passage.source.text[first:last], first, last, passage.source.id)
+    return beside(passage.source, found.place.start, found.place.end, passage.text, passage.start)
 
 
 def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passage]:
@@ -223,9 +218,6 @@ def _telling(text: str, fields: Sequence[Field]) -> tuple[frozenset[str], ...]:
 
 def _content(words: Sequence[Word]) -> frozenset[str]:
     return frozenset(word.stem for word in words if word.is_content)
-
-
-__all__ = ["Found", "Passage", "direction_of", "read_passages"]
 
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -8,23 +8,32 @@ Solver and checker earn the same R. An answer that differs, a tie of the checker
 and "cannot answer" are faults: a checker that always says it cannot would earn most otherwise. Departures: a question
 that contains its answer is dropped, not counted as answered; and each question missing to min(k, numbers of the
 response) is a fault, where the released code pays the best reward for asking nothing (App. B.4); k = 0 turns that off.
-Where the response is known, only questions about numbers that it states count, each number once.
-Where a judge failed there is no reward: an Unverified, not a 0. Left out: advantages, and a reward for the proposer,
-which is not trained.
+Only questions about numbers that the response states count, each number once; a response without a word is a fault.
+
+:func:`report_reward` is the one way from an audit to its reward: of the game's, of ``vouch reward blinded``, of the
+adapters. Where a judge failed there is no reward: an Unverified, not a 0. Left out: advantages, and a reward for the
+proposer, which is not trained.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, cast, get_args
 
+from vouching.answering.reply import read_reply
 from vouching.errors import ConfigError, InputError
-from vouching.judging.matching import Match, asked_about, rule
+from vouching.inputs import as_sources, row_sources
+from vouching.judging.matching import Match, alike, as_checked, asked_about, rule
 from vouching.judging.values import find_numbers
-from vouching.types import Report, Reward, Unverified
-from vouching.types.findings import BlindOutcome, Checked, PairResult
+from vouching.judging.windows import ScreenedSources
+from vouching.methods.blinded.compare import compared, placed, sourced
+from vouching.methods.blinded.verify import BlindedVerifier
+from vouching.types import Checked, Pair, PairResult, Question, Report, Reward, Source, Unverified
+from vouching.types.findings import BlindOutcome
+from vouching.types.serial import from_json
 
 Scale: TypeAlias = Literal["-1/0", "0/1", "error-rate", "released-error-rate"]
 """How faults become a number; the paper trains best with the first."""
@@ -35,6 +44,7 @@ _PART_OF: dict[BlindOutcome, str] = {
     "same": "matches", "different": "different", "not_found": "unanswered", "contradictory": "contradictory",
     "leaked": "leaks",
 }  # fmt: skip
+_UNSTATED: BlindOutcome = "not_found"
 _RELEASED_STEP, _RELEASED_MOST = 0.1, 13
 
 
@@ -48,66 +58,27 @@ class BlindedRules:
     """How answers are compared; see :mod:`vouching.judging.matching`."""
     min_questions: int = 3
     """k: numbers of a response that must be asked about, where it states as many; at least 0."""
+    min_numbers: int = 0
+    """Numbers that a response must state; each that is missing is a fault. The paper has 0, and silence pays."""
 
     def __post_init__(self) -> None:
         for name, known in (("scale", get_args(Scale)), ("match", get_args(Match))):
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}, wanted one of {', '.join(known)}")
-        if self.min_questions < 0:
-            raise ConfigError(f"min_questions is {self.min_questions}, wanted at least 0")
+        for name in ("min_questions", "min_numbers"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}, wanted at least 0")
 
 
 PAPER = BlindedRules()
 """The paper's reward, with units and the question guard."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedPair:
-    """A question with the response's answer and what each checker said."""
-
-    question: str
-    """As the checkers saw it."""
-    answer: str
-    """The response's."""
-    checked: tuple[Checked | str | None, ...]
-    """One per checker; a text stands for a single answer, None for "cannot answer"."""
-
-
-def blinded_reward(
-    pairs: Sequence[AskedPair | Unverified], num_numbers: int, rules: BlindedRules = PAPER
-) -> Reward | Unverified:
-    """The reward of one response.
-
-    Args:
-        pairs: the questions about it, each answered blind by as many checkers.
-        num_numbers: numbers in the response.
-        rules: scale, comparison and k.
+def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unverified:
+    """The reward of the response that a blinded audit reports on; of the rules, the comparison is the audit's own.
 
     Returns:
         R with its parts; the first Unverified where a judge failed.
-
-    Raises:
-        InputError: a question without a checker, or a negative count.
-
-    >>> pairs = [AskedPair("How long is it?", "3.2 km", ("3,200 m", "3.2 km")), AskedPair("Opened?", "1937", ("1973",))]
-    >>> blinded_reward(pairs, num_numbers=2).total
-    -1.0
-    >>> blinded_reward(pairs, 4, BlindedRules("error-rate")).total  # one differs, one of three is missing: 2 of 3
-    -0.6666666666666666
-    """
-    failed = next((pair for pair in pairs if isinstance(pair, Unverified)), None)
-    if failed is not None:
-        return failed
-    asked = [pair for pair in pairs if isinstance(pair, AskedPair)]
-    silent = next((number for number, pair in enumerate(asked, 1) if not pair.checked), None)
-    if silent is not None:
-        raise InputError(f"question {silent} has no checker: write null for a checker that could not answer")
-    rulings = [rule(pair.question, pair.answer, pair.checked, rules.match) for pair in asked]
-    return outcome_reward([ruling.outcome for ruling in rulings], num_numbers, rules)
-
-
-def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unverified:
-    """The reward of the response that a blinded audit reports on; of the rules, the comparison is the audit's own.
 
     Raises:
         InputError: the report is one of another method.
@@ -125,42 +96,143 @@ def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unver
     if len(pairs) < len(findings):
         raise InputError("the report judges no questions: take one of a blinded audit (vouch check --method blinded)")
     numbers, asked = find_numbers(report.response), [pair.answer for pair in pairs if pair.outcome != "leaked"]
-    asked_for = asked_about(numbers, asked, rules.match)
-    reward = outcome_reward([pair.outcome for pair in pairs], len(numbers), rules, asked_for)
-    return Reward(reward.total, {**reward.parts, "coverage": report.coverage})
+    unsaid = max(0, max(rules.min_numbers, int(not report.response.strip())) - len(numbers))
+    outcomes: list[BlindOutcome] = [pair.outcome for pair in pairs]
+    outcomes.extend(_UNSTATED for _ in range(unsaid))
+    asked_for = asked_about(numbers, asked, rules.match) + unsaid
+    return outcome_reward(outcomes, len(numbers) + unsaid, asked_for, rules)
+
+
+async def reply_reward(
+    verifier: BlindedVerifier, reply: str, sources: Sequence[Source], rules: BlindedRules = PAPER
+) -> Reward | Unverified:
+    """The reward of a policy's reply, audited against its documents.
+
+    Raises:
+        ModelError: the auditor is out of reach.
+    """
+    [report] = await verifier.verify_all([(audited(reply), sources)])
+    return report_reward(report, rules)
+
+
+def audited(reply: str) -> str:
+    r"""What is audited of a reply: its response, without steps before it.
+
+    The short answer is audited with it where it states a number of its own: nobody would ask about that otherwise.
+
+    >>> audited("Reasoning: 7 + 8.\nResponse: It is 5 km long.\nAnswer: 5,000 m")
+    'It is 5 km long.'
+    >>> audited("Response: It is 5 km long.\nAnswer: 7 km")
+    'It is 5 km long.\n7 km'
+    """
+    said = read_reply(reply)
+    stated = [number.text for number in find_numbers(said.response)]
+    own = (number.text for number in find_numbers(said.answer))
+    if all(any(alike(one, other) for other in stated) for one in own):
+        return said.response
+    return f"{said.response}\n{said.answer}"
+
+
+def reward_of_row(
+    row: Mapping[str, Any], *, scale: Scale = PAPER.scale, match: Match = PAPER.match,
+    min_questions: int = PAPER.min_questions, min_numbers: int = PAPER.min_numbers,
+) -> dict[str, Any]:  # fmt: skip
+    """Total and parts of an audit from a file: a report, or a response with pairs that checkers answered.
+
+    Args:
+        row: a report of a blinded audit; or ``response``, ``pairs`` (each with question, answer and checked: an answer
+            per checker, null for "cannot answer") and, for what they say beside a value, ``source`` or ``sources``.
+        scale: see :class:`BlindedRules`; also the others.
+        match: how the pairs' answers are compared.
+        min_questions: k.
+        min_numbers: numbers that the response must state.
+
+    Raises:
+        InputError: a field is missing or of another kind, or a judge failed, which is no reward.
+
+    >>> pairs = [{"question": "How many towers?", "answer": "2", "checked": ["two", None, "2"]}]
+    >>> reward_of_row({"response": "It has two towers.", "pairs": pairs})["total"]
+    0.0
+    """
+    rules = BlindedRules(scale, match, min_questions, min_numbers)
+    if row.get("kind") == "unverified":  # vouch check could not use the row
+        raise InputError(f"its audit failed: {row.get('message')}")
+    if row.get("pairs") is None and row.get("kind") == "report":
+        report = from_json(Report, json.dumps(row))
+    else:
+        report = _report_of(row, rules.match)
+    reward = report_reward(report, rules)
+    if isinstance(reward, Unverified):
+        raise InputError(f"its judge failed ({reward.reason}: {reward.message}): a failure is no reward")
+    return {"total": reward.total, "parts": dict(reward.parts)}
+
+
+def _report_of(row: Mapping[str, Any], match: Match) -> Report:
+    """The audit of a row with pairs."""
+    given, response = row.get("pairs"), row.get("response")
+    if not isinstance(given, list):
+        raise InputError(f'the row has the keys {[*row]}, wanted "pairs", a list of questions with answers')
+    if not isinstance(response, str):
+        raise InputError(
+            f'its "response" is {response!r:.60}, wanted the text that was audited: only questions about numbers that '
+            "it states count"
+        )
+    read = [_pair(one, number) for number, one in enumerate(cast("list[Any]", given), 1)]
+    sources = as_sources(row_sources(row)) if row.get("source") or row.get("sources") else ()
+    evidence = ScreenedSources(sources)
+    heard: defaultdict[Pair, list[list[Checked]]] = defaultdict(list)
+    for pair, samples in read:
+        heard[pair].append(samples)
+    findings: list[PairResult] = []
+    for pair in placed([pair for pair, _ in read], response):
+        samples = [sourced([one], evidence, sources) for one in heard[replace(pair, span=None)].pop(0)]
+        ruling = rule(pair.question.text, pair.answer, [one or Checked() for one in samples], match)
+        findings.append(compared(pair, ruling, samples, response, sources, match))
+    return Report(response, sources, tuple(findings))
+
+
+def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"question {number} is {given!r:.60}, wanted question, answer and checked")
+    pair = cast("Mapping[str, Any]", given)
+    for key in ("question", "answer"):
+        if not isinstance(pair.get(key), str):
+            raise InputError(f'question {number} has the keys {[*pair]}, wanted "{key}", a text')
+    checked: Any = pair.get("checked")
+    if not isinstance(checked, list) or not all(
+        one is None or isinstance(one, str) for one in cast("list[Any]", checked)
+    ):
+        raise InputError(f'question {number} has {checked!r:.60} as "checked", wanted a list of texts and nulls')
+    if not checked:
+        raise InputError(f"question {number} has no checker: write null for a checker that could not answer")
+    return Pair(Question(pair["question"]), pair["answer"]), [*map(as_checked, cast("list[str | None]", checked))]
 
 
 def outcome_reward(
-    outcomes: Iterable[BlindOutcome], num_numbers: int, rules: BlindedRules = PAPER, asked_for: int | None = None
+    outcomes: Iterable[BlindOutcome], num_numbers: int, asked_for: int, rules: BlindedRules = PAPER
 ) -> Reward:
     """The reward of a response whose questions came out so.
 
     Args:
         outcomes: one per question.
         num_numbers: numbers in the response.
+        asked_for: how many of these the questions ask for.
         rules: scale and k.
-        asked_for: how many of these numbers the questions ask for; None takes every question for one of them.
 
-    Raises:
-        InputError: a negative count.
-
-    >>> outcome_reward(["same", "same", "same"], 5).total, outcome_reward([], 5).total, outcome_reward([], 0).total
+    >>> outcome_reward(["same"] * 3, 5, 3).total, outcome_reward([], 5, 0).total, outcome_reward([], 0, 0).total
     (0.0, -1.0, 0.0)
-    >>> outcome_reward(["same", "same", "same"], 5, asked_for=1).total  # two ask for what the response does not state
+    >>> outcome_reward(["same"] * 3, 5, asked_for=1).total  # two ask for what the response does not state
     -1.0
     """
-    if num_numbers < 0:
-        raise InputError(f"num_numbers is {num_numbers}, wanted the count of numbers in the response, at least 0")
     found = Counter(_PART_OF[outcome] for outcome in outcomes)
     questions = found.total() - found["leaks"]
-    covered = questions if asked_for is None else asked_for
-    missing = max(0, min(rules.min_questions, num_numbers) - covered)
+    missing = max(0, min(rules.min_questions, num_numbers) - asked_for)
     faults = questions - found["matches"] + missing
     parts = {name: float(found[name]) for name in PARTS}
     parts |= {
         "questions": float(questions),
         "missing": float(missing),
-        "coverage": min(1.0, covered / num_numbers) if num_numbers else 1.0,
+        "coverage": min(1.0, asked_for / num_numbers) if num_numbers else 1.0,
     }
     return Reward(_total(faults, questions + missing, rules.scale), parts)
 

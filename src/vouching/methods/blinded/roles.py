@@ -1,4 +1,8 @@
-"""The two roles of a blinded audit: who asks sees the response, who answers sees the documents."""
+"""The two roles of a blinded audit: who asks sees the responses, who answers sees the documents.
+
+Each role is asked for all responses of a call at once, so that a policy under training speaks once a turn. What they
+say is compared by :mod:`vouching.methods.blinded.compare`, whoever spoke.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from vouching.errors import ModelError
+from vouching.judging.ask import Unread
 from vouching.judging.values import Value, find_numbers, find_values
 from vouching.models.base import Completion
 from vouching.types import Checked, Pair, Question, Source
@@ -14,7 +18,9 @@ from vouching.types import Checked, Pair, Question, Source
 Scope: TypeAlias = Literal["numbers", "facts"]
 """What is asked about: numbers, years among them (the paper), or also dates, names and other short answers."""
 Samples: TypeAlias = tuple[Checked | None, ...]
-"""One per checker: what it found; None where it gave no answer that could be read."""
+"""One per checker: what it found; None where a judge gave no answer that could be read."""
+MOST_QUESTIONS = 20
+"""In one prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +38,21 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a checker is asked about one response."""
+
+    batches: tuple[tuple[Question, ...], ...]
+    """Questions of different batches do not meet; there may be none."""
+    sources: tuple[Source, ...]
+    """The documents."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """What came back from the checkers."""
 
-    samples: tuple[Samples | ModelError, ...]
-    """One per question, in order; an error where the model gave no usable answer."""
+    samples: tuple[Samples | Unread, ...]
+    """One per question, in order; Unread where the model failed."""
     said: tuple[Completion, ...] = ()
     """What a language model wrote, for its cost."""
     cut_off: bool = False
@@ -53,10 +69,10 @@ def values_of(response: str, scope: Scope) -> tuple[Value, ...]:
 
 
 class Proposer(Protocol):
-    """Sees the response."""
+    """Sees the responses."""
 
-    async def propose(self, response: str, scope: Scope, least: int) -> Proposal:
-        """Questions about what the response states, ``least`` of them where it states so much."""
+    async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
+        """Questions about what each response states, ``least`` of them where it states so much."""
         ...
 
     async def aclose(self) -> None:
@@ -72,8 +88,8 @@ class BlindChecker(Protocol):
         """How many questions it takes in one go."""
         ...
 
-    async def answer(self, batches: Sequence[Sequence[Question]], sources: Sequence[Source]) -> Answered:
-        """The answers to each question of each batch; questions of different batches do not meet."""
+    async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
+        """The answers to the questions about each response."""
         ...
 
     async def aclose(self) -> None:

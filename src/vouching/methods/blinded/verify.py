@@ -16,19 +16,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from vouching.errors import ConfigError, InputError, ModelError
-from vouching.judging.matching import Match, Ruling, consensus, leaks, rule
-from vouching.judging.values import find_values
+from vouching.errors import ConfigError, InputError
+from vouching.judging.ask import Unread
+from vouching.judging.matching import Match, Ruling, leaks, rule
+from vouching.judging.values import find_numbers, find_values
 from vouching.judging.windows import ScreenedSources
-from vouching.methods.base import ClaimVerifier, failed
-from vouching.methods.blinded.directions import directed
+from vouching.methods.base import ClaimVerifier
+from vouching.methods.blinded.cloze import EmbeddedProposer
+from vouching.methods.blinded.compare import compared
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.prompt import prompt_digest
-from vouching.methods.blinded.roles import Answered, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
+from vouching.methods.blinded.roles import Asked, BlindChecker, Proposal, Proposer, Samples, Scope, values_of
 from vouching.methods.embedded.language import looks_english
 from vouching.models.base import Model
 from vouching.types import (
-    Checked,
     Claim,
     Finding,
     Pair,
@@ -144,43 +145,54 @@ class BlindedVerifier:
         if not sources:
             raise InputError("no source was given: pass at least one text to check against")
         started = time.perf_counter()
-        proposal = await self._proposal(response)
-        asked = [pair for pair in proposal.pairs if not leaks(pair.question.text, pair.answer)]
-        batches = apart(asked, self.checker.most_at_once)
-        answered = Answered(())
-        if batches:
-            answered = await self.checker.answer([[pair.question for pair in batch] for batch in batches], sources)
-        findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in asked]
-        in_order = [pair for batch in batches for pair in batch]
-        for pair, samples in zip(in_order, answered.samples, strict=True):
-            found = await self._finding(pair, samples, answered.cut_off)
-            findings.append(directed(found, response, samples, sources))
-        spent = total_usage((*proposal.said, *answered.said))
-        report = self._report(question, response, sources, findings, proposal)
-        return replace(report, usage=replace(spent, seconds=time.perf_counter() - started))
+        [report] = await self.verify_all([(response, sources)])
+        spent = replace(report.usage, seconds=time.perf_counter() - started)
+        return replace(report, question=question, usage=spent)
+
+    async def verify_all(self, answers: Sequence[tuple[str, Sequence[Source]]]) -> list[Report]:
+        """The reports on several responses, each with its documents; each role is asked once for all of them.
+
+        A response without a word, of which nothing is asked, is data here, not wrong input.
+
+        Raises:
+            ModelError: as for :meth:`verify`.
+        """
+        config = self.config
+        due = [at for at, (response, _) in enumerate(answers) if _may_state(response, config.scope)]
+        told = await self.proposer.propose([answers[at][0] for at in due], config.scope, config.min_questions)
+        proposals = [Proposal(())] * len(answers)
+        for at, proposal in zip(due, told, strict=True):
+            proposals[at] = proposal
+        put = [
+            apart([pair for pair in one.pairs if not leaks(pair.question.text, pair.answer)], self.checker.most_at_once)
+            for one in proposals
+        ]
+        asked = [
+            Asked(tuple(tuple(pair.question for pair in batch) for batch in batches), tuple(sources))
+            for batches, (_, sources) in zip(put, answers, strict=True)
+        ]
+        answered = await self.checker.answer(asked)
+        reports: list[Report] = []
+        for (response, sources), proposal, batches, found in zip(answers, proposals, put, answered, strict=True):
+            in_order = [pair for batch in batches for pair in batch]
+            findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in in_order]
+            for pair, samples in zip(in_order, found.samples, strict=True):
+                findings.append(await self._finding(pair, samples, found.cut_off, response, sources))
+            report = self._report(response, sources, findings, proposal)
+            reports.append(replace(report, usage=total_usage((*proposal.said, *found.said))))
+        return reports
 
     async def aclose(self) -> None:
         """Let go of the models."""
         await self.proposer.aclose()
         await self.checker.aclose()
 
-    async def _proposal(self, response: str) -> Proposal:
-        values = find_values(response)
-        if (
-            self.config.scope == "numbers"
-            and not values_of(response, "numbers")
-            and (values or not _has_digits(response))
-        ):
-            return Proposal(())
-        try:
-            return await self.proposer.propose(response, self.config.scope, self.config.min_questions)
-        except ModelError as error:
-            return Proposal((), failure=failed(error, Claim(response)).message)
-
-    async def _finding(self, pair: Pair, samples: Samples | ModelError, cut_off: bool) -> PairResult | Unverified:
+    async def _finding(
+        self, pair: Pair, samples: Samples | Unread, cut_off: bool, response: str, sources: Sequence[Source]
+    ) -> PairResult | Unverified:
         claim = Claim(pair.question.text, span=pair.span)
-        if isinstance(samples, ModelError):
-            return failed(samples, claim)
+        if isinstance(samples, Unread):
+            return samples.unverified(claim)
         read = [one for one in samples if one is not None]
         if 2 * len(read) <= len(samples):
             lost = f"{len(samples) - len(read)} of {len(samples)} replies hold no answer that can be read"
@@ -189,18 +201,7 @@ class BlindedVerifier:
         ruling = rule(pair.question.text, pair.answer, read, self.config.match)
         if ruling.outcome == "different" and await self._follows(pair, ruling):
             ruling = Ruling("same", ruling.found, "the documents say it in other words")
-        agreed = consensus(read, self.config.match)
-        votes = tuple(" | ".join(one.answers) if one and one.answers else None for one in samples)
-        return PairResult(
-            question=pair.question.text,
-            answer=pair.answer,
-            outcome=ruling.outcome,
-            found=ruling.found,
-            places=_places(ruling, [agreed] if agreed else read),
-            votes=votes,
-            reason=ruling.reason,
-            span=pair.span,
-        )
+        return compared(pair, ruling, samples, response, sources, self.config.match)
 
     async def _follows(self, pair: Pair, ruling: Ruling) -> bool:
         """Whether an answer in words follows from that of the documents; numbers are compared, not judged."""
@@ -214,18 +215,11 @@ class BlindedVerifier:
 
     def _language(self, response: str) -> list[VerdictWarning]:
         """Whether a reader of English reads another language."""
-        if isinstance(self.proposer, ModelProposer) or looks_english(response):
+        if not isinstance(self.proposer, EmbeddedProposer) or looks_english(response):
             return []
         return [VerdictWarning("language", "The response does not look English; its numbers may be misread or missed.")]
 
-    def _report(
-        self,
-        question: str | None,
-        response: str,
-        sources: Sequence[Source],
-        findings: list[Finding],
-        proposal: Proposal,
-    ) -> Report:
+    def _report(self, response: str, sources: Sequence[Source], findings: list[Finding], proposal: Proposal) -> Report:
         numbers = [Span(value.text, value.start, value.end) for value in values_of(response, self.config.scope)]
         asked = [pair.span for pair in proposal.pairs if pair.span and not leaks(pair.question.text, pair.answer)]
         uncovered = [number for number in numbers if not _touches(number, asked)]
@@ -242,7 +236,6 @@ class BlindedVerifier:
             response=response,
             sources=tuple(sources),
             findings=tuple(findings),
-            question=question,
             coverage=1.0 - len(uncovered) / len(numbers) if numbers else 1.0,
             totals=Totals(same, len(compared) - same, len(findings) - len(compared)),
             score=same / len(compared) if compared and not failed else None,
@@ -305,7 +298,7 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
             raise ConfigError(
                 f"a blinded audit has no use for the weights of {model}: name embedded, or a language model"
             )
-        from vouching.methods.blinded.embedded import EmbeddedChecker, EmbeddedProposer
+        from vouching.methods.blinded.embedded import EmbeddedChecker
 
         if config.votes != 1 or config.seed is not None:
             told = f"{model} answers once: got votes {config.votes} and seed {config.seed}"
@@ -325,6 +318,13 @@ def _leaked(pair: Pair) -> PairResult:
     return PairResult(pair.question.text, pair.answer, "leaked", reason=_LEAKED, span=pair.span)
 
 
+def _may_state(response: str, scope: Scope) -> bool:
+    """Whether there may be something to ask about; a model reads digits of other scripts too."""
+    if not response.strip():
+        return False
+    return scope != "numbers" or bool(find_numbers(response)) or (_has_digits(response) and not find_values(response))
+
+
 def _unasked(number: Span) -> Unverified:
     return Unverified(Claim(number.text, span=number), "unasked", "no question was asked about this number")
 
@@ -338,12 +338,6 @@ def _place_of(finding: Finding) -> int:
     span = finding.span if isinstance(finding, PairResult) else None
     span = finding.claim.span if isinstance(finding, Unverified) else span
     return span.start if span else 1 << 62
-
-
-def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
-    """The places of what was found, value by value, if all are known."""
-    known = {answer: place for one in read for answer, place in zip(one.answers, one.places, strict=False)}
-    return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()
 
 
 def _has_digits(text: str) -> bool:
@@ -368,6 +362,3 @@ def _notes(proposal: Proposal, response: str, numbers: int, config: BlindedConfi
     if proposal.cut_off:
         notes.append(VerdictWarning("truncated", f"The list of questions was cut off at {config.max_tokens} tokens."))
     return notes
-
-
-__all__ = ["BlindedConfig", "BlindedVerifier", "apart", "open_blinded"]
