@@ -12,8 +12,8 @@ import pytest
 from vouching.cli.data_gold import GoldOptions, forbidden_prompts, make_gold, read_labels
 from vouching.cli.streams import Exit
 from vouching.errors import InputError, ModelUnavailableError
+from vouching.methods.checklist.replay import KnownTexts
 from vouching.models import ScriptedModel
-from vouching.text.overlap import KnownTexts
 
 EVALUATION = "I am planning a trip to Japan, and I would like thee to write an itinerary without any commas."
 ROWS: list[Any] = [

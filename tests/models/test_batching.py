@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from vouching.models.batching import Batcher, Waiting
+from vouching.models.running import in_thread
 
 Jobs = Sequence[Waiting[int, int]]
 
@@ -102,3 +103,16 @@ def test_calls_of_several_event_loops_share_a_batcher() -> None:
     batcher: Batcher[int, int] = Batcher(lambda batch: [waiting.job for waiting in batch])
     assert [asyncio.run(batcher.submit(number)) for number in (1, 2)] == [1, 2]
     asyncio.run(batcher.aclose())
+
+
+def test_work_in_a_thread_that_takes_too_long_is_left_and_an_error_in_it_is_raised() -> None:
+    async def within(seconds: float, work: Callable[[], object]) -> object:
+        async with asyncio.timeout(seconds):
+            return await in_thread(work)
+
+    free = threading.Event()
+    with pytest.raises(TimeoutError):
+        asyncio.run(within(0.05, free.wait))  # the thread still waits, and the loop was closed without it
+    free.set()
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(within(5, lambda: 1 // 0))

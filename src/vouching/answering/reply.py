@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from vouching.answering.prompt import ABSTAINED
-from vouching.text.thoughts import spoken
+from vouching.models.base import spoken
 
 _LABEL = re.compile(r"^[ \t]*[*_#]*[ \t]*(reasoning|response|answer)[ \t]*[*_]*[ \t]*:[*_]*[ \t]*", re.I | re.M)
 _ENDS = " \t\r\n.!\"'`*_“”‘’"

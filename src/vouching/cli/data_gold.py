@@ -23,16 +23,15 @@ from vouching.cli.row_progress import AGAIN, run_rows
 from vouching.cli.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError, ModelError
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruction_of, items_json
+from vouching.methods.checklist.replay import KnownTexts
 from vouching.methods.rules import named_items
 from vouching.methods.rules.verify import rule_on
-from vouching.models.base import Message, Model, Role, Sampling
+from vouching.models.base import Message, Model, Role, Sampling, spoken
 from vouching.rows import journal_beside
 from vouching.rows.journal import open_journal
 from vouching.rows.pool import Waiting
 from vouching.rows.read import Fields, Row, open_rows
 from vouching.rows.run import BatchSummary, Seen
-from vouching.text.overlap import KnownTexts
-from vouching.text.thoughts import spoken
 from vouching.types import ChecklistItem
 from vouching.version import __version__
 

@@ -19,7 +19,7 @@ from vouching.errors import BackendError, ConfigError, InputError
 from vouching.methods.checklist.game import judged, task_of
 from vouching.methods.checklist.reward import PAPER, ChecklistRules
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier, open_checklist
-from vouching.text.thoughts import spoken
+from vouching.models.base import spoken
 from vouching.types import Unverified
 
 

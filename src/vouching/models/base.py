@@ -2,13 +2,15 @@
 
 A model implements one async method. Caching, retries, limits and the like are wrappers, models around a model, so that
 each can be left out or replaced. Failures are classified where they happen: a call ends with completions, with a
-ModelError that says whether a retry can help, or with a ConfigError where nothing but a change of settings can.
+ModelError that says whether a retry can help, or with a ConfigError where nothing but a change of settings can. What a
+model thinks aloud between <think> and </think> (or <thinking>) is told from what it says by ``spoken``.
 
-Left out: streaming and images; nothing here needs them.
+Not supported: streaming, images, and thoughts in other marks; servers that know a model's own take them out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
@@ -161,3 +163,20 @@ class Policy(Model, Protocol):
     async def force(self, messages: Sequence[Message], text: str) -> PolicyCompletion:
         """A text put into the policy's mouth, with the log-probabilities that the policy gives it."""
         ...
+
+
+_THOUGHT = re.compile(
+    r"\A(?:(?!<think(?:ing)?>).)*</think(?:ing)?>|<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)",
+    re.DOTALL,
+)
+
+
+def spoken(text: str) -> str:
+    """The text with blanks for all that was thought, so that places stay what they are.
+
+    A thought that begins in the prompt goes to the last </think> before another one; one that was cut off, to the end.
+
+    >>> spoken("<think>1937?</think>In 1973."), spoken("or 1937?</think>In 1973."), spoken("In 1973. <think>or")
+    ('                    In 1973.', '                In 1973.', 'In 1973.          ')
+    """
+    return _THOUGHT.sub(lambda found: " " * len(found[0]), text)

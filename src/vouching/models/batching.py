@@ -145,13 +145,11 @@ class RowScores:
         forward: makes the numbers.
         device: where the model is.
         pad: token id that fills up shorter rows.
-        most: rows that are taken together at most.
-        gather: seconds that a call waits for others.
     """
 
-    def __init__(self, forward: Forward, device: str, pad: int = 0, *, most: int = 256, gather: float = 0.005) -> None:
+    def __init__(self, forward: Forward, device: str, pad: int = 0) -> None:
         self._forward, self._device, self._pad = forward, device, pad
-        self._batcher: Batcher[tuple[int, ...], float] = Batcher(self._work, most, gather)
+        self._batcher: Batcher[tuple[int, ...], float] = Batcher(self._work, most=256)
 
     async def numbers(self, rows: Sequence[tuple[int, ...]]) -> list[float]:
         """A number for each row, in order; it may be nan or infinite if the weights are broken."""

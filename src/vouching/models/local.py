@@ -15,14 +15,13 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vouching.errors import ConfigError, MissingExtraError, ModelRefusedError
+from vouching.errors import ConfigError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, PolicyCompletion, Sampling
-from vouching.models.batching import Batcher, Waiting
+from vouching.models.batching import Batcher, Waiting, device_of, need
 from vouching.models.chat import prompt_tokens
 from vouching.models.tools import read_tool_calls
 from vouching.types import Usage
@@ -68,7 +67,7 @@ def continue_rows(model: Any, rows: Sequence[RowState]) -> None:
         model: a causal language model of transformers.
         rows: the batch, none of them over. A row that is over is dropped from the work at the next token.
     """
-    torch = _torch()
+    torch = need("torch")
     device = model.device
     longest = max(len(row.prompt) for row in rows)
     # Prompts end together: filled up on the left, by positions that nothing attends to.
@@ -110,7 +109,7 @@ def choose_tokens(logits: Tensor, rows: Sequence[RowState]) -> Tensor:
     Returns:
         (B,) token ids.
     """
-    torch = _torch()
+    torch = need("torch")
     if not any(row.temperature for row in rows):
         return logits.argmax(dim=-1)
     drawn = [row.draw.random() if row.temperature else 0.0 for row in rows]
@@ -133,16 +132,11 @@ def read_logprobs(model: Any, prompt: Sequence[int], said: Sequence[int]) -> lis
         prompt: token ids, at least one.
         said: token ids, at least one.
     """
-    torch = _torch()
+    torch = need("torch")
     with torch.inference_mode():
         ids = torch.tensor([[*prompt, *said]], device=model.device)
         logits = model(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1].float()
         return logits.log_softmax(dim=-1).gather(1, ids[0, len(prompt) :, None])[:, 0].tolist()
-
-
-def _torch() -> Any:
-    """Torch, which is there if there is a model to pass; a plain import is one that type checkers look for."""
-    return import_module("torch")
 
 
 TAIL = 24
@@ -168,8 +162,6 @@ class LocalModel:
         adapter: folder of a LoRA adapter (needs peft); None uses the weights as they are.
         device: "cpu", "cuda", "cuda:1", ...; "auto" takes a GPU if there is one.
         dtype: "float32", "bfloat16", ...; "auto" takes what the weights are saved in.
-        most: rows in a batch at most.
-        gather: seconds that a call waits for others to form a batch with.
 
     Raises:
         ConfigError: a folder without a model or adapter.
@@ -183,11 +175,9 @@ class LocalModel:
         *,
         device: str = "auto",
         dtype: str = "auto",
-        most: int = 32,
-        gather: float = 0.005,
     ) -> None:
         self._engine = _Engine(Path(path), device, dtype)
-        self._batcher: Batcher[_Job, RowState] = Batcher(self._engine.work, most, gather)
+        self._batcher: Batcher[_Job, RowState] = Batcher(self._engine.work)
         self._adapter = self._engine.add_adapter(adapter) if adapter else None
 
     @property
@@ -244,19 +234,18 @@ class _Engine:
     """Weights and tokenizer. ``work`` runs in the batcher's thread, the rest in the caller's."""
 
     def __init__(self, path: Path, device: str, dtype: str) -> None:
-        torch, transformers = _import("torch"), _import("transformers")
+        need("torch")
+        transformers = need("transformers")
         if not (path / "config.json").is_file():
             hint = f", such as {path}/model" if (path / "model/config.json").is_file() else ""
             raise ConfigError(f"{path} holds no model: name a folder with config.json, weights and a tokenizer{hint}")
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
         self.path = path
         try:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
             model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=dtype, local_files_only=True)
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path} holds no causal language model with a tokenizer: {error}") from error
-        self.model: Any = model.to(device).eval()
+        self.model: Any = model.to(device_of(device)).eval()
         self._ends = set(_ids(model.generation_config.eos_token_id) + _ids(self.tokenizer.eos_token_id))
         self._context: int = getattr(model.config, "max_position_embeddings", None) or 10**9
         self._adapters: dict[str, str] = {}
@@ -267,7 +256,7 @@ class _Engine:
         name = str(path)
         if not (Path(path) / "adapter_config.json").is_file():
             raise ConfigError(f"{path} holds no adapter: name a folder with adapter_config.json, as peft writes it")
-        _import("peft")
+        need("peft")
         if name not in self._adapters:
             self._adapters[name] = f"adapter{len(self._adapters)}"
             self.model.load_adapter(name, adapter_name=self._adapters[name])
@@ -346,10 +335,3 @@ class _Engine:
 
 def _ids(value: int | list[int] | None) -> list[int]:
     return [] if value is None else [value] if isinstance(value, int) else list(value)
-
-
-def _import(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError("train", "running a model in this process", name) from error

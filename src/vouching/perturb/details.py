@@ -267,20 +267,15 @@ def _drawn(slot: str, scene: Scene, rng: random.Random) -> str | None:
     return str(rng.choice(choices[slot]))
 
 
-@cache
-def _sections(name: str) -> dict[str, tuple[str, ...]]:
-    return lexicon_sections(name)
-
-
 def _frames(name: str, section: str) -> tuple[str, ...]:
-    return _sections(name).get(section, ())
+    return lexicon_sections(name).get(section, ())
 
 
 @cache
 def _groups(name: str) -> dict[str, frozenset[str]]:
     return {
         section.removeprefix("verbs "): frozenset(" ".join(lines).split())
-        for section, lines in _sections(name).items()
+        for section, lines in lexicon_sections(name).items()
         if section.startswith("verbs ")
     }
 

@@ -43,14 +43,7 @@ class NameType(NamedTuple):
 
 @cache
 def _lists() -> Mapping[str, frozenset[str]]:
-    lists: dict[str, set[str]] = {}
-    current: set[str] = set()
-    for line in lexicon_lines("names.txt"):
-        if line.startswith("["):
-            current = lists.setdefault(line.strip("[]"), set())
-        else:
-            current.update(line.split("|"))
-    return {kind: frozenset(entries) for kind, entries in lists.items()}
+    return {kind: frozenset("|".join(lines).split("|")) for kind, lines in lexicon_sections("names.txt").items()}
 
 
 def name_type(text: str, entity: Entity) -> NameType | None:
@@ -118,6 +111,7 @@ _MENTIONS_READ = 4
 _PERSONAL = frozenset(("he", "she"))
 
 
+@cache
 def lexicon_sections(name: str) -> dict[str, tuple[str, ...]]:
     """Lines of a shipped list by the "[section]" they stand under."""
     sections: dict[str, tuple[str, ...]] = {}

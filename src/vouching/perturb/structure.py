@@ -14,7 +14,7 @@ from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, lowered
 from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.scope import is_upward
-from vouching.perturb.verbs import AUXILIARIES, find_main_verb, verb_in
+from vouching.perturb.verbs import AUXILIARIES, find_main_verb, is_finite, verb_in
 from vouching.text.clauses import split_clauses, subject_of
 from vouching.text.dates import DateMention
 from vouching.text.words import find_words
@@ -184,7 +184,8 @@ def detail_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
         yield Draft((Edit(*match.span(), ""),))
     names = {entity.end for entity in claim.entities if entity.certain}
     for match in _APPOSITIVE.finditer(claim.text):
-        if match.start() in names and _is_finite(match["next"]) and not _SUBORDINATE.search(match["inner"]):
+        finite = match["next"] in AUXILIARIES or is_finite(match["next"])
+        if match.start() in names and finite and not _SUBORDINATE.search(match["inner"]):
             yield Draft((Edit(match.start(), match.end("inner") + 1, ""),))
     if not is_upward(claim):
         return
@@ -199,10 +200,6 @@ def detail_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
     clauses = split_clauses(claim.text[: claim.body_end]) if claim.is_one_sentence else []
     if len(clauses) == 2 and len(claim.text[: clauses[0].end].split()) >= 4 and subject_of(claim.text):
         yield Draft((Edit(clauses[0].end, claim.body_end, ""),))
-
-
-def _is_finite(word: str) -> bool:
-    return word in AUXILIARIES or verb_in(word, "past") is not None or verb_in(word, "third") is not None
 
 
 def _says_enough(claim: ParsedText, end: int) -> bool:

@@ -69,6 +69,11 @@ def verb_in(word: str, form: VerbForm) -> Verb | None:
     return next((verb for verb, name in verb_forms().get(word, ()) if name == form), None)
 
 
+def is_finite(word: str) -> bool:
+    """Whether a lower-case word can be a past tense or a third person."""
+    return verb_in(word, "past") is not None or verb_in(word, "third") is not None
+
+
 def lexicon_lines(name: str) -> Iterator[str]:
     """Lines of a shipped word list, without comments and blank ones."""
     text = files("vouching.perturb").joinpath("lexicon", name).read_text(encoding="utf-8")

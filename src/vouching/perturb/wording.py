@@ -15,7 +15,7 @@ from functools import cache
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, in_case_of, removal
 from vouching.perturb.scene import ParsedText, Scene
-from vouching.perturb.verbs import lexicon_lines, verb_in
+from vouching.perturb.verbs import is_finite, lexicon_lines, verb_in
 from vouching.text.cues import is_negated
 from vouching.text.words import find_words
 
@@ -69,7 +69,7 @@ def negation_removed(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iter
         if (
             before
             and following
-            and (before[0] in ("has", "have", "had", "was", "were", "is") or _is_finite(following[0]))
+            and (before[0] in ("has", "have", "had", "was", "were", "is") or is_finite(following[0]))
         ):
             yield Draft((removal(claim.text, cue.start, cue.end),))
         return
@@ -85,10 +85,6 @@ def negation_removed(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iter
     if following and verb and claim.text[match.end() : following.start] == " ":
         form = {"did": verb.past, "does": verb.third, "do": verb.base}[auxiliary.lower()]
         yield Draft((Edit(match.start(), following.end, form),))
-
-
-def _is_finite(word: str) -> bool:
-    return verb_in(word, "past") is not None or verb_in(word, "third") is not None
 
 
 def opposite(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:

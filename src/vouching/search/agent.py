@@ -20,13 +20,12 @@ from typing import Literal, TypeAlias
 
 from vouching.errors import ModelError, ModelRefusedError
 from vouching.judging.fences import fenced
-from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.tools import Tool, ToolCall, read_tool_calls
 from vouching.prompts import load_prompt
 from vouching.search.base import SearchEngine, check_engines, search_engines
 from vouching.search.history import found_line, one_line
 from vouching.search.steps import QUERIES
-from vouching.text.thoughts import spoken
 from vouching.types import EngineKind, SearchEnd, SearchResult, SearchTurn, Trajectory, total_usage
 
 TOOLS: dict[str, EngineKind] = {"search_local": "local", "search_web": "web"}

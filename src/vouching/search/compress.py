@@ -22,14 +22,13 @@ from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError, ModelAnswerError
 from vouching.judging.fences import fenced
-from vouching.models.base import Message, Model, Sampling
+from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.prompts import load_prompt
 from vouching.search.history import history_text, one_line, screened
 from vouching.search.steps import stems
 from vouching.search.vectors import SentenceEncoder
 from vouching.text.injection import addresses_verdict
 from vouching.text.sentences import sentence_spans
-from vouching.text.thoughts import spoken
 from vouching.types import Compression, Passage, Trajectory
 
 Verdict: TypeAlias = Literal["Correct", "Incorrect", "Intermediate"]

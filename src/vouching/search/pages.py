@@ -10,16 +10,13 @@ from __future__ import annotations
 import asyncio
 import codecs
 import math
-import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
-from typing import TypeVar, cast
 
 from vouching.errors import FetchError, InputError
-from vouching.models.running import PerLoop
+from vouching.models.running import PerLoop, in_thread
 from vouching.search.base import SearchEngine
 from vouching.search.documents import html_text, need, pdf_text
 from vouching.search.fetch import Fetcher, Page
@@ -28,7 +25,6 @@ from vouching.search.terms import query_terms, terms
 from vouching.text.encoding import decode_text
 from vouching.types import EngineKind, Passage, Span
 
-T = TypeVar("T")
 MOST_PDF_PAGES = 200
 """Pages of a PDF that are read; what follows is left out."""
 _AT_ONCE = 4
@@ -80,39 +76,10 @@ class Pages:
         try:
             page = await self._fetcher.fetch(found.url)
             # Taking the text out of a long page takes seconds, in which others may be fetched.
-            async with self._slots.get():
-                return await within(self._seconds, lambda: page_passages(page, found))
+            async with self._slots.get(), asyncio.timeout(self._seconds):
+                return await in_thread(lambda: page_passages(page, found))
         except (FetchError, InputError, TimeoutError):
             return []
-
-
-async def within(seconds: float, work: Callable[[], T]) -> T:
-    """The result of work in a thread of its own, which is left to itself when time is up and keeps no process alive.
-
-    Raises:
-        TimeoutError: it took longer.
-
-    >>> asyncio.run(within(5, lambda: 1 + 1))
-    2
-    """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def tell(result: T | None, error: Exception | None) -> None:
-        if not done.done():
-            done.set_exception(error) if error else done.set_result(cast("T", result))
-
-    def run() -> None:
-        try:
-            told = work(), None
-        except Exception as error:  # told to who waits
-            told = None, error
-        with suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(tell, *told)
-
-    threading.Thread(target=run, daemon=True).start()
-    async with asyncio.timeout(seconds):
-        return await done
 
 
 def page_passages(page: Page, found: Passage) -> list[Passage]:

@@ -16,10 +16,9 @@ from vouching.errors import ModelError
 from vouching.judging.ask import ReplyError, Unread, ask
 from vouching.judging.fences import fenced
 from vouching.methods.discriminative.generative import read_places, verdict_of
-from vouching.models.base import Message, Model, Sampling
+from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.models.running import all_of
 from vouching.prompts import Prompt, load_prompt
-from vouching.text.thoughts import spoken
 from vouching.train.rank_rows import AnswerLabel, Candidate, RankQuestion
 
 _PACKAGE = "vouching.train"

@@ -17,8 +17,7 @@ from json_repair import repair_json
 from vouching.errors import InputError
 from vouching.judging.ask import ReplyError
 from vouching.methods.assurance.values import as_decimal, read_value, value_json
-from vouching.models.base import Completion
-from vouching.text.thoughts import spoken
+from vouching.models.base import Completion, spoken
 from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskUnit
 
 R = TypeVar("R")

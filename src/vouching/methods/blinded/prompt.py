@@ -17,9 +17,8 @@ from vouching.judging.fences import fence_prompt, fenced
 from vouching.judging.matching import is_answer, same_answer
 from vouching.judging.windows import Window
 from vouching.methods.blinded.roles import Scope
-from vouching.models.base import Message
+from vouching.models.base import Message, spoken
 from vouching.prompts import load_prompt
-from vouching.text.thoughts import spoken
 from vouching.types import Checked, Pair, Question
 
 _PACKAGE = __package__ or ""

@@ -20,9 +20,8 @@ from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, r
 from vouching.methods.checklist.reward import PAPER, ChecklistRules, checklist_reward, holistic_reward, item_votes
 from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.methods.rules.verify import named_items, rule_on
-from vouching.models.base import Message
+from vouching.models.base import Message, spoken
 from vouching.models.running import all_of
-from vouching.text.thoughts import spoken
 from vouching.types import ChecklistItem, ItemResult, Reward, Unverified
 
 GENERATOR = "generator"

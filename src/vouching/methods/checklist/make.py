@@ -16,8 +16,7 @@ from vouching.errors import ModelError
 from vouching.methods.checklist.lint import Fault, FaultKind, Nearness, lint
 from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make_messages
 from vouching.methods.checklist.reply import parse_checklist
-from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.text.thoughts import spoken
+from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.types import Checklist, ChecklistItem
 
 ATTEMPTS = 3

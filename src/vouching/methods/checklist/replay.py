@@ -1,14 +1,18 @@
 """What a verifier that is trained beside its generator learns from: labelled items, of a file and of the run itself.
 
-Gold examples stay; replayed ones are the newest so many, since the generator that they are of moves on. Which example
-a step takes depends on its number, its row and the seed alone, and not on how many processes share the step. The paper
+Gold examples stay; replayed ones are the newest so many, since the generator that they are of moves on. Which example a
+step takes depends on its number, its row and the seed alone, and not on how many processes share the step. The paper
 draws from the union of both and says neither how large they are nor in which shares; here a share of the draws is
-gold's, or gold would drown: a step of the paper's size adds thousands of examples. Left out: drawing labels evenly.
+gold's, or gold would drown: a step of the paper's size adds thousands of examples.
+
+What may not be trained on are texts that overlap with those of an evaluation: half of the runs of eight words of the
+shorter occur in the other, whatever their case and punctuation; a text of fewer words must be the same. Not supported:
+drawing labels evenly, and overlap by paraphrase or translation.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from vouching.errors import ConfigError
+from vouching.text.words import lower_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +89,43 @@ class Replay:
     def load_state_dict(self, state: Iterable[Mapping[str, Any]]) -> None:
         """Go on from :meth:`state_dict`."""
         self._replayed = deque((Labelled(**one) for one in state), maxlen=self._replayed.maxlen)
+
+
+_RUN = 8
+_SHARE = 0.5
+
+
+class KnownTexts:
+    """Texts that others are compared with.
+
+    >>> known = KnownTexts(["Write a poem about the long road to the sea, and use no commas."])
+    >>> known.find("Please write a poem about the long road to the sea, with commas.")
+    'Write a poem about the long road to the sea, and use no commas.'
+    >>> known.find("Write a poem.") is None
+    True
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = tuple(dict.fromkeys(texts))
+        """The texts, each once."""
+        self._runs = [_runs(text) for text in self.texts]
+        self._where: dict[tuple[str, ...], list[int]] = {}
+        for number, runs in enumerate(self._runs):
+            for run in runs:
+                self._where.setdefault(run, []).append(number)
+
+    def find(self, text: str) -> str | None:
+        """The text that overlaps most with this one; None if none does."""
+        runs = _runs(text)
+        shared = Counter(number for run in runs for number in self._where.get(run, ()))
+        shares = {number: count / min(len(runs), len(self._runs[number])) for number, count in shared.items()}
+        best = max(shares, key=lambda number: shares[number], default=None)
+        return self.texts[best] if best is not None and shares[best] >= _SHARE else None
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    """The runs of eight words; of a shorter text, all of it."""
+    words = lower_words(text)
+    if not words:
+        return frozenset()
+    return frozenset(tuple(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1)))

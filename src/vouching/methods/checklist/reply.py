@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from vouching.text.thoughts import spoken
+from vouching.models.base import spoken
 
 _WORDS: dict[str, bool | None] = {
     "yes": True, "no": False, "unclear": None, "uncertain": None, "unsure": None,

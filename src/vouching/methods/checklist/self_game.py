@@ -40,8 +40,7 @@ from vouching.methods.checklist.reward import (
     verifier_reward,
 )
 from vouching.methods.rules.verify import item_result
-from vouching.models.base import Message
-from vouching.text.thoughts import spoken
+from vouching.models.base import Message, spoken
 from vouching.types import Group, Reward, Rollout
 
 VERIFIER, PARTITION = "verifier", "partition"

@@ -25,11 +25,10 @@ from vouching.methods.base import ClaimVerifier, failed
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.rank import usage_since
 from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
-from vouching.models.base import Message, Model, Sampling
+from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
 from vouching.text.sentences import sentence_spans
-from vouching.text.thoughts import spoken
 from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict
 
 PREFIX = "factscore:"

@@ -26,11 +26,10 @@ from vouching.methods.discriminative.input import Find, gather, search_warnings,
 from vouching.methods.discriminative.rank import check_asked, explained, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
 from vouching.methods.embedded.verify import EmbeddedVerifier
-from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
 from vouching.search.history import history_text
-from vouching.text.thoughts import spoken
 from vouching.types import (
     Claim,
     Provenance,

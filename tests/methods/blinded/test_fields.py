@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.text.fields import find_fields, name_words, unescaped
+from vouching.methods.blinded.fields import find_fields, name_words, unescaped
 
 
 def named(text: str) -> list[tuple[tuple[str, ...], str]]:
