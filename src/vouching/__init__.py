@@ -10,9 +10,9 @@ Names are loaded when they are first used, so that importing the package costs n
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from vouching.lazy import lazily
 from vouching.version import __version__
 
 if TYPE_CHECKING:
@@ -32,31 +32,10 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from vouching.types import Claim, Ranking, Report, Source, Span, Unverified, Verdict
 
-_HOME = {
-    "Checker": "vouching.checker",
-    **dict.fromkeys(("check", "check_instruction", "check_many", "check_response", "rank"), "vouching.shortcuts"),
-    **dict.fromkeys(("acheck", "acheck_instruction", "acheck_many", "acheck_response"), "vouching.shortcuts"),
-    "arank": "vouching.shortcuts",
-    **dict.fromkeys(("Claim", "Ranking", "Report", "Source", "Span", "Unverified", "Verdict"), "vouching.types"),
-    **dict.fromkeys(
-        ("BackendError", "ConfigError", "InputError", "MissingExtraError", "VouchError"), "vouching.errors"
-    ),
-}
-
 __all__ = [
     "BackendError", "Checker", "Claim", "ConfigError", "InputError", "MissingExtraError", "Ranking", "Report", "Source",
     "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck", "acheck_many", "acheck_instruction",
     "acheck_response", "arank", "check", "check_instruction", "check_many", "check_response", "rank",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'vouching' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__)

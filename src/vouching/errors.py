@@ -89,3 +89,10 @@ class WeightsError(ConfigError):
 
 class TrainingError(VouchError):
     """A training run cannot go on as it is: its gradient is no number. The last checkpoint is whole."""
+
+
+__all__ = [
+    "BackendError", "ConfigError", "FetchError", "InputError", "MissingExtraError", "ModelAnswerError",
+    "ModelDeadlineError", "ModelError", "ModelRefusedError", "ModelUnavailableError", "PromptError", "SearchError",
+    "TrainingError", "VouchError", "WeightsError",
+]  # fmt: skip

@@ -11,9 +11,9 @@ from pathlib import Path
 from tests.house.source_tree import Module, all_modules, library_imports, library_modules
 
 LAYERS = [
-    "version", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder", "rows",
-    "judging", "inputs", "search", "methods", "claims", "repair", "report", "checker", "shortcuts", "answering", "bench", "train",
-    "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "cli", "__main__",
+    "version", "lazy", "errors", "types", "prompts", "settings", "text", "metrics", "perturb", "models", "encoder",
+    "rows", "judging", "inputs", "search", "methods", "claims", "repair", "report", "checker", "shortcuts", "answering",
+    "bench", "train", "evolve", "worlds", "ledger", "__init__", "integrations", "serve", "cli", "__main__",
 ]  # fmt: skip
 """First to last. "__init__" is the package's own front: nothing above it may import it."""
 

@@ -242,3 +242,6 @@ def _text(completion: Any) -> str:
     if not isinstance(content, str):
         raise InputError(f"a completion is {completion!r:.80}, wanted text, or messages that end in one")
     return content
+
+
+__all__ = ["trl_blinded_reward", "trl_checklist_reward", "trl_ranking_reward", "trl_reward"]

@@ -7,79 +7,114 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from vouching.errors import ConfigError
+from vouching.lazy import lazily
 from vouching.methods.base import Method
 
 if TYPE_CHECKING:
+    from vouching.methods.assurance.evidence import UnitState, case_quality, evidence_fault
+    from vouching.methods.assurance.game import AssuranceGame
+    from vouching.methods.assurance.model import AssuranceConfig, AssuranceVerifier, ModelGenerator
+    from vouching.methods.assurance.task import as_proposal, as_task
+    from vouching.methods.assurance.theory import TabularGame, even_logits, soft_best_response, worse_action_bound
+    from vouching.methods.assurance.verify import challenge, fill
+    from vouching.methods.base import ScriptedSampler
+    from vouching.methods.blinded.game import BlindedGame
+    from vouching.methods.blinded.model import ModelChecker, ModelProposer
+    from vouching.methods.blinded.reward import BlindedRules, report_reward
+    from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
+    from vouching.methods.checklist.game import ChecklistGame
+    from vouching.methods.checklist.lint import encoder_nearness, lint
+    from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
+    from vouching.methods.checklist.theory import (
+        VerifierQuality,
+        bias_condition,
+        mse_checklist,
+        mse_single,
+        no_size_helps,
+        size_needed,
+    )
+    from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
+    from vouching.methods.discriminative.open import open_ranker, open_scorer
+    from vouching.methods.discriminative.reward import best_of, ranking_rewards
+    from vouching.methods.embedded.verify import EmbeddedVerifier, open_embedded
+    from vouching.methods.rules.catalog import RULES, bind
+    from vouching.methods.rules.find import find_rules
+    from vouching.methods.rules.verify import followed, rules_report
+    from vouching.methods.structured.diagnostics import expected_variances
+    from vouching.methods.structured.game import StructuredGame
+    from vouching.methods.structured.levels import levels
+    from vouching.methods.structured.reward import binary_reward, structured_reward
+    from vouching.methods.structured.reward_weights import structured_weights
+    from vouching.methods.structured.verify import StructuredVerifier
     from vouching.models.base import Model
 
-_AT = "vouching.methods"
 
 METHODS: dict[str, Method] = {
     "embedded": Method(
         name="embedded",
         paper="",
         judges="claims",
-        verifier=f"{_AT}.embedded.verify:open_embedded",
-        settings=f"{_AT}.base:ThresholdConfig",
+        verifier="vouching.methods.embedded.verify:open_embedded",
+        settings="vouching.methods.base:ThresholdConfig",
     ),
     "rules": Method(
         name="rules",
         paper="IFEval",
         judges="instruction",
-        verifier=f"{_AT}.rules.verify:open_rules",
-        settings=f"{_AT}.rules.verify:RulesConfig",
+        verifier="vouching.methods.rules.verify:open_rules",
+        settings="vouching.methods.rules.verify:RulesConfig",
     ),
     "structured": Method(
         name="structured",
         paper="SEVA",
         judges="claims",
-        verifier=f"{_AT}.structured.verify:open_verifier",
-        settings=f"{_AT}.structured.verify:StructuredConfig",
-        reward_row=f"{_AT}.structured.reward:reward_of_row",
-        game=f"{_AT}.structured.game:StructuredGame",
-        config=f"{_AT}.structured.config:StructuredConfig",
+        verifier="vouching.methods.structured.verify:open_verifier",
+        settings="vouching.methods.structured.verify:StructuredConfig",
+        reward_row="vouching.methods.structured.reward:reward_of_row",
+        game="vouching.methods.structured.game:StructuredGame",
+        config="vouching.methods.structured.config:StructuredConfig",
         variants={"label": {"style": "label"}},
     ),
     "discriminative": Method(
         name="discriminative",
         paper="DiVA",
         judges="answers",
-        verifier=f"{_AT}.discriminative.open:open_discriminative",
-        settings=f"{_AT}.base:ThresholdConfig",
-        reward_row=f"{_AT}.discriminative.reward:reward_of_row",
-        config=f"{_AT}.discriminative.config:RankConfig",
+        verifier="vouching.methods.discriminative.open:open_discriminative",
+        settings="vouching.methods.base:ThresholdConfig",
+        reward_row="vouching.methods.discriminative.reward:reward_of_row",
+        config="vouching.methods.discriminative.config:RankConfig",
     ),
     "checklist": Method(
         name="checklist",
         paper="Soft-RLVR",
         judges="instruction",
-        verifier=f"{_AT}.checklist.verify:open_checklist",
-        settings=f"{_AT}.checklist.verify:ChecklistConfig",
-        reward_row=f"{_AT}.checklist.reward:reward_of_row",
-        game=f"{_AT}.checklist.game:ChecklistGame",
-        config=f"{_AT}.checklist.config:ChecklistRunConfig",
+        verifier="vouching.methods.checklist.verify:open_checklist",
+        settings="vouching.methods.checklist.verify:ChecklistConfig",
+        reward_row="vouching.methods.checklist.reward:reward_of_row",
+        game="vouching.methods.checklist.game:ChecklistGame",
+        config="vouching.methods.checklist.config:ChecklistRunConfig",
         variants={"holistic": {"holistic": True}},
     ),
     "blinded": Method(
         name="blinded",
         paper="MARCH",
         judges="response",
-        verifier=f"{_AT}.blinded.verify:open_blinded",
-        settings=f"{_AT}.blinded.verify:BlindedConfig",
-        reward_row=f"{_AT}.blinded.reward:reward_of_row",
-        game=f"{_AT}.blinded.game:BlindedGame",
-        config=f"{_AT}.blinded.config:BlindedConfig",
+        verifier="vouching.methods.blinded.verify:open_blinded",
+        settings="vouching.methods.blinded.verify:BlindedConfig",
+        reward_row="vouching.methods.blinded.reward:reward_of_row",
+        game="vouching.methods.blinded.game:BlindedGame",
+        config="vouching.methods.blinded.config:BlindedConfig",
         offline={"scope": "facts"},
     ),
     "assurance": Method(
         name="assurance",
         paper="DPA-GRPO",
         judges="units",
-        verifier=f"{_AT}.assurance.model:open_assurance",
-        settings=f"{_AT}.assurance.model:AssuranceConfig",
-        reward_row=f"{_AT}.assurance.reward:reward_of_row",
-        game=f"{_AT}.assurance.game:AssuranceGame",
-        config=f"{_AT}.assurance.config:AssuranceRunConfig",
+        verifier="vouching.methods.assurance.model:open_assurance",
+        settings="vouching.methods.assurance.model:AssuranceConfig",
+        reward_row="vouching.methods.assurance.reward:reward_of_row",
+        game="vouching.methods.assurance.game:AssuranceGame",
+        config="vouching.methods.assurance.config:AssuranceRunConfig",
     ),
 }
 """The methods by name. The command line, ``Checker``, training and the documents enumerate this table."""
@@ -142,3 +177,18 @@ def _fitting(model: str | Model) -> str:
         )
         raise ConfigError(f"unknown model {model!r}; there are: {known}")
     return "structured"
+
+
+__all__ = [
+    "METHODS", "RULES", "AssuranceConfig", "AssuranceGame", "AssuranceVerifier", "BlindedGame", "BlindedRules",
+    "BlindedVerifier", "ChecklistConfig", "ChecklistGame", "ChecklistVerifier", "EmbeddedVerifier", "Method",
+    "ModelChecker", "ModelGenerator", "ModelProposer", "ScriptedSampler", "SelfVerification", "SelfVerifyGame",
+    "StructuredGame", "StructuredVerifier", "TabularGame", "UnitState", "VerifierQuality", "as_proposal", "as_task",
+    "best_of", "bias_condition", "binary_reward", "bind", "case_quality", "challenge", "encoder_nearness",
+    "even_logits", "evidence_fault", "expected_variances", "fill", "find_rules", "followed", "levels", "lint",
+    "method_for", "mse_checklist", "mse_single", "no_size_helps", "open_blinded", "open_embedded", "open_ranker",
+    "open_scorer", "ranking_rewards", "report_reward", "rules_report", "size_needed", "soft_best_response",
+    "structured_reward", "structured_weights", "worse_action_bound",
+]  # fmt: skip
+
+__getattr__, __dir__ = lazily(__name__)

@@ -28,6 +28,7 @@ from vouching.metrics.calibration import (
     ece,
     reliability_bins,
 )
+from vouching.metrics.calibrators import fit_calibrator
 from vouching.metrics.groups import Spread, document_numbers, spread_over_seeds, stratified_slice
 from vouching.metrics.intervals import Interval, McNemar, Statistic, bca, bca_each, mcnemar_exact, paired_bca, wilson
 from vouching.metrics.scores import (
@@ -47,11 +48,11 @@ from vouching.metrics.scores import (
 )
 
 __all__ = [
-    "accuracy", "auroc", "balanced_accuracy", "confusion_matrix", "error_type_distribution", "macro_f1", "mean",
-    "na_f1", "na_precision", "na_recall", "predicted_na_rate", "roc_points", "why_undefined",
-    "Bin", "accuracy_at_coverage", "brier", "brier_skill", "coverage_points", "ece", "reliability_bins",
-    "Interval", "McNemar", "Statistic", "bca", "bca_each", "mcnemar_exact", "paired_bca", "wilson",
-    "RowSpans", "SpanScores", "cohen_kappa", "span_counts", "span_f1", "span_precision", "span_recall", "span_scores",
-    "token_counts", "kendall_tau_b", "precision_at_1", "document_numbers", "Spread", "spread_over_seeds",
-    "stratified_slice", "exact_match", "token_f1",
+    "Bin", "Interval", "McNemar", "RowSpans", "SpanScores", "Spread", "Statistic", "accuracy", "accuracy_at_coverage",
+    "auroc", "balanced_accuracy", "bca", "bca_each", "brier", "brier_skill", "cohen_kappa", "confusion_matrix",
+    "coverage_points", "document_numbers", "ece", "error_type_distribution", "exact_match", "fit_calibrator",
+    "kendall_tau_b", "macro_f1", "mcnemar_exact", "mean", "na_f1", "na_precision", "na_recall", "paired_bca",
+    "precision_at_1", "predicted_na_rate", "reliability_bins", "roc_points", "span_counts", "span_f1", "span_precision",
+    "span_recall", "span_scores", "spread_over_seeds", "stratified_slice", "token_counts", "token_f1", "why_undefined",
+    "wilson",
 ]  # fmt: skip

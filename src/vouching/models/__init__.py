@@ -13,6 +13,7 @@ from vouching.models.base import (
 )
 from vouching.models.open import open_model
 from vouching.models.record import Cached, Recording, Replay
+from vouching.models.running import run
 from vouching.models.scripted import ScriptedModel
 from vouching.models.tools import Tool, ToolCall
 from vouching.models.wrappers import Deadline, Limited, Metered, Price, Retrying, Traced
@@ -20,6 +21,6 @@ from vouching.types import total_usage
 
 __all__ = [
     "Cached", "Completion", "Deadline", "FinishReason", "Limited", "Message", "Metered", "Model", "Policy",
-    "PolicyCompletion", "Price", "Recording", "Replay", "Retrying", "Sampling", "ScriptedModel", "Tool",
-    "ToolCall", "Traced", "open_model", "total_usage",
+    "PolicyCompletion", "Price", "Recording", "Replay", "Retrying", "Sampling", "ScriptedModel", "Tool", "ToolCall",
+    "Traced", "open_model", "run", "total_usage",
 ]  # fmt: skip

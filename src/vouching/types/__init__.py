@@ -1,5 +1,10 @@
 """The nouns: frozen records that cross module boundaries. Nothing here reads, computes or prints more than itself."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vouching.lazy import lazily
 from vouching.types.assurance import (
     Assurance,
     EvidencePointer,
@@ -63,6 +68,9 @@ from vouching.types.verdict import (
     total_usage,
 )
 
+if TYPE_CHECKING:
+    from vouching.types.serial import from_json, json_schema, to_json
+
 __all__ = [
     "ERROR_TYPES", "REVIEWED_VERSION", "VERDICT_VERSION", "Alignment", "Asked", "Assurance", "BlindOutcome", "Checked",
     "Checklist", "ChecklistItem", "Claim", "Compression", "Costing", "EngineKind", "ErrorType", "EvidencePointer",
@@ -70,5 +78,7 @@ __all__ = [
     "Proposal", "Provenance", "Question", "RankMode", "RankedAnswer", "Ranking", "ReasoningStep", "Relation", "Report",
     "ReviewedVerdict", "Reward", "Rollout", "Rule", "SafetyCase", "Scale", "SearchEnd", "SearchResult", "SearchTurn",
     "Source", "Span", "Status", "Task", "TaskUnit", "Totals", "Trajectory", "UnitResult", "Unverified", "Usage",
-    "Value", "ValueType", "Verdict", "VerdictWarning", "total_usage",
+    "Value", "ValueType", "Verdict", "VerdictWarning", "from_json", "json_schema", "to_json", "total_usage",
 ]  # fmt: skip
+
+__getattr__, __dir__ = lazily(__name__)

@@ -9,7 +9,6 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from vouching import types
 from vouching.errors import InputError
 from vouching.types.assurance import Assurance, UnitResult
 from vouching.types.report import Finding, Report, ReviewedVerdict
@@ -129,5 +128,5 @@ def json_schema(name: str = "verdict") -> dict[str, Any]:
     schema = _adapter(SCHEMAS[name]).json_schema(mode="serialization")
     _describe(schema, SCHEMAS[name])
     for title, definition in schema.get("$defs", {}).items():
-        _describe(definition, getattr(types, title))
+        _describe(definition, getattr(sys.modules[__package__ or ""], title))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
