@@ -13,11 +13,10 @@ from typer.testing import CliRunner, Result
 
 from tests.methods.discriminative.scorers import BRIDGE, QUESTION, TableScorer
 from vouching.cli.app import app
-from vouching.cli.rank_rows import look, rank_work
 from vouching.cli.streams import Exit
 from vouching.errors import ModelUnavailableError
 from vouching.methods.discriminative.generative import GenerativeRanker
-from vouching.methods.discriminative.rank import Ranker, ScoringRanker
+from vouching.methods.discriminative.rank import Ranker, ScoringRanker, rank_work, seen_ranking
 from vouching.models import ScriptedModel
 from vouching.rows.journal import Journal, open_journal
 from vouching.rows.read import open_rows
@@ -113,7 +112,7 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
         ([*ASKED[1:], "--source", "nowhere.txt"], "there is no such file"),
         (["--input", "a.jsonl"], "without --output"),
-        (["--input", "a.jsonl", "--output", "b.jsonl", "--answer", "a"], "each row has its own"),
+        (["--input", "a.jsonl", "--output", "b.jsonl", "--answer", "a"], "each row brings its own"),
         (["--input", "a.jsonl", "--output", "a.jsonl"], "different files"),
         (["--input", "a.jsonl", "--output", "-", "--resume"], "only a file can be resumed"),
     ],
@@ -175,7 +174,7 @@ def test_a_run_that_was_cut_short_is_finished_and_other_settings_are_refused(tmp
 
 def batch(ranker: Ranker, rows: Path, journal: Journal, needed: bool = False) -> BatchSummary:
     with open_rows(str(rows)) as reader, journal:
-        return run_batch(reader, journal, rank_work(ranker, needed), lambda line: look("rows", line))
+        return run_batch(reader, journal, rank_work(ranker, needed), lambda line: seen_ranking("rows", line))
 
 
 def test_failures_and_invalid_rankings_are_counted_apart(tmp_path: Path) -> None:

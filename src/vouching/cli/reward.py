@@ -1,131 +1,266 @@
-"""``vouch reward METHOD``: replies that a policy wrote, scored from files as training scores them.
+"""``vouch reward METHOD``: rows from files, scored as training scores them.
 
-Left out: worker processes; one core scores some ten thousand replies a second.
+One command for every method that has a reward: each is the function ``reward_row`` of ``vouching.methods.METHODS``,
+whose parameters are the options. Not here: worker processes; one core scores some ten thousand replies a second.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, cast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import typer
 
+from vouching.cli.options import HOW, OUTPUT, panel
 from vouching.cli.row_progress import show_rows, tell_rows
 from vouching.cli.streams import Exit, usage_errors
 from vouching.errors import InputError
-from vouching.methods.structured.reward_weights import Calibration, Rules, Split, rules_of
-from vouching.rows import LookIn, RowJob
-from vouching.rows.journal import Settings
-from vouching.rows.read import Fields, Row
-from vouching.rows.run import BatchSummary, Seen
-from vouching.rows.worker import Work, WorkFactory
+from vouching.judging.matching import Match
+from vouching.judging.votes import Aggregate
+from vouching.methods import METHODS
+from vouching.methods.blinded.reward import Scale
+from vouching.methods.structured.reward_weights import Calibration, Split, Variant
+from vouching.rows import BatchSummary, Fields, Line, Row, RowJob, Work, fields_of, json_work, looker
 from vouching.version import __version__
 
 app = typer.Typer()
 
-_COLUMNS = ("response",)
-_InputPath = Annotated[str, typer.Option("--input", metavar="ROWS", help="Rows with response and gold; - is stdin.")]
-_OutputPath = Annotated[str, typer.Option("--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
-_VariantName = Annotated[
-    Rules,
-    typer.Option("--variant", help="The rules; grounded needs claim and source, binary looks at the label alone."),
+_NAMES = [name for name, method in METHODS.items() if method.reward_row is not None]
+_STRUCTURED, _CHECKLIST, _BLINDED, _ASSURANCE = (f"Of {n}" for n in ("structured", "checklist", "blinded", "assurance"))
+
+_Method = Annotated[str, typer.Argument(metavar="METHOD", help=f"Whose reward: {', '.join(_NAMES)}.")]
+_Input = Annotated[
+    str, panel(HOW, "--input", metavar="ROWS", help="What the method's game leaves, see docs/rewards.md; - is stdin.")
 ]
-_SplitName = Annotated[Split, typer.Option("--split", help="Shares of process and outcome in the reward.")]
-_CalibrationName = Annotated[
-    Calibration,
-    typer.Option(
-        "--calibration", help="The term for stated confidence: on, off, or symmetric, which loses as much as it wins."
+_Output = Annotated[str, panel(OUTPUT, "--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
+_Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Finish an output that was cut short.")]
+_Variant = Annotated[
+    Literal[Variant, "binary"] | None,
+    panel(
+        _STRUCTURED,
+        "--variant",
+        help="The rules; grounded needs claim and source, binary looks at the label alone. (paper)",
     ),
 ]
-_Resume = Annotated[bool, typer.Option("--resume", metavar="", help="Finish an output that was cut short.")]
+_Split = Annotated[
+    Split | None, panel(_STRUCTURED, "--split", help="Shares of process and outcome in the reward. (70/30)")
+]
+_Calibration = Annotated[
+    Calibration | None,
+    panel(
+        _STRUCTURED,
+        "--calibration",
+        help="The term for stated confidence: on, off, or symmetric, which loses as much as it wins. (on)",
+    ),
+]
+_Tau = Annotated[
+    float | None, panel(_CHECKLIST, "--tau", metavar="T", help="Share of yes from which an item passes. (0.75)")
+]
+_TauMinus = Annotated[
+    float | None,
+    panel(
+        _CHECKLIST,
+        "--tau-minus",
+        metavar="T",
+        help="Share of yes up to which an item goes to replay as a no. (0.375)",
+    ),
+]
+_Aggregate = Annotated[
+    Aggregate | None,
+    panel(_CHECKLIST, "--aggregate", help="How the votes on an item become a judgment. (threshold)"),
+]
+_Beta = Annotated[
+    float | None,
+    panel(
+        _CHECKLIST,
+        "--beta",
+        metavar="B",
+        help="What the share of items passed counts if not all pass. (0.5)",
+    ),
+]
+_Match = Annotated[
+    Match | None,
+    panel(_BLINDED, "--match", help="How answers are compared: with units, or as the released code does. (units)"),
+]
+_Scale = Annotated[
+    Scale | None,
+    panel(
+        _BLINDED,
+        "--scale",
+        help="All or nothing on either scale, or the paper's or the released error rate. (-1/0)",
+    ),
+]
+_MinQuestions = Annotated[
+    int | None,
+    panel(
+        _BLINDED,
+        "--min-questions",
+        metavar="K",
+        min=0,
+        help="Questions due, if there are as many numbers; 0 for none. (3)",
+    ),
+]
+_InterventionCost = Annotated[
+    float | None,
+    panel(_ASSURANCE, "--intervention-cost", metavar="C", help="Taken from the verifier's reward for a case. (0)"),
+]
+_RevisionCost = Annotated[
+    float | None,
+    panel(_ASSURANCE, "--revision-cost", metavar="C", help="Taken from the generator's reward for a revision. (0)"),
+]
 
 _EPILOG = """
-**Example**
+**Examples**
 
 vouch reward structured --input replies.jsonl --output rewards.jsonl --variant grounded
+
+vouch reward checklist --input votes.jsonl --output rewards.jsonl --tau 0.75 --beta 0.5
+
+vouch reward blinded --input audits.jsonl --output rewards.jsonl --scale -1/0 --min-questions 3
+
+vouch reward assurance --input units.jsonl --output rewards.jsonl --intervention-cost 0.05 --revision-cost 0.05
 
 **Exit status**: 0 done; 2 the command line, the input or the output cannot be used; 3 some rows could not be used, or
 the output takes no more.
 """
 
 
-@app.callback(invoke_without_command=True)
-def reward(context: typer.Context) -> None:
-    """Score replies as training scores them."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@app.command("structured", epilog=_EPILOG)
-def structured_command(
-    input: _InputPath,
-    output: _OutputPath,
-    variant: _VariantName = "paper",
-    split: _SplitName = "70/30",
-    calibration: _CalibrationName = "on",
+@app.command("reward", epilog=_EPILOG)
+def reward_command(
+    method: _Method,
+    input: _Input,
+    output: _Output,
+    variant: _Variant = None,
+    split: _Split = None,
+    calibration: _Calibration = None,
+    tau: _Tau = None,
+    tau_minus: _TauMinus = None,
+    aggregate: _Aggregate = None,
+    beta: _Beta = None,
+    match: _Match = None,
+    scale: _Scale = None,
+    min_questions: _MinQuestions = None,
+    intervention_cost: _InterventionCost = None,
+    revision_cost: _RevisionCost = None,
     resume: _Resume = False,
 ) -> None:
-    """Score a verifier's written records: SEVA's process reward, part by part.
+    """Score rows as training scores them: replies, votes, audits or decision units, part by part.
 
-    Each line has id, group, gold, the predicted label, total and parts. A row that cannot be used has no total, and a
-    problem. What a policy wrote is never a problem: a reply that cannot be read earns 0.
+    Each line has id, group, total and parts; of assurance the case, and what either action would have earned. A row
+    that cannot be used, or whose judge failed, has no total, and a problem. What a policy wrote is never a problem: a
+    reply that cannot be read earns 0.
     """
-    rules = {"variant": variant, "split": split, "calibration": calibration}
-    settings = {"command": "reward structured", **rules, "vouching": __version__}
+    given = {
+        "variant": variant, "split": split, "calibration": calibration, "tau": tau, "tau_minus": tau_minus,
+        "aggregate": aggregate, "beta": beta, "match": match, "scale": scale, "min_questions": min_questions,
+        "intervention_cost": intervention_cost, "revision_cost": revision_cost,
+    }  # fmt: skip
     with usage_errors():
-        rules_of(variant, split, calibration)  # a wrong setting shows before any file is made
-        summary = score_rows((input, output), partial(_work, rules), _look, settings, _COLUMNS, resume)
+        job, told = reward_job(method, (input, output, resume), {k: v for k, v in given.items() if v is not None})
+        summary = show_rows(job)
+    tell_rows(summary, told(summary))
+    raise typer.Exit(Exit.OK if summary.complete else Exit.INCOMPLETE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The rows and lines of a method's rewards."""
+
+    columns: Sequence[str]
+    """A table of rows must have one of these."""
+    counts: Callable[[Line], Mapping[str, int]]
+    """What a line adds to the counts."""
+    told: Callable[[BatchSummary], str]
+    """What is said of the counts."""
+    blank: Sequence[str] = ("total", "parts")
+    """What the line of a row that cannot be used lacks."""
+
+
+def _unreadable(summary: BatchSummary) -> str:
     unread = summary.counts["unreadable"]
-    raise typer.Exit(told(summary, f", {unread:,} with a reply that is no record" if unread else ""))
+    return f", {unread:,} with a reply that is no record" if unread else ""
 
 
-def score_rows(
-    files: tuple[str, str], work: WorkFactory, look: LookIn, settings: Settings, columns: Sequence[str], resume: bool
-) -> BatchSummary:
-    """Write a line for each row: input and output, work, and what makes the lines. Raises InputError and typer.Exit."""
-    return show_rows(RowJob(*files, work, look, settings, columns, resume))
+_LINES = {
+    "structured": _Lines(
+        ("response",), lambda line: {"unreadable": int(line["parts"].get("format") == 0)}, _unreadable
+    ),
+    "checklist": _Lines(
+        ("votes", "findings"),
+        lambda line: {"strict": int(line["parts"]["strict"])},
+        lambda summary: f", {summary.counts['strict']:,} with every item passed",
+    ),
+    "blinded": _Lines(
+        ("pairs", "findings"),
+        lambda line: {"clean": _is_clean(line["parts"])},
+        lambda summary: f", {summary.counts['clean']:,} without a fault",
+    ),
+    "assurance": _Lines(
+        ("S_x",),
+        lambda line: {line["case"]: 1},
+        lambda summary: f", {summary.counts['1']:,} right and accepted, {summary.counts['5a']:,} repaired",
+        ("case", "rewards", "advantages"),
+    ),
+}
 
 
-def _work(rules: Mapping[str, str]) -> Work:
-    return partial(_line, rules)
+def _is_clean(parts: Mapping[str, float]) -> int:
+    return int(parts["questions"] == parts["matches"] and not parts["missing"])
 
 
-def _line(rules: Mapping[str, Any], row: Row) -> str:
-    """The line of a row: its reward, or what is wrong with it."""
-    from vouching.methods.structured.reward import reward_of_row
+def reward_job(
+    method: str, files: tuple[str, str, bool], given: Mapping[str, Any]
+) -> tuple[RowJob, Callable[[BatchSummary], str]]:
+    """The rewards of a file of rows.
 
-    try:
-        if row.fields is None:
-            raise InputError(str(row.problem))
-        reward = reward_of_row(row.fields, **rules)
-    except InputError as error:
-        return json.dumps({"id": row.name, "total": None, "parts": {}, "problem": f"{row.place}: {error}"})
-    return json.dumps({"id": row.name, **group_of(row.fields), **reward})
+    Args:
+        method: whose reward.
+        files: input and output, and whether to resume.
+        given: the settings that are not to be the method's own.
 
-
-def group_of(fields: Fields) -> dict[str, Any]:
-    """The row's group, to be kept: replies to one prompt. Of a report of ``vouch check`` it is the question.
-
-    >>> group_of({"group": "g", "votes": []}), group_of({"kind": "report", "question": "When?"}), group_of({})
-    ({'group': 'g'}, {'group': 'When?'}, {})
+    Raises:
+        InputError: a method without rewards, or a setting that it does not have.
+        ConfigError: a value that is out of range or rules another out.
     """
+    if method not in _NAMES:
+        raise InputError(f"got {method}, wanted a method that has a reward: {', '.join(_NAMES)}")
+    score = METHODS[method].load("reward_row")
+    takes = {
+        name: parameter.default
+        for name, parameter in inspect.signature(score).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    for name in (name for name in given if name not in takes):
+        own = ", ".join(_option(name) for name in takes) or "none"
+        raise InputError(f"got {_option(name)} with {method}, whose options are {own}: leave it out")
+    settings = {**takes, **given}
+    with suppress(InputError):
+        score({}, **settings)  # a wrong setting shows before any file is made
+    lines = _LINES.get(method, _Lines((), lambda line: {}, lambda summary: ""))
+    blank = {key: {} if key == "parts" else None for key in lines.blank}
+
+    def line(row: Row) -> Line:
+        fields = fields_of(row)
+        return {"id": row.name, **_group_of(fields), **score(fields, **settings)}
+
+    def make_work() -> Work:
+        return json_work(line, blank, ensure_ascii=True)
+
+    note = {"command": f"reward {method}", **settings, "vouching": __version__}
+    input, output, resume = files
+    return RowJob(input, output, make_work, looker(lines.counts), note, lines.columns, resume), lines.told
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _group_of(fields: Fields) -> dict[str, Any]:
+    """The row's group, to be kept: replies to one prompt. Of a report it is the question."""
     group = fields.get("group")
     if group is None and fields.get("kind") == "report":
         group = fields.get("question") or None
     return {} if group is None else {"group": group}
-
-
-def _look(input_name: str, record: dict[str, Any]) -> Seen:
-    """What a batch needs to know about a line."""
-    if record["total"] is None:
-        return Seen(record["id"], problem=f"{input_name}, {record['problem']}")
-    parts = cast("dict[str, float]", record["parts"])
-    return Seen(record["id"], counts={"unreadable": 1} if parts.get("format") == 0 else {})
-
-
-def told(summary: BatchSummary, more: str = "") -> Exit:
-    """Say on standard error what became of the rows, and how the command ends."""
-    tell_rows(summary, more)
-    return Exit.OK if summary.complete else Exit.INCOMPLETE

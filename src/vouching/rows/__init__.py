@@ -4,7 +4,17 @@ Nothing here knows what is done with a row: who runs rows passes a :class:`RowJo
 row to a line of JSON, to :func:`run_rows`.
 """
 
-from vouching.rows.lines import Line, LookIn, Seen, fields_of, json_work, looker, may_pass, waiting_work
+from vouching.rows.lines import (
+    Line,
+    LookIn,
+    Seen,
+    fields_of,
+    json_work,
+    looker,
+    may_pass,
+    record_work,
+    waiting_work,
+)
 from vouching.rows.outputs import journal_beside, json_output, new_output, read_lines, write_lines
 from vouching.rows.pool import ROWS_AT_ONCE, Waiting
 from vouching.rows.read import FORMATS, STDIN, Fields, Row, RowReader, open_rows, read_as, row_name
@@ -37,6 +47,7 @@ __all__ = [
     "open_rows",
     "read_as",
     "read_lines",
+    "record_work",
     "row_name",
     "run_rows",
     "waiting_work",

@@ -11,6 +11,7 @@ from vouching.errors import InputError
 from vouching.rows.pool import AsyncWork
 from vouching.rows.read import Row
 from vouching.rows.worker import Work
+from vouching.types import Claim, Unverified
 
 _MAY_PASS = ("backend", "unparsable")
 """Reasons of an Unverified that may not hold a second time: out of reach, too slow, too many calls, a garbled reply."""
@@ -85,6 +86,23 @@ def waiting_work(make: Callable[[Row], Awaitable[Line]], blank: Line | None = No
         except InputError as error:
             line = _refused(row, error, blank)
         return json.dumps(line, ensure_ascii=False)
+
+    return work
+
+
+def record_work(make: Callable[[Row], Awaitable[Any]]) -> AsyncWork:
+    """Work that writes the record which ``make`` makes of a row; of a row that it refuses, an Unverified that says why.
+
+    Args:
+        make: gives a verdict, a report or the like, and raises InputError for a row that cannot be used.
+    """
+    from vouching.types.serial import to_json
+
+    async def work(row: Row) -> str:
+        try:
+            return to_json(await make(row))
+        except InputError as error:
+            return to_json(Unverified(Claim("", id=row.name), "input", f"{row.place}: {error}"))
 
     return work
 

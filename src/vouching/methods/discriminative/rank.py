@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from vouching.errors import ConfigError, InputError, ModelError
+from vouching.inputs import OR_SEARCH, as_sources, check_text, row_sources
 from vouching.judging.calibration import Calibration, fitting
 from vouching.methods.base import failed
 from vouching.methods.discriminative.input import (
@@ -30,6 +31,7 @@ from vouching.methods.discriminative.input import (
 from vouching.methods.discriminative.scorer import Candidate, Closable, EmbeddedScorer, Scored, ScoreOutcome, Scorer
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models.running import all_of
+from vouching.rows import ROWS_AT_ONCE, Line, Row, Seen, Waiting, fields_of, may_pass, record_work
 from vouching.types import (
     Claim,
     Compression,
@@ -274,3 +276,54 @@ def check_asked(question: str, answers: Sequence[str]) -> None:
 def usage_since(started: float, *spent: Costing | None) -> Usage:
     """What was spent together, with the seconds since ``started`` instead of theirs, which may run side by side."""
     return replace(total_usage(one for one in spent if one is not None), seconds=time.perf_counter() - started)
+
+
+def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> Waiting:
+    """The work of ranking the rows of a file, each with its own question, answers and sources.
+
+    Args:
+        ranker: what ranks.
+        needed: whether a row must have sources, as where nothing is searched.
+        at_once: rows under way at the same time.
+    """
+
+    async def rank(row: Row) -> Ranking:
+        return replace(await ranker.rank(*ranked_row(row, needed)), id=row.name)
+
+    return Waiting(lambda: record_work(rank), ranker.aclose, at_once)
+
+
+def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Source, ...]]:
+    """Question, answers and sources of a row, which must have sources if they are ``needed``.
+
+    Raises:
+        InputError: it cannot be used.
+
+    >>> ranked_row(Row(1, "line 1", {"question": "When?", "answers": ["1937", "1973"], "source": "In 1973."}))[1]
+    ['1937', '1973']
+    """
+    fields = fields_of(row)
+    check_text(str(fields.get("id", "")), "the id")
+    for key in ("question", "answers"):
+        if fields.get(key) is None:
+            raise InputError(f'the row has the keys {[*fields]}, wanted "question" and "answers" (a list of texts)')
+    given = fields["answers"]
+    if not isinstance(given, list):
+        raise InputError(f"its answers are of type {type(given).__name__}, wanted a list of texts")
+    answers = [check_text(text, f"answer {n}") for n, text in enumerate(cast("list[object]", given), 1)]
+    sources = row_sources(fields, needed, OR_SEARCH)
+    return check_text(fields["question"], "the question"), answers, () if sources is None else as_sources(sources)
+
+
+def seen_ranking(input_name: str, line: Line) -> Seen:
+    """What a run of rows needs to know about a line.
+
+    >>> line = {"kind": "ranking", "id": "a", "answers": [1, 2], "unverified": [], "invalid": None}
+    >>> seen_ranking("q.jsonl", line).counts
+    {'answers': 2, 'without a score': 0, 'no ranking': 0}
+    """
+    if line["kind"] == "unverified":
+        return Seen(line["claim"]["id"], problem=f"{input_name}, {line['message']}")
+    missing, invalid = len(line["unverified"]), line["invalid"] is not None
+    counts = {"answers": len(line["answers"]) + missing, "without a score": missing, "no ranking": int(invalid)}
+    return Seen(line["id"], counts=counts, again=may_pass(line["unverified"]) + invalid)

@@ -1,0 +1,116 @@
+"""Where to search for sources, as a command line names it, and the engines that this opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vouching.errors import InputError
+
+if TYPE_CHECKING:
+    from vouching.search.base import SearchEngine
+
+_SETTINGS = "pages, queries=N, record=PATH or replay=PATH"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Where to search, as given."""
+
+    index: tuple[str, ...] = ()
+    """Paths of indexes."""
+    web: tuple[str, ...] = ()
+    """Names of web engines, see ``vouching.search.open.FORMS``."""
+    pages: bool = False
+    """Whether to read the pages that the engines name."""
+    record: str | None = None
+    """File to keep in what the web engines find."""
+    replay: str | None = None
+    """File to take it from."""
+    queries: int | None = None
+    """How many queries at most; None for the usual number."""
+
+    def __bool__(self) -> bool:
+        return bool(self.index or self.web)
+
+    @classmethod
+    def read(cls, index: Sequence[str] | None, web: Sequence[str] | None) -> SearchOptions:
+        """The options from paths of indexes and from web engines, among which may stand settings of the search.
+
+        Raises:
+            InputError: a setting without its value, one that the others rule out, or nothing to search.
+
+        >>> SearchOptions.read(["notes"], ["wikipedia", "pages", "queries=2"])
+        SearchOptions(index=('notes',), web=('wikipedia',), pages=True, record=None, replay=None, queries=2)
+        """
+        engines: list[str] = []
+        record = replay = queries = None
+        pages = False
+        for given in web or ():
+            match given.partition("="):
+                case ("pages", "", ""):
+                    pages = True
+                case ("queries", "=", number) if number.isdecimal() and int(number):
+                    queries = int(number)
+                case ("record", "=", path) if path:
+                    record = path
+                case ("replay", "=", path) if path:
+                    replay = path
+                case ("pages" | "queries" | "record" | "replay", _, _):
+                    raise InputError(f"got --web {given}, wanted an engine, or one of {_SETTINGS}")
+                case _:
+                    engines.append(given)
+        found = cls(tuple(index or ()), tuple(engines), pages, record, replay, queries)
+        about_web = {"pages": pages, "record": record, "replay": replay}
+        for name in (name for name, used in about_web.items() if used and not engines):
+            raise InputError(f"got --web {name} without an engine, but it is about what one finds: add --web ENGINE")
+        if queries is not None and not found:
+            raise InputError("got --web queries without anything to search: add --index PATH or --web ENGINE")
+        if record is not None and replay is not None:
+            raise InputError("got --web record and replay, wanted one of them: record first, then replay the file")
+        return found
+
+    @property
+    def waits(self) -> bool:
+        """Whether a search waits for others, as one on the web does."""
+        return bool(self.web) and self.replay is None
+
+    @property
+    def settings(self) -> dict[str, str | bool | int | None]:
+        """What decides what is found, for the note beside an output."""
+        return {"search": " ".join(self.index + self.web), "pages": self.pages, "queries": self.queries}
+
+    @property
+    def arguments(self) -> str:
+        """Where and how is searched, as on the command line.
+
+        >>> SearchOptions(("notes",), ("wikipedia",), pages=True, queries=2).arguments
+        '--index notes --web wikipedia --web pages --web queries=2'
+        """
+        web = [*self.web, *(["pages"] if self.pages else [])]
+        web += [] if self.queries is None else [f"queries={self.queries}"]
+        return " ".join([*(f"--index {path}" for path in self.index), *(f"--web {name}" for name in web)])
+
+    def engines(self) -> list[SearchEngine]:
+        """The engines, opened.
+
+        Raises:
+            ConfigError: an engine of that name does not exist, or its key is missing.
+            InputError: an index or a file cannot be read or written.
+        """
+        from vouching.search.open import open_engine
+
+        return [*(open_engine(f"index:{path}") for path in self.index), *map(self._on_the_web, self.web)]
+
+    def _on_the_web(self, name: str) -> SearchEngine:
+        from vouching.search.open import open_engine, web_name
+        from vouching.search.pages import Pages
+        from vouching.search.record import Recording, Replay
+
+        if self.replay is not None:
+            return Replay(self.replay, web_name(name))
+        engine = open_engine(name)
+        if self.pages:
+            engine = Pages(engine)
+        return Recording(engine, self.record) if self.record is not None else engine
