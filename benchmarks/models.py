@@ -33,11 +33,12 @@ from pathlib import Path
 from typing import Any
 
 import vouching
-from vouching.cli.check_options import CheckOptions
-from vouching.cli.check_rows import check_rows
+from vouching.cli.check import check_job
+from vouching.cli.judge import Judging
 from vouching.methods.structured.verify import StructuredVerifier
 from vouching.models import Message, Sampling
 from vouching.models.open import open_model
+from vouching.rows import run_rows
 from vouching.types import Claim, Source, Verdict
 
 SLOTS, LATENCY, PASSES = 64, 0.05, 3
@@ -160,7 +161,7 @@ def rows(name: str, number: int) -> None:
         with given.open("w", encoding="utf-8") as file:
             for claim, source in map(pair, range(number)):
                 file.write(json.dumps({"claim": claim, "source": source}) + "\n")
-        check_rows(CheckOptions(input=str(given), output=str(made), model=name))
+        run_rows(check_job((str(given), str(made), False), Judging(name)))
         assert sum(1 for _ in made.open(encoding="utf-8")) == number
 
 

@@ -32,10 +32,11 @@ WITH_WORKERS = """
 import signal
 import sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background deaf to it
-from vouching.cli.check_options import CheckOptions
-from vouching.cli.check_rows import check_rows
-options = CheckOptions(input=sys.argv[1], output=sys.argv[2], resume=True, jobs=2, model="embedded:rules")
-sys.exit(check_rows(options, patience=0.0))
+from dataclasses import replace
+from vouching.cli.check import CLAIMS, check_job
+from vouching.cli.judge import Judging, RowPage, finish_rows
+job = check_job((sys.argv[1], sys.argv[2], True), Judging("embedded:rules"), jobs=2)
+sys.exit(finish_rows(replace(job, patience=0.0), CLAIMS, fail=False, page=RowPage()))
 """
 """Code for the command with two worker processes from the first row on, which it starts only in long runs."""
 

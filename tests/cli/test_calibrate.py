@@ -13,13 +13,12 @@ from typer.testing import CliRunner, Result
 from tests.cli.chat_server import chat_server
 from tests.methods.scripts import RIGHT, SOURCE, reply
 from vouching.cli.app import app
-from vouching.cli.check_rows import CheckWork, look
+from vouching.cli.check import LOOK
+from vouching.cli.judge import Judging
 from vouching.cli.streams import Exit
 from vouching.judging.calibration import load_calibration
 from vouching.models import ScriptedModel
-from vouching.rows.journal import open_journal
-from vouching.rows.read import open_rows
-from vouching.rows.run import run_batch
+from vouching.rows import RowJob, run_rows
 
 
 def calibrated(*arguments: str | Path) -> Result:
@@ -43,10 +42,10 @@ def rows(tmp_path: Path) -> Path:
 def verdicts(rows: Path) -> Path:
     """Verdicts of a scripted model on them, by the batch of vouch check."""
     path = rows.with_name("verdicts.jsonl")
-    work = CheckWork(ScriptedModel(lambda messages, sampling: reply(RIGHT, confidence=0.9)), 0.5)
-    checker = work.checker()
-    with open_rows(str(rows)) as reader, open_journal(str(path), work.settings(checker)) as journal:
-        summary = run_batch(reader, journal, work.waiting(checker), lambda line: look("rows", line))
+    judging = Judging(ScriptedModel(lambda messages, sampling: reply(RIGHT, confidence=0.9)))
+    checker = judging.checker()
+    note = judging.note("check", checker)
+    summary = run_rows(RowJob(str(rows), str(path), judging.waiting(checker), LOOK, note))
     assert (summary.rows, summary.problems, summary.counts["Attributable"]) == (40, 0, 40)
     return path
 

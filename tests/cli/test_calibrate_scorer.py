@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.methods.discriminative.scorers import BRIDGE, TableScorer, first_sentence
 from vouching.cli.app import app
-from vouching.cli.calibrate_scorer import labelled_scores, look, score_work
+from vouching.cli.calibrate import SEEN_SCORE, labelled_scores, score_work
 from vouching.cli.streams import Exit
 from vouching.judging.calibration import VARIABLE, calibrate_scores, load_calibration
 from vouching.methods.discriminative.scorer import ClaimScorer
@@ -41,7 +41,7 @@ def scored(rows: Path, scorer: TableScorer, resume: bool = False) -> tuple[Path,
     output = rows.with_name("c.scores.jsonl")
     work = score_work(ClaimScorer(scorer, compress=first_sentence))
     with open_rows(str(rows)) as reader, open_journal(str(output), {}, resume) as journal:
-        return output, run_batch(reader, journal, work, lambda line: look("rows", line))
+        return output, run_batch(reader, journal, work, lambda line: SEEN_SCORE("rows", line))
 
 
 def test_numbers_labels_and_questions_are_kept_line_by_line(tmp_path: Path) -> None:

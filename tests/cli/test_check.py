@@ -78,13 +78,16 @@ def test_json_is_one_line_that_reads_back_as_the_verdict() -> None:
     assert (verdict.error_type, verdict.fix_suggestion) == ("temporal_shift", "Change 1937 to 1973.")
 
 
-def test_markdown_has_the_table_of_the_evidence() -> None:
-    assert "| | claim | source | place | reason |" in vouch(WRONG, "--source-text", BRIDGE, "--markdown").stdout
+def test_markdown_has_the_table_of_the_evidence(tmp_path: Path) -> None:
+    report = tmp_path / "verdict.md"
+    assert vouch(WRONG, "--source-text", BRIDGE, "--report", str(report)).exit_code == 0
+    assert "| | claim | source | place | reason |" in report.read_text(encoding="utf-8")
+    assert "is there already" in refused(WRONG, "--source-text", BRIDGE, "--report", str(report))
 
 
 def test_a_response_is_checked_claim_by_claim_and_repaired() -> None:
     response = f"Sure! {WRONG}"
-    printed = vouch("--response-text", response, "--source-text", BRIDGE, "--repair", "--json").stdout
+    printed = vouch("--response", "-", "--source-text", BRIDGE, "--repair", "mark", "--json", stdin=response).stdout
     report = from_json(Report, printed)
     assert report.totals.not_attributable == 1
     assert report.revised_response == f"Sure! {BRIDGE}"
@@ -92,21 +95,22 @@ def test_a_response_is_checked_claim_by_claim_and_repaired() -> None:
 
 def test_what_cannot_be_repaired_is_removed_on_request() -> None:
     response = f"{BRIDGE} Penguins invented algebra."
-    options = ("--source-text", BRIDGE, "--repair", "--rest", "remove", "--json")
-    report = from_json(Report, vouch("--response-text", response, *options).stdout)
+    options = ("--source-text", BRIDGE, "--repair", "remove", "--json")
+    report = from_json(Report, vouch("--response", "-", *options, stdin=response).stdout)
     assert report.revised_response is not None
     assert "Penguins" not in report.revised_response
 
 
 def test_the_question_is_kept_in_the_report() -> None:
-    printed = vouch("--response-text", WRONG, "--question", "When?", "--source-text", BRIDGE, "--json").stdout
+    options = ("--question", "When?", "--source-text", BRIDGE, "--json")
+    printed = vouch("--response", "-", *options, stdin=WRONG).stdout
     assert json.loads(printed)["question"] == "When?"
 
 
 def test_sources_keep_their_order_and_files_are_named_by_their_file_name(bridge: Path) -> None:
     arguments = (
-        "--response-text",
-        WRONG,
+        "--response",
+        "-",
         "--source-text",
         "a",
         "--source",
@@ -115,7 +119,7 @@ def test_sources_keep_their_order_and_files_are_named_by_their_file_name(bridge:
         "b",
         "--json",
     )
-    sources = json.loads(vouch(*arguments).stdout)["sources"]
+    sources = json.loads(vouch(*arguments, stdin=WRONG).stdout)["sources"]
     assert [source["id"] for source in sources] == ["bridge.txt", "source-2", "source-3"]
 
 
@@ -144,7 +148,7 @@ def test_the_threshold_decides_the_label_and_not_the_score() -> None:
 def test_findings_fail_only_on_request() -> None:
     assert vouch(WRONG, "--source-text", BRIDGE).exit_code == 0
     assert vouch(WRONG, "--source-text", BRIDGE, "--fail").exit_code == 1
-    assert vouch("--response-text", WRONG, "--source-text", BRIDGE, "--fail").exit_code == 1
+    assert vouch("--response", "-", "--source-text", BRIDGE, "--fail", stdin=WRONG).exit_code == 1
     assert vouch(*GROWTH, "--fail").exit_code == 0
 
 
@@ -208,9 +212,7 @@ def test_an_interrupt_ends_the_program_quietly_and_at_once() -> None:
 
 def test_exactly_one_thing_to_check_is_wanted(bridge: Path) -> None:
     assert "nothing to check" in refused("--source", str(bridge))
-    assert "got CLAIM and --response-text, wanted one" in refused(
-        WRONG, "--response-text", "x", "--source", str(bridge)
-    )
+    assert "got CLAIM and --response, wanted one" in refused(WRONG, "--response", "x", "--source", str(bridge))
 
 
 def test_a_source_is_wanted() -> None:
@@ -224,9 +226,7 @@ def test_standard_input_is_read_for_one_thing_only() -> None:
 
 def test_options_of_a_response_do_not_go_with_a_claim() -> None:
     assert "--question with a CLAIM" in refused(WRONG, "--question", "When?", "--source-text", BRIDGE)
-    assert "--repair with a CLAIM" in refused(WRONG, "--repair", "--source-text", BRIDGE)
-    assert "--rest keep without --repair" in refused("--response-text", "x", "--rest", "keep", "--source-text", BRIDGE)
-    assert "--json and --markdown" in refused(WRONG, "--json", "--markdown", "--source-text", BRIDGE)
+    assert "--repair with a CLAIM" in refused(WRONG, "--repair", "mark", "--source-text", BRIDGE)
 
 
 @pytest.mark.parametrize("claim", ["", "  \n ", "?!", "\N{ZERO WIDTH SPACE}"])
@@ -236,7 +236,7 @@ def test_an_empty_claim_is_refused(claim: str) -> None:
 
 
 def test_an_empty_response_is_refused() -> None:
-    assert "the response is empty" in refused("--response-text", " ", "--source-text", BRIDGE)
+    assert "the response is empty" in refused("--response", "-", "--source-text", BRIDGE, stdin=" ")
 
 
 @pytest.mark.parametrize("threshold", ["2", "-0.1", "nan"])
@@ -257,7 +257,7 @@ def test_a_missing_file_is_refused_with_the_name_most_like_it(bridge: Path) -> N
 
 def test_a_text_in_place_of_a_path_is_told_the_right_option() -> None:
     assert "or the text itself with --source-text" in refused(WRONG, "--source", BRIDGE * 200)
-    assert "or the text itself with --response-text" in refused("--response", WRONG, "--source-text", BRIDGE)
+    assert "or - for standard input" in refused("--response", WRONG, "--source-text", BRIDGE)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

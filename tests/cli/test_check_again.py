@@ -46,7 +46,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
 
     with searxng_server(respond) as (engine, paths):
         command = ["check", "--model", "embedded:rules", "--input", str(rows), "--output", str(output), "--web", engine]
-        first = vouch(*command, "--queries", "1")
+        first = vouch(*command, "--web", "queries=1")
         assert first.exit_code == 3
         assert "2 rows not verified for now: --resume tries again" in first.stderr
         before = output.read_bytes()
@@ -54,7 +54,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
 
         down.clear()
         paths.clear()
-        command += ["--queries", "1", "--resume"]
+        command += ["--web", "queries=1", "--resume"]
         with subprocess.Popen([sys.executable, "-m", "vouching", *command]) as program:
             for _ in range(3_000):
                 if mended.exists() and mended.read_bytes().count(b"\n") == 2:

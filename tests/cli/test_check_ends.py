@@ -43,11 +43,13 @@ def test_a_stream_that_the_caller_closed_is_no_crash(closed: str, claim: str, st
     assert (ended.returncode, ended.stderr) == (status, told)
 
 
-def test_an_answer_without_a_claim_does_not_pass_under_fail() -> None:
-    ended = run("check", "--response-text", "Sure! I hope this helps!", *BRIDGE, "--fail")
+def test_an_answer_without_a_claim_does_not_pass_under_fail(tmp_path: Path) -> None:
+    path = tmp_path / "answer.txt"
+    path.write_text("Sure! I hope this helps!", encoding="utf-8")
+    ended = run("check", "--response", str(path), *BRIDGE, "--fail")
     assert ended.returncode == 3
     assert "vouch: no claim was found" in ended.stderr
-    assert run("check", "--response-text", "Sure! I hope this helps!", *BRIDGE).returncode == 0
+    assert run("check", "--response", str(path), *BRIDGE).returncode == 0
 
 
 def test_a_file_in_place_of_a_claim_is_told_the_right_option(tmp_path: Path) -> None:
@@ -110,5 +112,5 @@ def test_files_of_one_name_go_by_their_paths(tmp_path: Path) -> None:
         path.parent.mkdir()
         path.write_text("The bridge opened in 1973.", encoding="utf-8")
     options = [word for path in paths for word in ("--source", str(path))]
-    shown = run("check", "--response-text", "It opened in 1973.", *options, "--json").stdout
+    shown = run("check", "--response", str(paths[0]), *options, "--json").stdout
     assert all(f'"id":"{path}"' in shown for path in paths)

@@ -23,10 +23,10 @@ DOWN = "searxng=http://127.0.0.1:9"
 """Port 9, "discard": nobody listens."""
 
 
-def vouch(*arguments: str, env: dict[str, str] | None = None) -> Result:
+def vouch(*arguments: str, env: dict[str, str] | None = None, stdin: str = "") -> Result:
     """Run ``vouch check`` in this process, with the quicker verifier."""
     settings = {"COLUMNS": "100", "VOUCH_MODEL": "", "BRAVE_API_KEY": "", **(env or {})}
-    return CliRunner(env=settings).invoke(app, ["check", "--model", "embedded:rules", *arguments])
+    return CliRunner(env=settings).invoke(app, ["check", "--model", "embedded:rules", *arguments], input=stdin)
 
 
 def refused(*arguments: str) -> str:
@@ -100,8 +100,8 @@ def test_an_answer_is_checked_claim_by_claim_and_its_report_shows_queries_engine
     engine: tuple[str, list[str]], tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
-    arguments = ("--response-text", f"{WRONG} {UNKNOWN}", "--source-text", "Nothing.", "--web", engine[0])
-    result = vouch(*arguments, "--json", "--report", str(page))
+    arguments = ("--response", "-", "--source-text", "Nothing.", "--web", engine[0])
+    result = vouch(*arguments, "--json", "--report", str(page), stdin=f"{WRONG} {UNKNOWN}")
     report = json.loads(result.stdout)
     assert [source["id"] for source in report["sources"]][:2] == ["source-1", BRIDGE[1]]
     assert [len(messages(finding)) for finding in report["findings"]] == [1, 2]  # the second for its name alone
@@ -121,19 +121,19 @@ def test_a_page_for_a_single_claim_shows_what_was_found(engine: tuple[str, list[
 
 def test_a_recorded_check_is_repeated_offline(engine: tuple[str, list[str]], tmp_path: Path) -> None:
     file = str(tmp_path / "found.jsonl")
-    recorded = vouch(WRONG, "--web", engine[0], "--record", file)
+    recorded = vouch(WRONG, "--web", engine[0], "--web", f"record={file}")
     asked = len(engine[1])
-    replayed = vouch(WRONG, "--web", "searxng", "--replay", file)
+    replayed = vouch(WRONG, "--web", "searxng", "--web", f"replay={file}")
     assert (replayed.stdout, replayed.exit_code) == (recorded.stdout, 0)
     assert len(engine[1]) == asked
-    assert "record it again" in refused(UNKNOWN, "--web", "searxng", "--replay", file)
+    assert "record it again" in refused(UNKNOWN, "--web", "searxng", "--web", f"replay={file}")
 
 
 def test_pages_inside_are_not_fetched_even_if_an_engine_names_them(engine: tuple[str, list[str]]) -> None:
     pytest.importorskip("trafilatura", reason="needs the extra 'search'")
     pytest.importorskip("pypdf", reason="needs the extra 'search'")
     # The engine names pages of bridges.example, which no name server knows; its snippets stay.
-    result = vouch(WRONG, "--web", engine[0], "--pages", "--json")
+    result = vouch(WRONG, "--web", engine[0], "--web", "pages", "--json")
     assert json.loads(result.stdout)["error_type"] == "temporal_shift"
     assert [path.partition("?")[0] for path in engine[1]] == ["/search"]
 
@@ -161,7 +161,10 @@ def test_recorded_rows_are_repeated_by_several_processes(engine: tuple[str, list
     outputs = [tmp_path / "recorded.jsonl", tmp_path / "replayed.jsonl"]
     for output, options in zip(
         outputs,
-        [("--web", engine[0], "--record", found), ("--web", "searxng", "--replay", found, "--jobs", "2")],
+        [
+            ("--web", engine[0], "--web", f"record={found}"),
+            ("--web", "searxng", "--web", f"replay={found}", "--jobs", "2"),
+        ],
         strict=True,
     ):
         assert vouch("--input", str(source), "--output", str(output), *options).exit_code == 0
@@ -211,7 +214,7 @@ def test_the_page_of_rows_shows_the_texts_that_an_index_or_a_recording_gave(
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     for name, text, where in (
         ("index", "It joins two continents.", ("--index", index)),
-        ("web", BRIDGE[2], ("--web", engine[0], "--record", found)),
+        ("web", BRIDGE[2], ("--web", engine[0], "--web", f"record={found}")),
     ):
         page = tmp_path / f"{name}.html"
         files = ("--input", str(source), "--output", str(tmp_path / f"{name}.jsonl"), "--report", str(page))
@@ -230,10 +233,10 @@ def test_the_page_of_rows_shows_the_texts_that_an_index_or_a_recording_gave(
         ((WRONG, "--web", "searxng"), "say where, e.g. searxng=http://localhost:8080"),
         ((WRONG, "--web", "searxng=localhost"), "the address of searxng must be like"),
         ((WRONG, "--web", "brave"), "brave needs a key: put it into the environment variable BRAVE_API_KEY"),
-        ((WRONG, "--source-text", WRONG, "--pages"), "got --pages without --web"),
-        ((WRONG, "--source-text", WRONG, "--record", "x"), "got --record without --web"),
-        ((WRONG, "--web", "wikipedia", "--record", "x", "--replay", "x"), "got --record and --replay"),
-        ((WRONG, "--web", "wikipedia", "--replay", "none.jsonl"), "none.jsonl cannot be read"),
+        ((WRONG, "--source-text", WRONG, "--web", "pages"), "got --web pages without an engine"),
+        ((WRONG, "--source-text", WRONG, "--web", "record=x"), "got --web record without an engine"),
+        ((WRONG, "--web", "wikipedia", "--web", "record=x", "--web", "replay=x"), "got --web record and replay"),
+        ((WRONG, "--web", "wikipedia", "--web", "replay=none.jsonl"), "none.jsonl cannot be read"),
     ],
 )
 def test_a_search_that_cannot_be_is_a_usage_error(arguments: tuple[str, ...], told: str) -> None:

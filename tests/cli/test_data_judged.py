@@ -49,11 +49,11 @@ def test_responses_become_table_2_of_a_judge_by_five_commands(tmp_path: Path) ->
 
     rows, ruled, items, whole, judged = (tmp_path / f"{name}.jsonl" for name in ("rows", "ruled", "i", "w", "judged"))
     written(rows, ROWS)
-    vouch("check", "--method", "rules", "--input", rows, "--output", ruled)
+    vouch("follow", "--method", "rules", "--input", rows, "--output", ruled)
     with chat_server(lenient) as model:
         for method, output in (("checklist", items), ("holistic", whole)):
             arguments = ("--method", method, "--input", ruled, "--output", output, "--model", model, "--votes", "2")
-            assert vouch("check", *arguments).exit_code == Exit.OK
+            assert vouch("follow", *arguments).exit_code == Exit.OK
     files = ("--items", items, "--whole", whole, "--labels", ruled)
     result = vouch("data", "judged", *files, "--output", judged)
     assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 12 responses judged in both ways\n")

@@ -21,6 +21,7 @@ from typer.exceptions import TyperException
 from vouching.cli import (
     annotate,
     answer,
+    audit,
     bench,
     calibrate,
     challenge,
@@ -32,13 +33,11 @@ from vouching.cli import (
     diagnose,
     diagnose_verifier,
     evolve,
+    follow,
     index,
     pairs,
     rank,
     reward,
-    reward_assurance,
-    reward_blinded,
-    reward_checklist,
     runs,
     schema,
     train,
@@ -53,6 +52,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(check.app)
+app.add_typer(follow.app)
+app.add_typer(audit.app)
 app.add_typer(answer.app)
 app.add_typer(rank.app)
 app.add_typer(challenge.app)
@@ -60,7 +61,7 @@ app.add_typer(schema.app)
 app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
-app.add_typer(reward.app, name="reward")
+app.add_typer(reward.app)
 app.add_typer(diagnose.app, name="diagnose")
 app.add_typer(train.app)
 app.add_typer(runs.app, name="runs")
@@ -71,9 +72,6 @@ data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
 data.app.add_typer(data_judged.app)
-reward.app.add_typer(reward_assurance.app)
-reward.app.add_typer(reward_checklist.app)
-reward.app.add_typer(reward_blinded.app)
 diagnose.app.add_typer(diagnose_verifier.app)
 diagnose.app.add_typer(runs.diagnosis)
 

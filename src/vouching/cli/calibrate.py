@@ -1,7 +1,8 @@
 """``vouch calibrate``: fit what turns scores into probabilities, on rows with labels.
 
-A language model's verdicts are calibrated here, a scorer's own numbers in ``calibrate_scorer``. Left out: labelling
-rows, and the embedded verifier, whose scores are calibrated where they are made.
+The verdicts of a language model, or a scorer's own numbers, are kept line by line beside the output, and a curve is
+fitted through them. Not here: labelling rows, the embedded verifier, whose scores are calibrated where they are made,
+and rows whose sources are searched for; a calibration is for one kind of evidence.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from vouching.cli.check_options import CheckOptions
-from vouching.cli.files import STDIN
+from vouching.cli.judge import Judging
+from vouching.cli.options import MaxTokens, Seed, Votes
+from vouching.cli.row_progress import show_rows, tell_rows
 from vouching.cli.streams import Exit, usage_errors, write_error
 from vouching.errors import InputError
-from vouching.rows import json_output
-from vouching.rows.read import open_rows
+from vouching.inputs import gold_of, labelled_row
+from vouching.rows import STDIN, Line, Row, RowJob, Waiting, json_output, looker, open_rows, waiting_work
+from vouching.version import __version__
 
 if TYPE_CHECKING:
-    from vouching.judging.calibration import LabelledVerdict
+    from vouching.judging.calibration import Calibration, LabelledScore, LabelledVerdict
+    from vouching.methods.discriminative.scorer import ClaimScorer
+    from vouching.metrics.calibrators import CalibratorKind
 
 app = typer.Typer()
 
@@ -48,12 +53,6 @@ _Method = Annotated[
     Literal["structured", "label"],
     typer.Option(help="How the model is asked: for the whole record, or for label and confidence."),
 ]
-_Votes = Annotated[int, typer.Option(metavar="N", min=1, help="Answers to a question, of which the majority decides.")]
-_Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling; without it, none.")]
-_MaxTokens = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Length of a reply; a model that thinks needs more. (1024)")
-]
-
 _EPILOG = """
 **Examples**
 
@@ -76,15 +75,14 @@ def calibrate_command(
     verdicts: _Verdicts = None,
     kind: _Kind = None,
     method: _Method = "structured",
-    votes: _Votes = 1,
-    seed: _Seed = None,
-    max_tokens: _MaxTokens = None,
+    votes: Votes = 1,
+    seed: Seed = None,
+    max_tokens: MaxTokens = None,
 ) -> None:
     """Fit what turns scores of a language model or a scorer into probabilities; measure the gain on held-out rows.
 
     The verdicts are kept beside the output, as NAME.verdicts.jsonl: start again to go on with a run that stopped.
     """
-    from vouching.cli.calibrate_scorer import calibrated_scorer
     from vouching.judging.calibration import calibrate, load_calibration
     from vouching.methods.discriminative.open import is_scorer
 
@@ -96,13 +94,9 @@ def calibrate_command(
             if verdicts is None:
                 if model is None:
                     raise InputError("got neither --model nor --verdicts: name a language model, or finished verdicts")
-                _refuse_too_few_labels(input)
                 verdicts = str(output.with_suffix(".verdicts.jsonl"))
-                options = CheckOptions(
-                    input=input, output=verdicts, resume=True, model=model, method=method, votes=votes, seed=seed,
-                    max_tokens=max_tokens,
-                )  # fmt: skip
-                _ask(options)
+                settings = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
+                _ask(input, verdicts, Judging(model, method, settings=settings))
             found = [*labelled_verdicts(input, verdicts)]
             if not found:
                 raise InputError(f"{verdicts} has no verdict on a row with a label: it says why, line by line")
@@ -124,7 +118,6 @@ def calibrate_command(
 
 def _refuse_too_few_labels(path: str) -> None:
     """Raise InputError before anybody is asked, if the rows have a wrong label or too few to fit on."""
-    from vouching.inputs import gold_of
     from vouching.metrics.calibrators import FEWEST_ROWS
 
     if path == STDIN:
@@ -144,31 +137,22 @@ def _refuse_too_few_labels(path: str) -> None:
         )
 
 
-def _ask(options: CheckOptions) -> None:
+def _ask(input: str, output: str, judging: Judging) -> None:
     """Verify the rows, or what is left of them; ends the command if that stops early."""
-    from vouching.checker import Checker
-    from vouching.cli.check_rows import check_rows
+    from vouching.cli.check import CLAIMS, check_job
     from vouching.judging.calibration import VARIABLE
     from vouching.methods.embedded.verify import is_embedded
 
-    if is_embedded(options.model):
-        raise InputError(f"--model is {options.model}, whose scores are calibrated already: name a language model")
-    assert options.method not in ("rules", "checklist", "holistic", "blinded")
-    checker = Checker(
-        options.model,
-        method=options.method,
-        votes=options.votes,
-        seed=options.seed,
-        max_tokens=options.max_tokens,
-    )
+    if is_embedded(judging.model):
+        raise InputError(f"--model is {judging.model}, whose scores are calibrated already: name a language model")
+    _refuse_too_few_labels(input)
+    checker = judging.checker()
     if checker.decoding is not None and checker.decoding["calibrator"] is not None:
-        raise InputError(f"{VARIABLE} has a calibration for {options.model} already: unset it, or move that file away")
-    check_rows(options, again="start again: what was verified is kept")
-    assert options.input is not None
-    assert options.output is not None
-    with open_rows(options.input) as rows, open_rows(options.output) as lines:
-        if sum(1 for _ in rows) > sum(1 for _ in lines):
-            raise typer.Exit(Exit.INCOMPLETE)
+        raise InputError(f"{VARIABLE} has a calibration for {judging.model} already: unset it, or move that file away")
+    summary = show_rows(check_job((input, output, True), judging), "start again: what was verified is kept")
+    tell_rows(summary, CLAIMS.words(summary))
+    if summary.stopped is not None:
+        raise typer.Exit(Exit.INCOMPLETE)
 
 
 def labelled_verdicts(rows_path: str, verdicts_path: str) -> Iterator[LabelledVerdict]:
@@ -177,7 +161,6 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> Iterator[LabelledVe
     Raises:
         InputError: a file cannot be used, or the verdicts are not those of the rows.
     """
-    from vouching.inputs import labelled_row
     from vouching.judging.calibration import LabelledVerdict
     from vouching.types import Verdict
     from vouching.types.serial import from_json
@@ -209,3 +192,82 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> Iterator[LabelledVe
             yield LabelledVerdict(found.gold, verdict, found.group or found.sources[0].text)
     if missing:
         write_error(f"{missing:,} rows without a label or a verdict are left out")
+
+
+def calibrated_scorer(model: str, rows_path: str, output: Path, kind: CalibratorKind) -> Calibration:
+    """Score the rows, or what is left of them, and fit a calibration.
+
+    Args:
+        model: name of the scorer.
+        rows_path: rows with claim, source and label; all or none of them with a question.
+        output: where the calibration will go; the numbers are kept beside it, in ``.scores.jsonl``.
+        kind: which curve.
+
+    Raises:
+        InputError: a file or the rows cannot be used.
+        ConfigError: a scorer of that name cannot be opened, or gives no numbers for claims.
+        typer.Exit: the scoring stopped early.
+    """
+    from vouching.judging.calibration import calibrate_scores
+    from vouching.methods.discriminative.open import open_claim_scorer
+
+    scorer = open_claim_scorer(model)
+    if scorer.scorer.scale == "share":
+        raise InputError(f"{model} scores whole answers by a share of facts, which no label of a claim calibrates")
+    scores = str(output.with_suffix(".scores.jsonl"))
+    _score(scorer, rows_path, scores)
+    found, asked = labelled_scores(scores)
+    if len(asked) > 1:
+        raise InputError(f"some rows of {rows_path} have a question and some have none: calibrate each kind by itself")
+    return calibrate_scores(scorer.scorer.name, scorer.digest(question=True in asked), found, kind)
+
+
+def score_work(scorer: ClaimScorer) -> Waiting:
+    """The work of scoring rows, each giving a line with ``id, gold, group, question, score`` or ``problem``."""
+    from vouching.methods.discriminative.scorer import Scored
+
+    async def score(row: Row) -> Line:
+        found = labelled_row(row)
+        question = str((row.fields or {}).get("question") or "")
+        [outcome] = await scorer.score([found.claim], found.sources, question)
+        about = {"gold": found.gold, "group": found.group or found.sources[0].text, "question": bool(question)}
+        if isinstance(outcome, Scored):
+            return {"id": row.name, **about, "score": outcome.value}
+        return {"id": row.name, **about, "score": None, "unverified": outcome.message}
+
+    return Waiting(lambda: waiting_work(score, {"score": None}, ensure_ascii=True), scorer.aclose)
+
+
+SEEN_SCORE = looker(lambda line: {} if line["score"] is not None else {"unverified": 1})
+"""Tells what a run needs to know about a line."""
+
+
+def labelled_scores(path: str) -> tuple[list[LabelledScore], set[bool]]:
+    """The lines with a label and a number, and whether their rows had a question; how many have not is told."""
+    from vouching.judging.calibration import LabelledScore
+
+    found: list[LabelledScore] = []
+    asked: set[bool] = set()
+    missing = 0
+    with open_rows(path) as lines:
+        for line in lines:
+            fields = line.fields or {}
+            if fields.get("score") is None or fields.get("gold") is None:
+                missing += 1
+                continue
+            found.append(LabelledScore(fields["gold"], fields["score"], fields["group"]))
+            asked.add(fields["question"])
+    if missing:
+        write_error(f"{missing:,} rows without a label or a score are left out")
+    return found, asked
+
+
+def _score(scorer: ClaimScorer, rows_path: str, output: str) -> None:
+    """Write a line for each row, or for those that are left; ends the command if that stops early."""
+    settings = {
+        "command": "calibrate", "model": scorer.scorer.name, "form": scorer.digest(), "vouching": __version__,
+    }  # fmt: skip
+    there = Path(output).exists()
+    job = RowJob(rows_path, output, score_work(scorer), SEEN_SCORE, settings, ("claim",), resume=there)
+    if show_rows(job, f"start again, what was scored is kept in {output}").stopped is not None:
+        raise typer.Exit(Exit.INCOMPLETE)

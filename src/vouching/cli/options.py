@@ -98,8 +98,6 @@ Resume = Annotated[
     bool, panel(ROWS, "--resume", metavar="", help="Finish an output; try rows again that failed for now.")
 ]
 
-_WITH_TEXT = ("--source", "--response")
-"""Options beside which another takes the text itself."""
 _MOST_NAMES = 10_000
 _LONGEST_ECHO = 80
 
@@ -203,8 +201,8 @@ def _advice(path: str, option: str) -> str:
     near = _nearest_name(path)
     if near:
         return f"did you mean {near}?"
-    if option in _WITH_TEXT:
-        return f"give the path of a text file, - for standard input, or the text itself with {option}-text"
+    if option == "--source":
+        return "give the path of a text file, - for standard input, or the text itself with --source-text"
     return "give the path of a text file, or - for standard input"
 
 

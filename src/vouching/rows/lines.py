@@ -77,7 +77,9 @@ def json_work(make: Callable[[Row], Line], blank: Line | None = None, ensure_asc
     return work
 
 
-def waiting_work(make: Callable[[Row], Awaitable[Line]], blank: Line | None = None) -> AsyncWork:
+def waiting_work(
+    make: Callable[[Row], Awaitable[Line]], blank: Line | None = None, ensure_ascii: bool = False
+) -> AsyncWork:
     """As :func:`json_work`, for what is waited for."""
 
     async def work(row: Row) -> str:
@@ -85,7 +87,7 @@ def waiting_work(make: Callable[[Row], Awaitable[Line]], blank: Line | None = No
             line = await make(row)
         except InputError as error:
             line = _refused(row, error, blank)
-        return json.dumps(line, ensure_ascii=False)
+        return json.dumps(line, ensure_ascii=ensure_ascii)
 
     return work
 

@@ -9,16 +9,21 @@ Left out: what no rule covers; the report says that it was not checked.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from vouching.errors import ConfigError, InputError
+from vouching.inputs import check_text
 from vouching.methods.rules.catalog import RULES, bind
 from vouching.methods.rules.find import find_rules
 from vouching.methods.rules.ruling import Ruling
 from vouching.models.base import Model
-from vouching.types import ChecklistItem, ItemResult, Report, Source, VerdictWarning
+from vouching.rows import Line, Row, Seen, Work, fields_of
+from vouching.types import ChecklistItem, Claim, ItemResult, Report, Source, Unverified, VerdictWarning
+
+_NAMES = "instruction_id_list"
 
 
 def rule_on(item: ChecklistItem, response: str) -> Ruling:
@@ -169,3 +174,74 @@ class RulesVerifier:
 def open_rules(model: str | Model = "embedded", config: RulesConfig | None = None) -> RulesVerifier:
     """The verifier by rules, whatever the model: none is asked."""
     return RulesVerifier()
+
+
+def rules_work() -> Work:
+    """The function from a row to its line: the row with its outcomes; one that cannot be used has none, and says why.
+
+    >>> row = Row(1, "line 1", {"id": "a", "prompt": "Use no commas.", "response": "So be it."})
+    >>> line = json.loads(rules_work()(row))
+    >>> line["instruction_id_list"], line["strict"], line["loose"], line["detected"]
+    (['punctuation:no_comma'], [True], [True], True)
+    """
+    return _line
+
+
+def _line(row: Row) -> str:
+    fields = dict(row.fields or {})
+    if str(fields.get("id")) != row.name:
+        fields["id"] = row.name
+    try:
+        return json.dumps({**fields, **_outcome({**fields_of(row), **fields})}, ensure_ascii=False)
+    except InputError as error:
+        return json.dumps({**fields, "strict": None, "loose": None, "problem": f"{row.place}: {error}"})
+
+
+def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row gets; where it names no rules, those found in its prompt. Raises InputError if it cannot be used."""
+    if fields.get("response") is None:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "response", a text')
+    response = check_text(fields["response"], "the response")
+    named: dict[str, Any] = {}
+    if fields.get(_NAMES) is not None:
+        items = named_items(fields)
+    elif fields.get("prompt") is not None:
+        items = find_rules(check_text(fields["prompt"], "the prompt"))
+        named = {_NAMES: [item.rule for item in items], "kwargs": [dict(item.arguments) for item in items]}
+        named["detected"] = True
+    else:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "{_NAMES}" and "kwargs", or "prompt"')
+    strict, loose = followed(items, response)
+    return {**named, "strict": strict, "loose": loose}
+
+
+def seen_rules(input_name: str, line: Line) -> Seen:
+    """What a run of rows needs to know about a line.
+
+    >>> seen_rules("r.jsonl", {"id": "a", "strict": [True, False], "loose": [True, True]}).counts["loose prompts"]
+    1
+    """
+    if line["strict"] is None:
+        return Seen(str(line["id"]), problem=f"{input_name}, {line['problem']}")
+    strict, loose = line["strict"], line["loose"]
+    if not strict:
+        return Seen(str(line["id"]), counts={"without rules": 1})
+    counts = {
+        "prompts": 1,
+        "strict prompts": int(all(strict)),
+        "loose prompts": int(all(loose)),
+        "rules": len(strict),
+        "strict": sum(strict),
+        "loose": sum(loose),
+        "broken": len(strict) - sum(strict),
+    }
+    return Seen(str(line["id"]), counts=counts)
+
+
+def ruled_report(line: Line) -> Report | Unverified:
+    """A line as the report that its outcomes stand for."""
+    if line["strict"] is None:
+        return Unverified(Claim("", id=str(line["id"])), "input", str(line["problem"]))
+    prompt = line.get("prompt")
+    report = rules_report(prompt if isinstance(prompt, str) else "", line["response"], named_items(line))
+    return replace(report, question=report.question or None, id=str(line["id"]))

@@ -1,4 +1,4 @@
-"""``vouch check --method checklist`` and ``holistic``, with a judge behind a real socket."""
+"""``vouch follow --method checklist`` and ``holistic``, with a judge behind a real socket."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ def model() -> Iterator[str]:
 
 
 def vouch(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)])
+    """Run the command line; standard input has the answer."""
+    return CliRunner().invoke(app, [*map(str, arguments)], input=RESPONSE)
 
 
 def check(model: str, *arguments: str | Path, method: str = "checklist") -> Result:
-    return vouch("check", "--method", method, "--model", model, *arguments)
+    return vouch("follow", "--method", method, "--model", model, *arguments)
 
 
 def written(path: Path, rows: list[Any]) -> Path:
@@ -49,11 +50,11 @@ def written(path: Path, rows: list[Any]) -> Path:
 
 
 def test_a_checklist_is_made_from_the_question_and_the_answer_judged_by_it(model: str) -> None:
-    result = check(model, "--question", ASKED, "--response-text", RESPONSE)
+    result = check(model, "--response", "-", "--instruction", ASKED)
     assert (result.exit_code, result.stderr) == (Exit.OK, "")
     assert "2 items: 1 passed, 1 failed" in result.stdout
     assert "Are there three bullet points about Paris?" in result.stdout
-    assert check(model, "--question", ASKED, "--response-text", RESPONSE, "--fail").exit_code == Exit.FINDINGS
+    assert check(model, "--response", "-", "--instruction", ASKED, "--fail").exit_code == Exit.FINDINGS
 
 
 def test_a_checklist_comes_from_a_file_and_says_why_on_request(model: str, tmp_path: Path) -> None:
@@ -61,7 +62,7 @@ def test_a_checklist_comes_from_a_file_and_says_why_on_request(model: str, tmp_p
     for name, text in (("c.json", json.dumps(items)), ("c.jsonl", "\n".join(map(json.dumps, items)))):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
-        arguments = ("--question", ASKED, "--response-text", RESPONSE, "--checklist", path, "--reasons", "--json")
+        arguments = ("--response", "-", "--instruction", ASKED, "--checklist", path, "--reasons", "--json")
         found = json.loads(check(model, *arguments).stdout)["findings"]
         assert [(one["passed"], one["rule"]) for one in found] == [(False, None), (True, "punctuation:no_comma")]
         assert (found[0]["reason"], found[0]["span"]["start"]) == ("There are two.", 12)
@@ -72,14 +73,14 @@ def test_a_tie_of_votes_is_settled_by_the_aggregator(aggregate: str, passes: boo
     # One yes of two: a share of 1/2 reaches the threshold of .5, as does the median of 1/2; it is no majority.
     said = itertools.cycle(["yes", "no"])
     with chat_server(lambda asked: next(said)) as torn:
-        arguments = ("--question", ASKED, "--response-text", RESPONSE, "--votes", "2", "--json")
+        arguments = ("--response", "-", "--instruction", ASKED, "--votes", "2", "--json")
         result = check(torn, *arguments, "--aggregate", aggregate, method="holistic")
     [found] = json.loads(result.stdout)["findings"]
     assert (found["score"], found["passed"]) == (0.5, passes)
 
 
 def test_the_whole_is_judged_at_once(model: str) -> None:
-    result = check(model, "--question", ASKED, "--response-text", RESPONSE, "--json", "--votes", "3", method="holistic")
+    result = check(model, "--response", "-", "--instruction", ASKED, "--json", "--votes", "3", method="holistic")
     [found] = json.loads(result.stdout)["findings"]
     assert (found["votes"], found["passed"]) == ([False] * 3, False)
 
@@ -129,33 +130,27 @@ def test_a_run_that_was_cut_short_is_finished_with_the_same_settings(model: str,
     note = output.with_name("reports.jsonl.run.json")
     note.write_text(json.dumps({**json.loads(note.read_text()), "rows": 0, "digest": ""}))
     assert check(model, *arguments, "--resume", "--reasons").exit_code == Exit.USAGE
-    with rows.open("a", encoding="utf-8") as file:
-        file.write("no JSON\n")
-    stopped = check(model, *arguments, "--resume", "--stop-on-error")
-    assert (stopped.exit_code, "; mend that and finish with --resume" in stopped.stderr) == (Exit.INCOMPLETE, True)
-    rows.write_text("".join(rows.read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8")
     assert check(model, *arguments, "--resume").exit_code == Exit.OK
     assert len(output.read_bytes().splitlines()) == 4
 
 
 def test_a_judge_out_of_reach_is_no_verdict(tmp_path: Path) -> None:
     with chat_server(lambda asked: 503) as model:
-        result = check(model, "--question", ASKED, "--response-text", RESPONSE)
+        result = check(model, "--response", "-", "--instruction", ASKED)
     assert (result.exit_code, result.stdout) == (Exit.INCOMPLETE, "")
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("check", "It rained.", "--method", "checklist", "--question", "x"), "checks a whole answer"),
-        (("check", "--response-text", "x", "--method", "checklist"), "add --question TEXT"),
-        (("check", "--response-text", "x", "--question", "y", "--method", "checklist", "--repair"), "no use for it"),
-        (("check", "--response-text", "x", "--question", "y", "--method", "checklist"), "put to a language model"),
-        (("check", "It rained.", "--source-text", "It did.", "--reasons"), "without --method checklist"),
-        (("check", "--response-text", "x", "--question", "y", "--method", "rules", "--reasons"), "no use for it"),
-        (("check", "It rained.", "--source-text", "It did.", "--aggregate", "shaped"), "without --method checklist"),
+        (("follow", "x", "--method", "checklist", "--model", "http://h/v1#m"), "add --instruction TEXT"),
+        (("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"), "no use for it"),
+        (("follow", "x", "--instruction", "y", "--method", "checklist"), "put to a language model"),
+        (("follow", "x", "--instruction", "y", "--reasons"), "no use for it"),
+        (("follow", "x", "--instruction", "y", "--method", "rules", "--reasons"), "no use for it"),
+        (("follow", "x", "--instruction", "y", "--aggregate", "shaped"), "no use for it"),
         (
-            ("check", "--response-text", "x", "--question", "y", "--method", "holistic", "--checklist", "c.txt"),
+            ("follow", "x", "--instruction", "y", "--method", "holistic", "--checklist", "c.txt"),
             "no use for it",
         ),
     ],
@@ -178,6 +173,6 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
 def test_a_file_that_is_no_checklist_is_refused(tmp_path: Path, model: str, text: str, complaint: str) -> None:
     path = tmp_path / "c.txt"
     path.write_text(text)
-    result = check(model, "--question", ASKED, "--response-text", RESPONSE, "--checklist", path)
+    result = check(model, "--response", "-", "--instruction", ASKED, "--checklist", path)
     assert result.exit_code == Exit.USAGE
     assert complaint in result.stderr

@@ -1,4 +1,4 @@
-"""``vouch check --method rules``: one answer, files of rows, and what cannot be used."""
+"""``vouch follow --method rules``: one answer, files of rows, and what cannot be used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMED: dict[str, Any] = {
 
 def check(*arguments: str | Path, stdin: str | None = None) -> Result:
     env = {"COLUMNS": "100", "VOUCH_MODEL": "http://localhost:9/v1#none"}  # no model is asked
-    return CliRunner(env=env).invoke(app, ["check", "--method", "rules", *map(str, arguments)], input=stdin)
+    return CliRunner(env=env).invoke(app, ["follow", "--method", "rules", *map(str, arguments)], input=stdin)
 
 
 def checked(tmp_path: Path, *rows: dict[str, Any] | str, options: tuple[str, ...] = ()) -> tuple[Result, list[Any]]:
@@ -36,7 +36,7 @@ def checked(tmp_path: Path, *rows: dict[str, Any] | str, options: tuple[str, ...
 
 
 def test_an_answer_is_checked_against_what_the_question_asks_of_its_form() -> None:
-    result = check("--question", "Describe it. Use no commas.", "--response-text", "Wide, blue.")
+    result = check("Wide, blue.", "--instruction", "Describe it. Use no commas.")
     assert result.exit_code == 0, result.stderr
     assert "1 item: 0 passed, 1 failed" in result.stdout
     assert "Wide✗1 , blue." in result.stdout
@@ -45,23 +45,24 @@ def test_an_answer_is_checked_against_what_the_question_asks_of_its_form() -> No
 
 @pytest.mark.parametrize(("answer", "status"), [("Wide, blue.", 1), ("Wide.", 0)])
 def test_fail_ends_with_1_if_a_rule_is_broken(answer: str, status: int) -> None:
-    assert check("--question", "Use no commas.", "--response-text", answer, "--fail").exit_code == status
+    assert check(answer, "--instruction", "Use no commas.", "--fail").exit_code == status
 
 
 def test_fail_does_not_let_a_question_without_a_rule_pass() -> None:
-    result = check("--question", "Describe the sea.", "--response-text", "Wide.", "--fail")
+    result = check("Wide.", "--instruction", "Describe the sea.", "--fail")
     assert result.exit_code == 3
     assert "no rule was found in the question" in result.stdout
-    assert "no rule was found: the question asks for nothing that could be checked" in result.stderr
+    assert "no rule was found: the instruction asks for nothing that could be checked" in result.stderr
 
 
 def test_the_record_and_the_report_have_the_rule(tmp_path: Path) -> None:
-    asked = ("--question", "Use no commas.", "--response-text", "Wide, blue.")
+    asked = ("Wide, blue.", "--instruction", "Use no commas.")
     [finding] = json.loads(check(*asked, "--json").stdout)["findings"]
     assert (finding["rule"], finding["passed"], finding["span"]["start"]) == (COMMA, False, 4)
     assert check(*asked, "--report", tmp_path / "r.html").exit_code == 0
     assert f"Rule {COMMA}: failed. It has 1 comma." in (tmp_path / "r.html").read_text("utf-8")
-    assert "Is the response free of commas?" in check(*asked, "--markdown").stdout
+    assert check(*asked, "--report", tmp_path / "r.md").exit_code == 0
+    assert "Is the response free of commas?" in (tmp_path / "r.md").read_text("utf-8")
 
 
 def test_a_row_comes_back_with_its_strict_and_loose_outcomes(tmp_path: Path) -> None:
@@ -114,14 +115,6 @@ def test_a_row_that_does_not_fit_is_named_and_the_others_go_on(
     assert "1 of the rows cannot be used" in result.stderr
 
 
-def test_a_run_that_stopped_at_a_broken_row_goes_on_when_it_is_mended(tmp_path: Path) -> None:
-    stopped, first = checked(tmp_path, NAMED, "{", options=("--stop-on-error",))
-    assert (stopped.exit_code, len(first)) == (3, 1)
-    result, lines = checked(tmp_path, NAMED, {**NAMED, "response": "One, two."}, options=("--resume",))
-    assert result.exit_code == 0, result.stderr
-    assert [line["strict"] for line in lines] == [[False, True], [False, False]]
-
-
 def test_the_report_on_rows_shows_items_with_their_instruction_and_the_words_that_decide(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     result, _ = checked(tmp_path, NAMED, {"prompt": "Write.", "response": "x"}, "{", options=("--report", page))
@@ -154,11 +147,10 @@ def test_fail_tells_broken_rules_of_rows_from_rows_without_one(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--response-text", "x"), "add --question TEXT"),
-        (("A claim.", "--question", "Use no commas."), "use --response or --response-text"),
-        (("--question", "x", "--response-text", "y", "--source-text", "z"), "got --source-text with --method rules"),
-        (("--question", "x", "--response-text", "y", "--votes", "3"), "got --votes with --method rules"),
-        (("--question", "x", "--response-text", "y", "--repair"), "got --repair with --method rules"),
+        (("x",), "add --instruction TEXT"),
+        (("A.", "--instruction", "Use no commas.", "--response", "x.txt"), "got ANSWER and --response"),
+        (("y", "--instruction", "x", "--source-text", "z"), "got --source-text with --method rules"),
+        (("y", "--instruction", "x", "--votes", "3"), "got --votes with --method rules"),
     ],
 )
 def test_options_without_use_are_refused(arguments: tuple[str, ...], problem: str) -> None:
