@@ -10,8 +10,13 @@ from collections.abc import Sequence
 import pytest
 
 from tests.methods.scripts import RIGHT, WRONG, reply
-from vouching.bench.injection_flips import UNSUPPORTED, Injection, injection_flips, shipped_injections
-from vouching.cli.diagnose_verifier import diagnose_injections
+from vouching.bench.injection_flips import (
+    UNSUPPORTED,
+    Injection,
+    diagnose_injections,
+    injection_flips,
+    shipped_injections,
+)
 from vouching.errors import InputError
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier

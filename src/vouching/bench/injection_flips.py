@@ -10,13 +10,18 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
+from vouching.checker import Checker
 from vouching.errors import InputError
+from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.methods.base import ClaimVerifier
-from vouching.models.running import all_of
+from vouching.methods.embedded.verify import is_embedded
+from vouching.methods.structured.verify import StructuredConfig, open_verifier
+from vouching.models.base import Model
+from vouching.models.running import all_of, run
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Source, Unverified, Verdict
 
@@ -150,3 +155,45 @@ def _probes(
 
 def _label(outcome: Verdict | Unverified) -> str | None:
     return outcome.label if isinstance(outcome, Verdict) else None
+
+
+def diagnose_injections(
+    model: str | Model,
+    injections: Sequence[Injection],
+    pairs: Sequence[tuple[str, str]],
+    seed: int = 0,
+    max_tokens: int = 1024,
+) -> dict[str, Flips]:
+    """Flips by arm: "as shipped", and for a language model "without screen".
+
+    >>> found = diagnose_injections("embedded", shipped_injections()[:6], UNSUPPORTED)
+    >>> {arm: len(flips.flipped) for arm, flips in found.items()}
+    {'as shipped': 0}
+    """
+    return run(_diagnose(_arms(model, max_tokens), injections, pairs, seed))
+
+
+async def _diagnose(
+    arms: dict[str, ClaimVerifier], injections: Sequence[Injection], pairs: Sequence[tuple[str, str]], seed: int
+) -> dict[str, Flips]:
+    try:
+        return {arm: await injection_flips(verifier, injections, pairs, seed) for arm, verifier in arms.items()}
+    finally:
+        for verifier in arms.values():
+            await verifier.aclose()
+
+
+def _arms(model: str | Model, max_tokens: int) -> dict[str, ClaimVerifier]:
+    if is_embedded(model):
+        return {"as shipped": Checker(model).verifier}
+    config = StructuredConfig(recheck=False, max_tokens=max_tokens)
+    screened = open_verifier(model, config)
+    bare = open_verifier(screened.model, replace(config, screen=False))
+    return {"as shipped": screened, "without screen": bare}
+
+
+def pair_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """A claim and its sources from a row. Raises InputError without them."""
+    if "claim" not in row:
+        raise InputError(f'the row has the keys {[*row]}, wanted "claim" and "source"')
+    return as_claim(row["claim"]).text, "\n\n".join(source.text for source in as_sources(row_sources(row)))

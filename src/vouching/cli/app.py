@@ -29,9 +29,7 @@ from vouching.cli import (
     data,
     data_checklist,
     data_gold,
-    data_judged,
     diagnose,
-    diagnose_verifier,
     evolve,
     follow,
     index,
@@ -71,8 +69,6 @@ data.app.add_typer(annotate.app)
 data.app.add_typer(pairs.app)
 data.app.add_typer(data_checklist.app)
 data.app.add_typer(data_gold.app)
-data.app.add_typer(data_judged.app)
-diagnose.app.add_typer(diagnose_verifier.app)
 diagnose.app.add_typer(runs.diagnosis)
 
 

@@ -1,6 +1,7 @@
-"""``vouch diagnose``: what rewards say about themselves, and what every diagnosis shares.
+"""``vouch diagnose``: what rewards say about themselves, what a verifier falls for, and what to train with.
 
-Left out: reading a file that does not fit into memory; a diagnosis compares all rows of a group.
+Not here: files that do not fit into memory, as a diagnosis compares all rows of a group; and a verdict on a verifier,
+whose rates are those of one corpus.
 """
 
 from __future__ import annotations
@@ -8,42 +9,78 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
-from vouching.cli.files import STDIN
+from vouching.cli.options import refuse_second_stdin
 from vouching.cli.row_progress import MOST_NAMED
 from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
-from vouching.methods.structured.reward_weights import Equal, Variant, equal_by_label
-from vouching.rows.read import Row, open_rows
+from vouching.methods.structured.reward_weights import Equal, Variant
+from vouching.rows import STDIN, read_as
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vouching.methods.structured.diagnostics import ScoredReply
+    from vouching.bench.injection_flips import Flips
     from vouching.report.reward_diagnosis import Table
-    from vouching.types import Label
 
 app = typer.Typer()
 
-MOST_OF_A_NUMBER = 40
+_MOST_OF_A_NUMBER = 40
 """Letters of a cell that stands to the right, as numbers do."""
-_COLUMNS = ("total",)
 _File = Annotated[str, typer.Argument(help="Rewards, as vouch reward writes them, each with its group; - is stdin.")]
 _VariantName = Annotated[
     Variant, typer.Option("--variant", help="The rules whose exact ranges to show beside the rows.")
 ]
-_EqualName = Annotated[
+_Equal = Annotated[
     Equal | None,
     typer.Option("--equal", help="First give the part diagnosis one range, or mean, under both gold labels."),
 ]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of tables.")]
-_Report = Annotated[Path | None, typer.Option("--report", metavar="PATH", help="Also write a page with charts.")]
+_Report = Annotated[
+    Path | None, typer.Option("--report", metavar="PATH", help="Also write a page with charts, where there are any.")
+]
+_Injections = Annotated[
+    bool, typer.Option("--injections", metavar="", help="Put injections into sources and count the verdicts that turn.")
+]
+_Corpus = Annotated[
+    str | None,
+    typer.Option(metavar="ROWS", help="Injections of your own: rows with text and, if you like, id and kind."),
+]
+_Pairs = Annotated[
+    str | None, typer.Option(metavar="ROWS", help="Claims of your own with sources that do not support them.")
+]
+_Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        envvar="VOUCH_MODEL",
+        help="What judges: embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), or a language model "
+        "such as http://host:8000/v1#name.",
+    ),
+]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the places where injections go, and of intervals.")]
+_MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a language model's reply.")]
+_Items = Annotated[
+    str | None, typer.Option(metavar="REPORTS", help="Plan checklists: what vouch follow --method checklist wrote.")
+]
+_Whole = Annotated[
+    str | None, typer.Option(metavar="REPORTS", help="With --items: what vouch follow --method holistic wrote.")
+]
+_Labels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROWS",
+        help="With --items and --whole: what --method rules wrote, or rows with id and labels, one per item. Alone: "
+        "completions with labels and votes, see docs/theory.md.",
+    ),
+]
+_Tau = Annotated[float, typer.Option(metavar="T", help="Share of yes among votes from which a judgment is yes.")]
 
 _EPILOG = """
 **Example**
@@ -51,6 +88,16 @@ _EPILOG = """
 vouch diagnose rewards rewards.jsonl --report rewards.html
 
 **Exit status**: 0 done; 2 the command line or the file cannot be used; 3 some rows could not be used.
+"""
+_VERIFIER_EPILOG = """
+**Examples**
+
+vouch diagnose verifier --injections --model http://localhost:8000/v1#qwen
+
+vouch diagnose verifier --items items.jsonl --whole whole.jsonl --labels ruled.jsonl --report plan.html
+
+**Exit status**: 0 done; 2 the command line or a file cannot be used; 3 the model was not reached, or some rows could
+not be used.
 """
 
 
@@ -65,7 +112,7 @@ def diagnose(context: typer.Context) -> None:
 def rewards_command(
     file: _File,
     variant: _VariantName = "paper",
-    equal: _EqualName = None,
+    equal: _Equal = None,
     as_json: _Json = False,
     report: _Report = None,
 ) -> None:
@@ -74,26 +121,129 @@ def rewards_command(
     Rows have id, group, total and parts; gold and predicted labels are used if they are there.
     """
     from vouching.methods.structured.diagnostics import diagnose as diagnosed
-    from vouching.report.reward_diagnosis import tables_of
+    from vouching.report.reward_diagnosis import equal_rewards, read_rewards, tables_of, write_diagnosis
+    from vouching.report.skeleton import page_target
 
     with usage_errors():
         if report is not None:
-            from vouching.report.skeleton import page_target
-
             page_target(report)
         with progress("Reading"):
-            rows, broken = _read(file)
-            rows = _equal(rows, equal) if equal else rows
+            rows, problems = read_rewards(file)
+            _name(problems)
+            rows = equal_rewards(rows, equal) if equal else rows
             diagnosis = diagnosed(rows, variant)
         if report is not None:
-            from vouching.report.reward_diagnosis import write_diagnosis
+            write_diagnosis(report, _title(file), diagnosis, rows)
+    _print(asdict(diagnosis), tables_of(diagnosis), as_json)
+    _end_with(problems)
 
-            write_diagnosis(report, "standard input" if file == STDIN else Path(file).name, diagnosis, rows)
+
+@app.command("verifier", epilog=_VERIFIER_EPILOG)
+def verifier_command(
+    injections: _Injections = False,
+    corpus: _Corpus = None,
+    pairs: _Pairs = None,
+    model: _Model = "embedded",
+    seed: _Seed = 0,
+    max_tokens: _MaxTokens = 1024,
+    items: _Items = None,
+    whole: _Whole = None,
+    labels: _Labels = None,
+    tau: _Tau = 0.5,
+    report: _Report = None,
+    as_json: _Json = False,
+) -> None:
+    """Measure what a verifier falls for, or how often it is right about wholes and about the items of checklists.
+
+    --injections tries a language model with the screen for injections and without it. --labels reads judgments that
+    were made before, and tells which way of asking to train with. Responses that are not in all files, or that the
+    judge failed on, are named.
+    """
+    from vouching.bench.injection_flips import (
+        UNSUPPORTED,
+        diagnose_injections,
+        injection_of,
+        pair_of,
+        shipped_injections,
+    )
+
+    with usage_errors():
+        _refuse_verifier(injections, labels, (items, whole), (corpus, pairs), report)
+        if labels is not None:
+            _plan((items, whole, labels), tau, seed, report, as_json)
+        tried = [*read_as(corpus, lambda row, name: injection_of(row))] if corpus else shipped_injections()
+        claims = [*read_as(pairs, lambda row, name: pair_of(row))] if pairs else UNSUPPORTED
+        with progress("Trying injections"):
+            found = diagnose_injections(model, tried, claims, seed, max_tokens)
+        if as_json:
+            result = {"model": model, "seed": seed, "arms": {arm: asdict(flips) for arm, flips in found.items()}}
+            write_result(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        else:
+            write_result("\n".join(_table(found)) + "\n")
+
+
+def _refuse_verifier(
+    injections: bool,
+    labels: str | None,
+    judged: tuple[str | None, str | None],
+    of_injections: tuple[str | None, str | None],
+    report: Path | None,
+) -> None:
+    """Raise InputError if the options do not say one thing to diagnose."""
+    if injections == (labels is not None):
+        what = "got --injections and --labels: take one of them" if injections else "add --injections or --labels ROWS"
+        raise InputError(f"wanted one thing to diagnose: {what}")
+    if (judged[0] is None) != (judged[1] is None) or (injections and judged[0] is not None):
+        raise InputError("--items, --whole and --labels go together: name all three, or --labels alone")
+    if labels is not None and any(of_injections):
+        raise InputError("--corpus and --pairs need --injections: with --labels the judgments are there")
+    if injections and report is not None:
+        raise InputError("--report needs --labels: injections have no page")
+    refuse_second_stdin(*judged, labels)
+
+
+def _plan(
+    files: tuple[str | None, str | None, str], tau: float, seed: int, report: Path | None, as_json: bool
+) -> NoReturn:
+    """Print the plan for judged completions, and write its page; ends the command."""
+    from vouching.methods.checklist.judged import join_judged, read_judged
+    from vouching.methods.checklist.plan import plan_verification
+    from vouching.report.checklist_plan import plan_tables, write_plan
+    from vouching.report.skeleton import page_target
+
+    items, whole, labels = files
+    if report is not None:
+        page_target(report)
+    with progress("Reading"):
+        joined = items is not None and whole is not None
+        rows, problems = join_judged(items, whole, labels) if items and whole else read_judged(labels)
+        _name(problems)
+        if joined:
+            left_out = f"; {len(problems):,} left out" if problems else ""
+            write_error(f"{len(rows):,} response{'s' * (len(rows) != 1)} judged in both ways{left_out}")
+        plan = plan_verification(rows, tau, seed)
+    if report is not None:
+        write_plan(report, _title(labels), plan)
+    record = asdict(plan) | {"condition_share": plan.condition_share, "informed": plan.informed}
+    _print(record, plan_tables(plan), as_json)
+    _end_with(problems)
+
+
+def _title(file: str) -> str:
+    return "standard input" if file == STDIN else Path(file).name
+
+
+def _name(problems: Sequence[str]) -> None:
+    """Name the first rows that cannot be used."""
+    for problem in problems[:MOST_NAMED]:
+        write_error(problem)
+
+
+def _print(record: dict[str, Any], tables: Iterable[Table], as_json: bool) -> None:
     if as_json:
-        write_result(json.dumps(defined(asdict(diagnosis)), indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_result(json.dumps(defined(record), indent=2 if sys.stdout.isatty() else None) + "\n")
     else:
-        draw_tables(tables_of(diagnosis))
-    end_with(broken)
+        draw_tables(tables)
 
 
 def draw_tables(tables: Iterable[Table]) -> None:
@@ -106,7 +256,7 @@ def draw_tables(tables: Iterable[Table]) -> None:
             console.print(table.heading, style="bold")
             drawn = Table(box=None, show_header=any(table.head))
             for number, name in enumerate(table.head):
-                words = number == 0 or any(len(row[number]) > MOST_OF_A_NUMBER for row in table.rows)
+                words = number == 0 or any(len(row[number]) > _MOST_OF_A_NUMBER for row in table.rows)
                 drawn.add_column(name, justify="left" if words else "right", overflow="fold")
             for row in table.rows:
                 drawn.add_row(*row)
@@ -116,76 +266,29 @@ def draw_tables(tables: Iterable[Table]) -> None:
     draw(paint)
 
 
-def end_with(broken: int) -> NoReturn:
-    """End a command that left out so many rows."""
-    if broken:
+def _end_with(problems: Sequence[str]) -> NoReturn:
+    """End a command that left out some rows."""
+    if broken := len(problems):
         write_error(f"{broken:,} row{'s' * (broken != 1)} cannot be used and {'are' if broken != 1 else 'is'} left out")
-    raise typer.Exit(Exit.INCOMPLETE if broken else Exit.OK)
+    raise typer.Exit(Exit.INCOMPLETE if problems else Exit.OK)
 
 
-def _read(file: str) -> tuple[list[ScoredReply], int]:
-    """The rows, and how many cannot be used; the first of these are named."""
-    rows: list[ScoredReply] = []
-    broken = 0
-    with open_rows(file, _COLUMNS) as reader:
-        for row in reader:
-            try:
-                rows.append(_reply(row))
-            except InputError as error:
-                broken += 1
-                if broken <= MOST_NAMED:
-                    write_error(f"{reader.name}, {row.place}: {error}")
-    return rows, broken
+def _table(found: dict[str, Flips]) -> Iterator[str]:
+    from vouching.metrics import wilson
 
-
-def _equal(rows: list[ScoredReply], by: Equal) -> list[ScoredReply]:
-    """The rows with their diagnosis on one scale. Raises InputError for rows without a gold label or that part."""
-    golds: list[Label] = [row.gold for row in rows if row.gold is not None]
-    if len(golds) < len(rows):
-        raise InputError(
-            f"{len(rows) - len(golds):,} rows have no gold label, wanted one to put the diagnosis on a scale"
-        )
-    made = equal_by_label([row.reward for row in rows], golds, by)
-    return [replace(row, reward=reward) for row, reward in zip(rows, made, strict=True)]
-
-
-def _reply(row: Row) -> ScoredReply:
-    """A row as a rewarded reply. Raises InputError if it is none."""
-    from vouching.methods.structured.diagnostics import ScoredReply
-    from vouching.types import Reward
-
-    if row.fields is None:
-        raise InputError(str(row.problem))
-    fields = row.fields
-    total, given = _number(fields.get("total")), fields.get("parts")
-    if "total" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "total": make rewards with vouch reward')
-    if total is None:
-        raise InputError(f"its total is {fields.get('total')!r}, wanted a number")
-    if given is not None and not isinstance(given, dict):
-        raise InputError(f"its parts are {given!r:.80}, wanted numbers by name")
-    parts: dict[str, float] = {}
-    for name, value in cast("dict[str, Any]", given or {}).items():
-        if isinstance(value, list):
-            continue  # a number for each item, such as the votes behind a checklist's reward, is no part of a sum
-        part = _number(value)
-        if part is None:
-            raise InputError(f"its part {name!r} is {value!r:.80}, wanted a number")
-        parts[name] = part
-    if fields.get("group") is None:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "group", the same for all replies to one prompt')
-    for key in ("gold", "predicted"):
-        if fields.get(key) not in (None, "Attributable", "Not Attributable"):
-            raise InputError(f"its {key} is {fields[key]!r}, wanted Attributable or Not Attributable")
-    reward = Reward(total, parts)
-    return ScoredReply(row.name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
-
-
-def _number(value: object) -> float | None:
-    """A finite number as it is, None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
+    yield f"{'':16}{'probes':>8}{'flipped':>9}{'rate':>9}  {'95 % interval':18}{'not verified':>12}"
+    for arm, flips in found.items():
+        share = wilson(len(flips.flipped), flips.probes)
+        interval = f"{100 * (share.low or 0):.1f} to {100 * (share.high or 0):.1f} %"
+        rate = f"{100 * share.estimate:.1f} %"
+        yield f"{arm:16}{flips.probes:>8,}{len(flips.flipped):>9,}{rate:>9}  {interval:18}{flips.unverified:>12,}"
+    for arm, flips in found.items():
+        kinds = [f"{kind} {turned} of {count}" for kind, (turned, count) in flips.by_kind.items() if turned]
+        if kinds:
+            yield f"{arm}: {', '.join(kinds)}"
+        if flips.passed_over:
+            claims = f"{flips.passed_over} claim{'s' * (flips.passed_over != 1)}"
+            yield f"{arm}: {claims} left out, as no injection could turn them: not found Not Attributable as they are"
 
 
 def defined(value: Any) -> Any:

@@ -26,7 +26,6 @@ from vouching.cli.row_progress import AGAIN, show_rows, tell_rows
 from vouching.cli.streams import Exit, draw, write_error, write_result
 from vouching.errors import InputError
 from vouching.repair import Rest
-from vouching.report.findings import status_of
 from vouching.rows import BatchSummary, Line, LookIn, Row, RowJob, Seen, Waiting, Work, may_pass
 from vouching.search.options import SearchOptions
 from vouching.types import VERDICT_VERSION, Claim, Report, Source, Unverified, Verdict, VerdictWarning
@@ -251,7 +250,7 @@ def exit_status(record: Verdict | Unverified | Report, fail: bool) -> Exit:
     Under ``fail`` an answer without anything to judge does not pass either.
     """
     findings = record.findings if isinstance(record, Report) else (record,)
-    found = {status_of(finding) for finding in findings}
+    found = {finding.status for finding in findings}
     if fail and found & {"mismatch", "not_found"}:
         return Exit.FINDINGS
     return Exit.INCOMPLETE if "unverified" in found or (fail and not findings) else Exit.OK

@@ -159,7 +159,7 @@ def reward_command(
         "intervention_cost": intervention_cost, "revision_cost": revision_cost,
     }  # fmt: skip
     with usage_errors():
-        job, told = reward_job(method, (input, output, resume), {k: v for k, v in given.items() if v is not None})
+        job, told = reward_job(method, (input, output, resume), given)
         summary = show_rows(job)
     tell_rows(summary, told(summary))
     raise typer.Exit(Exit.OK if summary.complete else Exit.INCOMPLETE)
@@ -199,8 +199,8 @@ _LINES = {
         lambda summary: f", {summary.counts['clean']:,} without a fault",
     ),
     "assurance": _Lines(
-        ("S_x",),
-        lambda line: {line["case"]: 1},
+        ("S_x", "response"),
+        lambda line: {line["case"]: 1} if "case" in line else {},
         lambda summary: f", {summary.counts['1']:,} right and accepted, {summary.counts['5a']:,} repaired",
         ("case", "rewards", "advantages"),
     ),
@@ -219,7 +219,7 @@ def reward_job(
     Args:
         method: whose reward.
         files: input and output, and whether to resume.
-        given: the settings that are not to be the method's own.
+        given: the settings, None for the method's own.
 
     Raises:
         InputError: a method without rewards, or a setting that it does not have.
@@ -228,15 +228,11 @@ def reward_job(
     if method not in _NAMES:
         raise InputError(f"got {method}, wanted a method that has a reward: {', '.join(_NAMES)}")
     score = METHODS[method].load("reward_row")
-    takes = {
-        name: parameter.default
-        for name, parameter in inspect.signature(score).parameters.items()
-        if parameter.default is not inspect.Parameter.empty
-    }
-    for name in (name for name in given if name not in takes):
-        own = ", ".join(_option(name) for name in takes) or "none"
-        raise InputError(f"got {_option(name)} with {method}, whose options are {own}: leave it out")
-    settings = {**takes, **given}
+    own = {name: one.default for name, one in inspect.signature(score).parameters.items() if name in given}
+    for name in (name for name, value in given.items() if value is not None and name not in own):
+        has = ", ".join(map(_option, own))
+        raise InputError(f"got {_option(name)} with {method}, whose options are {has}: leave it out")
+    settings = {name: default if given[name] is None else given[name] for name, default in own.items()}
     with suppress(InputError):
         score({}, **settings)  # a wrong setting shows before any file is made
     lines = _LINES.get(method, _Lines((), lambda line: {}, lambda summary: ""))

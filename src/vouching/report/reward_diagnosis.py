@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
+from vouching.errors import InputError
 from vouching.methods.structured.diagnostics import (
     BinaryCheck,
     Diagnosis,
@@ -23,8 +25,11 @@ from vouching.methods.structured.diagnostics import (
     ScoredReply,
     group_deviations,
 )
+from vouching.methods.structured.reward_weights import Equal, equal_by_label
 from vouching.report import charts
 from vouching.report.skeleton import write_page
+from vouching.rows import Row, fields_of, open_rows
+from vouching.types import Label, Reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
     """The tables that there are numbers for.
 
     >>> from vouching.methods.structured.diagnostics import ScoredReply, diagnose
-    >>> from vouching.types import Reward
+    >>> from vouching.types import Label, Reward
     >>> replies = [ScoredReply("a", "g", Reward(0.0)), ScoredReply("b", "g", Reward(1.0))]
     >>> [table.heading for table in tables_of(diagnose(replies))]
     ['Inside groups']
@@ -211,3 +216,65 @@ def _share_plot(variance: PartVariance, title: str) -> str:
     ]
     ends = (min(0.0, math.floor(10 * min(variance.shares)) / 10), max(1.0, math.ceil(10 * max(variance.shares)) / 10))
     return charts.forest_plot(lines, title=title, name="share of the variance", ends=ends, reference=None)
+
+
+def read_rewards(path: str) -> tuple[list[ScoredReply], list[str]]:
+    """The rewarded replies of a file, as ``vouch reward`` writes them, and what is wrong with the other rows.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    rows: list[ScoredReply] = []
+    problems: list[str] = []
+    with open_rows(path, ("total",)) as reader:
+        for row in reader:
+            try:
+                rows.append(_reply(row))
+            except InputError as error:
+                problems.append(f"{reader.name}, {row.place}: {error}")
+    return rows, problems
+
+
+def equal_rewards(rows: Sequence[ScoredReply], by: Equal) -> list[ScoredReply]:
+    """The rows with their diagnosis on one scale. Raises InputError for rows without a gold label or that part."""
+    golds: list[Label] = [row.gold for row in rows if row.gold is not None]
+    if len(golds) < len(rows):
+        raise InputError(
+            f"{len(rows) - len(golds):,} rows have no gold label, wanted one to put the diagnosis on a scale"
+        )
+    made = equal_by_label([row.reward for row in rows], golds, by)
+    return [replace(row, reward=reward) for row, reward in zip(rows, made, strict=True)]
+
+
+def _reply(row: Row) -> ScoredReply:
+    """A row as a rewarded reply. Raises InputError if it is none."""
+    fields = fields_of(row)
+    total, given = _number(fields.get("total")), fields.get("parts")
+    if "total" not in fields:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "total": make rewards with vouch reward')
+    if total is None:
+        raise InputError(f"its total is {fields.get('total')!r}, wanted a number")
+    if given is not None and not isinstance(given, dict):
+        raise InputError(f"its parts are {given!r:.80}, wanted numbers by name")
+    parts: dict[str, float] = {}
+    for name, value in cast("dict[str, Any]", given or {}).items():
+        if isinstance(value, list):
+            continue  # a number for each item, such as the votes behind a checklist's reward, is no part of a sum
+        part = _number(value)
+        if part is None:
+            raise InputError(f"its part {name!r} is {value!r:.80}, wanted a number")
+        parts[name] = part
+    if fields.get("group") is None:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "group", the same for all replies to one prompt')
+    for key in ("gold", "predicted"):
+        if fields.get(key) not in (None, "Attributable", "Not Attributable"):
+            raise InputError(f"its {key} is {fields[key]!r}, wanted Attributable or Not Attributable")
+    reward = Reward(total, parts)
+    return ScoredReply(row.name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
+
+
+def _number(value: object) -> float | None:
+    """A finite number as it is, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)

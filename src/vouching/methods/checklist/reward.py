@@ -18,11 +18,12 @@ belong to training.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from vouching.errors import ConfigError, InputError
-from vouching.judging.votes import Aggregate, Votes, check_aggregate, judgment, vote_share
+from vouching.judging.votes import Aggregate, Votes, as_votes, check_aggregate, judgment, vote_share
 from vouching.types import ItemResult, Reward, Unverified
 
 PARTS = ("s", "strict", "yes", "unclear")
@@ -198,3 +199,57 @@ def verifier_reward(vote: bool | None, label: bool) -> float:
     (1.0, 0.0, 0.0)
     """
     return float(vote is not None and vote == label)
+
+
+def reward_of_row(
+    row: Mapping[str, Any], tau: float = PAPER.tau, tau_minus: float = PAPER.tau_minus, beta: float = PAPER.beta,
+    aggregate: Aggregate = PAPER.aggregate,
+) -> dict[str, Any]:  # fmt: skip
+    """Total and parts of a row: everything that Algorithm 1 makes of the votes on one response.
+
+    Args:
+        row: ``votes``, or the ``findings`` of a report; and, if it was judged as a whole too, ``holistic``.
+        tau: see :class:`ChecklistRules`; also the others.
+        tau_minus: share of yes up to which an item goes to replay as a no.
+        beta: what the share of items passed counts if not all pass.
+        aggregate: how the votes on an item become a judgment.
+
+    Raises:
+        InputError: no such field, votes that are none, or a judge that failed.
+        ConfigError: a setting out of range.
+
+    >>> record = reward_of_row({"votes": [[1, 1], [1, None], [0, 0]]})
+    >>> record["parts"]["p"], record["parts"]["S"], record["parts"]["replay"]
+    ([1.0, 0.5, 0.0], [0, 1], [1, None, 0])
+    """
+    rules = ChecklistRules(tau, tau_minus, beta, aggregate)
+    if row.get("kind") == "unverified":
+        raise InputError(f"it was not judged: {row.get('message')}")
+    votes = check_votes(_votes_of(row))
+    shares = [vote_share(one) for one in votes]
+    score = soft_score([judgment(one, rules.tau, rules.aggregate) for one in votes])
+    labels = [replay_label(share, rules) for share in shares]
+    reward = generator_reward(score, rules.beta)
+    parts: dict[str, Any] = {
+        "p": shares,
+        "s": score,
+        "strict": float(score == 1),
+        "generator": reward,
+        "S": [*partition(shares, score)],
+        "replay": [None if label is None else int(label) for label in labels],
+    }
+    if row.get("holistic") is not None:
+        given: Any = row["holistic"]
+        whole = as_votes(cast("object", given if isinstance(given, list) else [given]), "the whole")
+        parts["holistic"] = judgment(whole, rules.tau, rules.aggregate)
+    return {"total": reward, "parts": parts}
+
+
+def _votes_of(row: Mapping[str, Any]) -> list[Votes]:
+    given: Any = row.get("votes")
+    if given is None and isinstance(row.get("findings"), list):
+        findings = cast("list[Mapping[str, Any] | None]", row["findings"])
+        given = [finding.get("votes") if isinstance(finding, Mapping) else finding for finding in findings]
+    if not isinstance(given, list):
+        raise InputError(f'the row has the keys {[*row]}, wanted "votes", a list of votes for each item')
+    return [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]

@@ -222,7 +222,8 @@ def reward_of_row(
         ``gold``; ``predicted``, the label of the reply, None if it states none; ``total`` and ``parts``.
 
     Raises:
-        InputError: the row lacks what the rules need, or the binary reward is to have a split or calibration term.
+        InputError: the row lacks what the rules need.
+        ConfigError: the binary reward is to have a split or calibration term.
 
     >>> reward_of_row({"response": '{"label": "yes"}', "gold": "Attributable"}, "binary")["total"]
     1.0

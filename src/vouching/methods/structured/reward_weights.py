@@ -109,9 +109,9 @@ def structured_weights(
 
 
 def rules_of(variant: Rules = "paper", split: Split = "70/30", calibration: Calibration = "on") -> StructuredWeights:
-    """What the parts count by these rules. Raises InputError for a split or calibration term with the binary reward."""
+    """What the parts count by these rules. Raises ConfigError for the binary reward with a split or calibration."""
     if variant == "binary" and (split, calibration) != ("70/30", "on"):
-        raise InputError("the binary reward has neither split nor calibration term: leave out both options")
+        raise ConfigError("the binary reward has neither split nor calibration term: leave out both options")
     return structured_weights(split, calibration)
 
 

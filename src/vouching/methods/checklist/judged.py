@@ -1,75 +1,94 @@
-"""``vouch data judged``: what a verifier said item by item and of the whole, joined with what is true of each response.
+"""Judged completions read from files: what a verifier said item by item and of the whole, and what is true.
 
-Reports of ``vouch check --method checklist`` and ``--method holistic`` and rows of ``--method rules`` become the rows
-that ``vouch diagnose verifier --labels`` plans with. Rows belong together by their ids. Left out: files that do not fit
-into memory, and labels for each item in a file of their own, as ``vouch data gold`` writes them.
+A row: ``{"id", "group", "gold", "holistic": [1, 0, null], "labels": [1, 0], "votes": [[1, null], [0, 0]]}``; or three
+files that are joined by their ids: the reports of ``vouch follow --method checklist`` and ``--method holistic``, and
+labels, as ``--method rules`` writes them. Not here: files that do not fit into memory, and labels for each item in a
+file of their own, as ``vouch data gold`` writes them.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-import typer
-
-from vouching.cli.files import STDIN
-from vouching.cli.row_progress import MOST_NAMED
-from vouching.cli.streams import Exit, cannot_write, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.judging.votes import Votes, as_votes
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
-from vouching.rows import new_output
-from vouching.rows.read import Fields, open_rows
-
-app = typer.Typer()
-
-_Items = Annotated[str, typer.Option("--items", metavar="REPORTS", help="What check --method checklist wrote.")]
-_Whole = Annotated[str, typer.Option("--whole", metavar="REPORTS", help="What check --method holistic wrote.")]
-_Labels = Annotated[
-    str,
-    typer.Option(
-        "--labels", metavar="ROWS", help="What check --method rules wrote, or rows with id and labels, one per item."
-    ),
-]
-_Output = Annotated[str, typer.Option("--output", metavar="JUDGED", help="A new .jsonl file; - prints the lines.")]
-
-_EPILOG = """
-**Example**
-
-vouch data judged --items items.jsonl --whole whole.jsonl --labels ruled.jsonl --output judged.jsonl
-
-**Exit status**: 0 done; 2 the command line or a file cannot be used; 3 some responses are left out, or the output takes
-no more.
-"""
+from vouching.methods.checklist.rates import JudgedCompletion
+from vouching.rows import Fields, Row, fields_of, open_rows
 
 
-@app.command("judged", epilog=_EPILOG)
-def judged_command(items: _Items, whole: _Whole, labels: _Labels, output: _Output) -> None:
-    """Join judgments of the same responses, item by item and as a whole, with labels: rows to plan checklists with.
+def read_judged(path: str) -> tuple[list[JudgedCompletion], list[str]]:
+    """The judged completions of a file, and what is wrong with the rows that are none.
 
-    Each line has id, group (the prompt), holistic, labels and votes, and gold if the labels have it. A response that is
-    not in all three files, or that the judge failed on, is left out and named.
+    Raises:
+        InputError: the file cannot be read.
     """
-    with usage_errors():
-        if [items, whole, labels].count(STDIN) > 1:
-            raise InputError("got - more than once, but standard input can be read only once: name the other files")
-        records = [_by_name(path) for path in (items, whole, labels)]
-        lines, problems = joined(*records)
-        try:
-            with ExitStack() as open_files:
-                sink = open_files.enter_context(new_output(output))
-                sink.write("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode())
-                sink.flush()
-        except OSError as error:
-            raise typer.Exit(cannot_write(error, output, "make room and start again")) from None
-    for problem in problems[:MOST_NAMED]:
-        write_error(problem)
-    left_out = f"; {len(problems):,} left out" if problems else ""
-    write_error(f"{len(lines):,} response{'s' * (len(lines) != 1)} judged in both ways{left_out}")
-    raise typer.Exit(Exit.INCOMPLETE if problems else Exit.OK)
+    rows: list[JudgedCompletion] = []
+    problems: list[str] = []
+    with open_rows(path, ("holistic", "votes")) as reader:
+        for row in reader:
+            try:
+                rows.append(judged_completion(row))
+            except InputError as error:
+                problems.append(f"{reader.name}, {row.place}: {error}")
+    return rows, problems
+
+
+def join_judged(items: str, whole: str, labels: str) -> tuple[list[JudgedCompletion], list[str]]:
+    """The responses that were judged in both ways, and what is wrong with the others.
+
+    Args:
+        items: path of the reports by checklist.
+        whole: path of those on the whole.
+        labels: path of rows with "labels" or "strict", one for each item.
+
+    Raises:
+        InputError: a file cannot be read, or has an id twice.
+    """
+    lines, problems = joined(*map(_by_name, (items, whole, labels)))
+    return [judged_completion(Row(n, f"response {n}", line)) for n, line in enumerate(lines, 1)], problems
+
+
+def judged_completion(row: Row) -> JudgedCompletion:
+    """A row as a judged completion. Raises InputError if it is none.
+
+    Without ``gold`` a completion is a strict success if all its items hold; without ``group`` its prompt is its own.
+
+    >>> fields = {"id": "a", "holistic": 1, "labels": [1, 0], "votes": [[1, 1], [0, None]]}
+    >>> judged_completion(Row(1, "line 1", fields)).votes
+    ((True, True), (False, None))
+    """
+    fields = fields_of(row, "holistic", "labels", "votes")
+    labels = [_label(value, "label of an item") for value in _list(fields["labels"], "labels")]
+    given = fields.get("gold")
+    group = fields.get("group")
+    return JudgedCompletion(
+        id=row.name,
+        group=row.name if group is None else str(group),
+        gold=all(labels) if given is None else _label(given, "gold label"),
+        holistic=as_votes(_listed(fields["holistic"]), "the whole"),
+        labels=tuple(labels),
+        votes=tuple(as_votes(_listed(one), f"item {k}") for k, one in enumerate(_list(fields["votes"], "votes"))),
+    )
+
+
+def _listed(given: object) -> object:
+    """A single vote as a list of one; null is none, but what a judge that failed leaves."""
+    return cast("object", given) if given is None or isinstance(given, list) else [given]
+
+
+def _label(given: object, what: str) -> bool:
+    if not (isinstance(given, bool | int | float) and given in (0, 1)):
+        raise InputError(f"the {what} is {given!r:.80}, wanted true or false, or 1 or 0")
+    return bool(given)
+
+
+def _list(given: object, name: str) -> list[object]:
+    if not isinstance(given, list):
+        raise InputError(f"its {name} are {given!r:.80}, wanted a list with one entry for each item")
+    return cast("list[object]", given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +124,7 @@ def joined(items: Named, whole: Named, labels: Named) -> tuple[list[dict[str, An
 
 
 def _line(name: str, items: Fields, whole: Fields, labels: Fields) -> dict[str, Any]:
-    truth, questions = _labels(labels)
+    truth, questions = _truth(labels)
     findings, votes = _votes(items, "item by item")
     if len(votes) != len(truth):
         raise InputError(f"it has votes on {len(votes)} items and {len(truth)} labels: both need the same checklist")
@@ -132,7 +151,7 @@ def _line(name: str, items: Fields, whole: Fields, labels: Fields) -> dict[str, 
     }
 
 
-def _labels(row: Fields) -> tuple[Votes, Sequence[str]]:
+def _truth(row: Fields) -> tuple[Votes, Sequence[str]]:
     """Whether each item holds, and the items in words where the row has them."""
     key = next((key for key in ("labels", "strict") if row.get(key) is not None), None)
     if key is None:
@@ -148,10 +167,10 @@ def _votes(report: Fields, how: str) -> tuple[list[Mapping[str, Any]], list[Vote
     """The findings of a report and their votes. Raises InputError if the judge failed."""
     given = report.get("findings")
     if not isinstance(given, list) or not given:
-        raise InputError(f"it was not judged {how}: {report.get('message', 'it is no report of vouch check')!s:.200}")
+        raise InputError(f"it was not judged {how}: {report.get('message', 'it is no report of vouch follow')!s:.200}")
     findings = cast("list[Any]", given)
     if not all(isinstance(one, Mapping) for one in findings):
-        raise InputError(f"what was judged {how} is no report of vouch check")
+        raise InputError(f"what was judged {how} is no report of vouch follow")
     for one in cast("list[Mapping[str, Any]]", findings):
         if one.get("kind") == "unverified":
             raise InputError(f"the judge failed {how}: {one.get('message', '')!s:.200}")

@@ -1,4 +1,4 @@
-"""``vouch data judged``: from responses to Table 2, with a judge behind a real socket, and files that do not fit."""
+"""Judged completions from three files, down to Table 2 by ``vouch diagnose verifier``, and files that do not fit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typer.testing import CliRunner, Result
 from tests.cli.chat_server import chat_server
 from vouching.cli.app import app
 from vouching.cli.streams import Exit
+from vouching.methods.checklist.judged import join_judged
+from vouching.methods.checklist.rates import JudgedCompletion
 
 NAMES = ["punctuation:no_comma", "startend:quotation"]
 COMMAS, QUOTES = "Is the response free of commas?", "Is the whole response in double quotation marks?"
@@ -37,17 +39,16 @@ def written(path: Path, rows: list[Any]) -> Path:
 
 def joined(folder: Path, items: list[Any], whole: list[Any], labels: list[Any]) -> Result:
     files = [written(folder / f"{name}.jsonl", rows) for name, rows in zip("iwl", (items, whole, labels), strict=True)]
-    output = folder / "judged.jsonl"
-    return vouch("data", "judged", "--items", files[0], "--whole", files[1], "--labels", files[2], "--output", output)
+    return vouch("diagnose", "verifier", "--items", files[0], "--whole", files[1], "--labels", files[2], "--json")
 
 
-def test_responses_become_table_2_of_a_judge_by_five_commands(tmp_path: Path) -> None:
+def test_responses_become_table_2_of_a_judge_by_four_commands(tmp_path: Path) -> None:
     def lenient(asked: str) -> str:
         """Says no to commas that are there, and to every whole; overlooks missing quotation marks."""
         commas = COMMAS in asked and '"Well, yes."' in asked
         return "no" if commas or "fulfil everything" in asked else "yes"
 
-    rows, ruled, items, whole, judged = (tmp_path / f"{name}.jsonl" for name in ("rows", "ruled", "i", "w", "judged"))
+    rows, ruled, items, whole = (tmp_path / f"{name}.jsonl" for name in ("rows", "ruled", "i", "w"))
     written(rows, ROWS)
     vouch("follow", "--method", "rules", "--input", rows, "--output", ruled)
     with chat_server(lenient) as model:
@@ -55,25 +56,26 @@ def test_responses_become_table_2_of_a_judge_by_five_commands(tmp_path: Path) ->
             arguments = ("--method", method, "--input", ruled, "--output", output, "--model", model, "--votes", "2")
             assert vouch("follow", *arguments).exit_code == Exit.OK
     files = ("--items", items, "--whole", whole, "--labels", ruled)
-    result = vouch("data", "judged", *files, "--output", judged)
+    result = vouch("diagnose", "verifier", *files, "--json")
     assert (result.exit_code, result.stderr) == (Exit.OK, "vouch: 12 responses judged in both ways\n")
-    first = json.loads(judged.read_text(encoding="utf-8").splitlines()[1])
-    assert first == {
-        "id": "row-2", "group": ROWS[1]["prompt"], "holistic": [0, 0], "labels": [0, 1], "votes": [[0, 0], [1, 1]],
-    }  # fmt: skip
-    plan = json.loads(vouch("diagnose", "verifier", "--labels", judged, "--json").stdout)
+    completions, problems = join_judged(str(items), str(whole), str(ruled))
+    assert (len(completions), problems) == (12, [])
+    assert completions[1] == JudgedCompletion(
+        "row-2", ROWS[1]["prompt"], False, (False, False), (False, True), ((False, False), (True, True))
+    )
+    plan = json.loads(result.stdout)
     # 4 successes, none found; 8 failures, all found. Of 16 items that hold all are found, of 4 + 4 others the commas.
     assert plan["quality"] == {"p": 0.0, "q": 1.0, "p_item": 1.0, "q_item": 0.5}
     assert plan["lengths"] == {"2": 12}
-    assert vouch("data", "judged", *files, "--output", judged).exit_code == Exit.USAGE  # it is there already
 
 
 def test_what_a_rule_decided_counts_as_often_as_the_other_items_were_voted_on(tmp_path: Path) -> None:
     ruled = {"kind": "item", "question": QUOTES, "votes": [True], "rule": NAMES[1]}
     both = {**REPORT, "findings": [*REPORT["findings"], ruled]}
-    joined(tmp_path, [both], [WHOLE], [{**LABELS, "labels": [1, 1], "gold": False}])
-    line = json.loads((tmp_path / "judged.jsonl").read_text(encoding="utf-8"))
-    assert (line["votes"], line["gold"]) == ([[1, None], [1, 1]], False)
+    rows = ([both], [WHOLE], [{**LABELS, "labels": [1, 1], "gold": False}])
+    paths = [str(written(tmp_path / f"{name}.jsonl", given)) for name, given in zip("iwl", rows, strict=True)]
+    [found], _ = join_judged(*paths)
+    assert (found.votes, found.gold) == (((True, None), (True, True)), False)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +97,14 @@ def test_what_a_rule_decided_counts_as_often_as_the_other_items_were_voted_on(tm
             {"kind": "unverified", "claim": {"id": "a"}, "message": "line 1: the response is empty"}, WHOLE, LABELS,
             "not judged item by item: line 1: the response is empty",
         ),
-        ({"id": "a", "response": "x"}, WHOLE, LABELS, "it is no report of vouch check"),
+        ({"id": "a", "response": "x"}, WHOLE, LABELS, "it is no report of vouch follow"),
     ],
 )  # fmt: skip
 def test_a_response_that_does_not_fit_is_left_out_and_named(
     tmp_path: Path, items: dict[str, Any], whole: dict[str, Any], labels: dict[str, Any], problem: str
 ) -> None:
     result = joined(tmp_path, [items], [whole], [labels])
-    assert result.exit_code == Exit.INCOMPLETE, result.output
+    assert result.exit_code == Exit.USAGE, result.output  # there is nothing else to plan with
     assert problem in result.stderr
     assert "0 responses judged in both ways; " in result.stderr
 
@@ -110,5 +112,5 @@ def test_a_response_that_does_not_fit_is_left_out_and_named(
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     twice = joined(tmp_path, [REPORT, REPORT], [WHOLE], [LABELS])
     assert (twice.exit_code, "line 2: a second row with the id 'a'" in twice.stderr) == (Exit.USAGE, True)
-    result = vouch("data", "judged", "--items", "-", "--whole", "-", "--labels", "x.jsonl", "--output", "y.jsonl")
+    result = vouch("diagnose", "verifier", "--items", "-", "--whole", "-", "--labels", "x.jsonl")
     assert (result.exit_code, "more than once" in result.stderr) == (Exit.USAGE, True)
