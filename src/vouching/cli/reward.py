@@ -103,6 +103,10 @@ _MinQuestions = Annotated[
         help="Questions due, if there are as many numbers; 0 for none. (3)",
     ),
 ]
+_MinNumbers = Annotated[
+    int | None,
+    panel(_BLINDED, "--min-numbers", metavar="N", min=0, help="Numbers that a response must state; 0 for none. (0)"),
+]
 _InterventionCost = Annotated[
     float | None,
     panel(_ASSURANCE, "--intervention-cost", metavar="C", help="Taken from the verifier's reward for a case. (0)"),
@@ -143,6 +147,7 @@ def reward_command(
     match: _Match = None,
     scale: _Scale = None,
     min_questions: _MinQuestions = None,
+    min_numbers: _MinNumbers = None,
     intervention_cost: _InterventionCost = None,
     revision_cost: _RevisionCost = None,
     resume: _Resume = False,
@@ -156,6 +161,7 @@ def reward_command(
     given = {
         "variant": variant, "split": split, "calibration": calibration, "tau": tau, "tau_minus": tau_minus,
         "aggregate": aggregate, "beta": beta, "match": match, "scale": scale, "min_questions": min_questions,
+        "min_numbers": min_numbers,
         "intervention_cost": intervention_cost, "revision_cost": revision_cost,
     }  # fmt: skip
     with usage_errors():
