@@ -39,7 +39,7 @@ def test_every_span_of_a_reading_is_the_text_at_its_offsets(claim: str, texts: l
         assert 0 <= match.support <= 1
         assert -1 <= match.similarity <= 1
     spans = [match.source_span for match in reading.matches] + list(reading.unread)
-    for span in [*spans, *([reading.best_sentence] if reading.best_sentence else [])]:
+    for span in spans:
         assert by_id[span.source_id or ""][span.start : span.end] == span.text != ""
     assert sum(reading.relation.values()) == pytest.approx(1, abs=1e-5)
     assert sum(reading.error_type.values()) == pytest.approx(1, abs=1e-5)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouching.text.dates import DateMention, compare_dates, find_dates
+from vouching.text.comparison import compare_dates
+from vouching.text.dates import find_dates
+from vouching.text.mentions import DateMention
 
 PIECES = st.lists(
     st.sampled_from(

@@ -5,8 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.text.hostile import takes_linear_time
+from vouching.text.comparison import compare_quantities
 from vouching.text.dates import find_dates
-from vouching.text.quantities import Quantity, compare_quantities, find_quantities, parse_number
+from vouching.text.mentions import Quantity
+from vouching.text.numerals import parse_number
+from vouching.text.quantities import find_quantities
 
 PIECES = st.lists(
     st.sampled_from(

@@ -3,8 +3,8 @@
 One forward pass over ``[CLS] claim [SEP] window [SEP]`` gives the relation, the support of each claim token, the error
 type and the states for late interaction (Khattab & Zaharia 2020, MaxSim, here between tokens that have seen each
 other). Each window is run alone, without padding: int8 activations are scaled by the largest of a batch, so that in a
-batch a claim's numbers would depend on its neighbours, and on one core batches are no faster. Left out: calibration and
-verdicts (the verifier's), GPUs.
+batch a claim's numbers would depend on its neighbours, and on one core batches are no faster. Calibration and verdicts
+are the verifier's. Not supported: GPUs.
 """
 
 from __future__ import annotations

@@ -47,8 +47,6 @@ class SoftReading:
     """The soft alignment: one entry for each token of the claim that was read, in order; empty without a source."""
     sentence_similarity: float
     """Cosine of the claim with the most similar sentence that was read, in [-1, 1]; 0 without one."""
-    best_sentence: Span | None
-    """That sentence."""
     windows_read: int
     """How many windows were read."""
     windows: int
@@ -70,7 +68,7 @@ def features_of(reading: SoftReading) -> dict[str, float]:
     A claim without a match has similarity 0 and support 0.
 
     >>> relation = dict(supported=0.8, contradicted=0.1, not_found=0.1)
-    >>> sorted(features_of(SoftReading(relation, {}, (), 0.0, None, 0, 0, (), 0)))
+    >>> sorted(features_of(SoftReading(relation, {}, (), 0.0, 0, 0, (), 0)))
     ... # doctest: +NORMALIZE_WHITESPACE
     ['contradicted', 'lowest_match', 'lowest_support', 'match', 'sentence_match', 'supported', 'token_support',
      'weak_matches']
@@ -208,7 +206,7 @@ def reading_of(
     if folded is None:
         nothing: dict[Relation, float] = {"supported": 0.0, "contradicted": 0.0, "not_found": 1.0}
         even: dict[ErrorType, float] = {kind: 1 / len(ERROR_TYPES) for kind in ERROR_TYPES}
-        return SoftReading(nothing, even, (), 0.0, None, 0, chosen.of, unread, claim_read)
+        return SoftReading(nothing, even, (), 0.0, 0, chosen.of, unread, claim_read)
     matches = (
         TokenMatch(Span(claim[start:end], start, end), _span(sources, source_tokens, int(place), int(place)), *numbers)
         for start, end, place, *numbers in zip(
@@ -216,27 +214,24 @@ def reading_of(
             folded.support.tolist(), strict=True,
         )
     )  # fmt: skip
-    similarity, sentence = _best_sentence(folded, sources, source_tokens)
     return SoftReading(
         dict(zip(RELATIONS, folded.relation.tolist(), strict=True)),
         dict(zip(ERROR_TYPES, folded.error_type.tolist(), strict=True)),
-        tuple(matches), similarity, sentence, len(chosen.windows), chosen.of, unread, claim_read,
+        tuple(matches), _sentence_similarity(folded, source_tokens), len(chosen.windows), chosen.of, unread, claim_read,
     )  # fmt: skip
 
 
-def _best_sentence(folded: Folded, sources: Sequence[Source], source_tokens: SourceTokens) -> tuple[float, Span | None]:
-    """The sentence whose mean state is most like the claim's, within the windows that were read."""
+def _sentence_similarity(folded: Folded, source_tokens: SourceTokens) -> float:
+    """Cosine of the claim's mean state with that of the sentence most like it, within the windows that were read."""
     starts = np.concatenate([np.zeros(0, np.int32), *source_tokens.sentence_starts])
-    best, place = -2.0, (0, 0)
+    best = -2.0
     for mean, window in zip(folded.claim_mean, folded.windows, strict=True):
         after = window.first + len(window.source_states)
         inner = starts[(starts > window.first) & (starts < after)]
         bounds = np.unique(np.concatenate([[window.first], inner, [after]]))
         for first, end in pairwise(bounds.tolist()):
-            found = float(mean @ _mean(window.source_states[first - window.first : end - window.first]))
-            if found > best:
-                best, place = found, (first, end - 1)
-    return max(-1.0, min(1.0, best)), _span(sources, source_tokens, *place)
+            best = max(best, float(mean @ _mean(window.source_states[first - window.first : end - window.first])))
+    return max(-1.0, min(1.0, best))
 
 
 def _mean(states: Floats) -> Floats:

@@ -4,7 +4,7 @@
     model.onnx       int8
     tokenizer.json
 
-``vouch train encoder`` writes such a folder. Left out: downloading one.
+``vouch train encoder`` writes such a folder. Not supported: downloading one.
 """
 
 from __future__ import annotations

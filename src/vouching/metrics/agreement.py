@@ -1,7 +1,7 @@
 """How far two annotators agree: on labels (Cohen's kappa) and on stretches of text (overlap of spans).
 
 Span scores are micro averages: the characters, or tokens, of all rows are counted together, so long spans weigh more.
-Left out: matching whole spans with each other, and partial credit by type.
+Not supported: matching whole spans with each other, and partial credit by type.
 """
 
 from __future__ import annotations

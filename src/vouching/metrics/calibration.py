@@ -1,8 +1,8 @@
 """Whether a score of .8 comes true in 80 of 100 cases, and what is gained by answering only where confident.
 
 The score is the probability that the claim is Attributable; calibration compares it with how often claims are, over the
-whole range [0, 1] and independent of any threshold. Left out: confidence-based ECE (over the predicted class), adaptive
-bins, and fitting a calibrator.
+whole range [0, 1] and independent of any threshold. Not supported: confidence-based ECE (over the predicted class) and
+adaptive bins. ``calibrators`` fits one.
 """
 
 from __future__ import annotations

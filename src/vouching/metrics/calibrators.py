@@ -1,8 +1,8 @@
 """Fitting what maps a score to a probability: by a temperature, by a line (platt), or by any rising curve (isotonic).
 
 All keep the order of the scores, so no ranking changes. Fit on rows that nothing else was chosen on, and measure on
-others: :func:`held_out_scores` does, by folds. Left out: a shift of the base rate; the probability is that of rows like
-those it was fitted on.
+others: :func:`held_out_scores` does, by folds. The probability is that of rows like those it was fitted on. Not
+supported: a shift of the base rate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Intervals and tests: BCa bootstrap by document, paired differences, Wilson, exact McNemar.
 
-An interval that would not mean what it says is refused with a reason. Left out: resampling within strata or data sets,
-studentised intervals, and corrections for many comparisons.
+An interval that would not mean what it says is refused with a reason. Not supported: resampling within strata or data
+sets, studentised intervals, and corrections for many comparisons.
 """
 
 from __future__ import annotations

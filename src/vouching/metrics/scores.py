@@ -1,7 +1,7 @@
 """How often the labels are right, and how well the scores order the claims.
 
-Truth and predictions are booleans, True for Attributable; scores are higher for what is more likely Attributable.
-Left out: choosing a threshold. It belongs on development data, with the model.
+Truth and predictions are booleans, True for Attributable; scores are higher for what is more likely Attributable. A
+threshold is chosen on development data, with the model, not here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A model that says what it was told to say: for tests, examples and dry runs. No network, no weights, no chance.
 
-Left out: log-probabilities and tokens; token counts in ``usage`` are words.
+Token counts in ``usage`` are words. Not supported: log-probabilities and token ids.
 """
 
 from __future__ import annotations

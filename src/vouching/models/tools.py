@@ -1,7 +1,8 @@
 """Tools that a model may call: how they are described, and calls as models of this process write them.
 
 A tool is never run here: a call comes back with the completion, and whoever asked answers it by a message of role
-"tool". Left out: other ways to write a call than Hermes' tags, which Qwen and many others learn; servers parse theirs.
+"tool". Not supported: other ways to write a call than Hermes' tags, which Qwen and many others learn; servers parse
+theirs.
 """
 
 from __future__ import annotations

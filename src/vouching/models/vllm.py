@@ -2,7 +2,8 @@
 """A model run by vLLM in this process. It batches by itself; this is a thin layer over ``AsyncLLM``.
 
 Written from vLLM's source (0.11 to 0.22) and not run by the tests, which have no GPU; ``vllm serve`` behind
-``open_model("http://...")`` is the same engine over a seam that is tested. Left out: ``force``, so it is no Policy.
+``open_model("http://...")`` is the same engine over a seam that is tested. Not supported: ``force``, so it is no
+Policy.
 """
 
 from __future__ import annotations

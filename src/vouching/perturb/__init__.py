@@ -1,6 +1,6 @@
 """Claims changed on purpose: typed, located errors to learn from, and rewrites that mean the same.
 
-Left out: a language model. What short lists and patterns cannot change for certain stays unchanged.
+No language model is used: what short lists and patterns cannot change for certain stays unchanged.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What keeps a draft from becoming a perturbation: it cannot be seen, reads badly, or does not do what it should.
 
-The values of a changed claim are read again by the comparators of ``vouching.text``. Left out: a judge of fluency; the
+The values of a changed claim are read again by the comparators of ``vouching.text``. There is no judge of fluency: the
 rules know only what goes wrong with these strategies.
 """
 
@@ -17,11 +17,12 @@ from rapidfuzz import fuzz
 from vouching.perturb.names import is_new
 from vouching.perturb.records import ERROR_TYPE_OF, Draft, Edit, Perturbation, Strategy, article_for
 from vouching.perturb.scene import Scene
+from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.cues import compare_qualifiers, find_qualifiers
-from vouching.text.dates import compare_dates, find_dates
+from vouching.text.dates import find_dates
 from vouching.text.entities import same_entity
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.quantities import compare_quantities, find_quantities
+from vouching.text.quantities import find_quantities
 from vouching.text.words import find_words, lower_words, stem
 
 Filter = Literal["visible", "fluent", "on_type", "near_duplicate"]

@@ -1,7 +1,7 @@
 """Names exchanged: for another of the corpus, for another of the same source, or with each other.
 
-Left out: names without a known kind, people in claims with "he" or "she", whose gender the other name need not have,
-and the first of two names joined by a comma ("Miami, Florida").
+Not supported: names without a known kind, people in claims with "he" or "she", whose gender the other name need not
+have, and the first of two names joined by a comma ("Miami, Florida").
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Numbers, units and dates written another way: the same value, or a rounding that says it is one.
 
-Left out: currency conversion, and amounts that something else in the claim depends on (a range, a hyphenated unit).
+Not supported: currency conversion, and amounts that something else in the claim depends on (a range, a hyphenated
+unit).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Names and facts of a corpus, to put in the place of those of a claim; bounded, however long the corpus is.
 
-Left out: any knowledge about the names beyond what their own texts show.
+Nothing is known about the names beyond what their own texts show.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From claims with their sources to perturbations: draft, apply, filter, count.
 
-Left out: reading files and rows (``vouching.cli.data``), and choosing strategies by what a model fails at.
+Files and rows are read by ``vouch data perturb``; strategies are not chosen by what a model fails at.
 """
 
 from __future__ import annotations

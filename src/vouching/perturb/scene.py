@@ -1,6 +1,6 @@
 """A claim and its source, read once for all strategies; each kind of reading is made when it is first asked for.
 
-Left out: languages other than English, whose words the lists do not know; little or nothing is proposed there.
+Not supported: languages other than English, whose words the lists do not know.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from operator import attrgetter
 
 from vouching.perturb.verbs import MainVerb, find_main_verb
 from vouching.text.cues import Negation, Qualifier, find_negations, find_qualifiers
-from vouching.text.dates import DateMention, find_dates
+from vouching.text.dates import find_dates
 from vouching.text.entities import Entity, find_entities
+from vouching.text.mentions import DateMention, Quantity
 from vouching.text.numerals import Numeral, find_numerals
-from vouching.text.quantities import Quantity, find_quantities
+from vouching.text.quantities import find_quantities
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
 

@@ -1,7 +1,7 @@
 """The same statement in another shape: time moved, voice changed, sentences joined or split, a detail left out.
 
-Each is done only where short patterns leave no doubt. Left out: clefts, nominalisations, and pronouns as subject or
-object of a changed voice, whose form would have to change.
+Each is done only where short patterns leave no doubt. Not supported: clefts, nominalisations, and pronouns as subject
+or object of a changed voice, whose form would have to change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vouching.perturb.scene import ParsedText, Scene
 from vouching.perturb.scope import is_upward
 from vouching.perturb.verbs import AUXILIARIES, find_main_verb, is_finite, verb_in
 from vouching.text.clauses import split_clauses, subject_of
-from vouching.text.dates import DateMention
+from vouching.text.mentions import DateMention
 from vouching.text.words import find_words
 
 _TIME_BEFORE = re.compile(r" (in|on|during)(?: the)?(?: early| late)?\Z")

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, in_case_of
 from vouching.perturb.scene import ParsedText, Scene
-from vouching.text.dates import DateMention
-from vouching.text.mentions import Quantity
+from vouching.text.mentions import DateMention, Quantity
 from vouching.text.number_forms import NUMBER_WORDS
 
 _SMALL = str.split("two three four five six seven eight nine ten eleven twelve")

@@ -2,7 +2,7 @@
 
 A claim for which nothing is found stays without a verdict: that a search finds nothing says nothing about the claim.
 What was asked, what came and who failed goes with every claim as notes of the kind "search", or "engine" where one
-failed. Left out: a judgement of what was found; that is the verifier's.
+failed. What was found is judged by the verifier.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a search brought, in lines: for a model that goes on, that makes it short, or that scores by it.
 
 A passage is one line, a long one several of the same form, so that nothing in it can pass for another line; sentences
-that address the verdict are left out. Left out: layout of passages; a table loses its rows.
+that address the verdict are left out. Not supported: the layout of passages; a table loses its rows.
 """
 
 from __future__ import annotations

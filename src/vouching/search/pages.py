@@ -1,8 +1,8 @@
 """The pages that a web engine names, read instead of its snippets: the passages of them that bear on the query.
 
 Offsets are those in the text taken from a page, not in its HTML. A page that cannot be fetched or read, or has no word
-of the query, leaves the engine's snippet in its place; so does one whose text is not taken out in time. Left out: pages
-that need JavaScript, and images of text.
+of the query, leaves the engine's snippet in its place; so does one whose text is not taken out in time. Not supported:
+pages that need JavaScript, and images of text.
 """
 
 from __future__ import annotations

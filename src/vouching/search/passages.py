@@ -1,6 +1,6 @@
 """Documents cut into passages: whole sentences, overlapping, with offsets in the document's text.
 
-The windows are cut as the encoder cuts its own, in words instead of tokens. Left out: cutting by headings, and by
+The windows are cut as the encoder cuts its own, in words instead of tokens. Not supported: cutting by headings, and by
 meaning.
 """
 

@@ -1,8 +1,8 @@
 """What engines answered, written to a file, and engines that answer from such a file: a search repeated offline.
 
 A line of the file is a JSON object with the engine's name, the query, how many passages were wanted, and the passages,
-or the error: a failure is part of what happened. Left out: fetched pages by themselves; the passages hold what was
-taken from them.
+or the error: a failure is part of what happened. Fetched pages are not kept; the passages hold what was taken from
+them.
 """
 
 from __future__ import annotations

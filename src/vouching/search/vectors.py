@@ -1,7 +1,7 @@
 """Texts as vectors of unit length whose dot product says how near their meanings are.
 
-An encoder is the one that ships with vouching, or a folder as the sentence-transformers package writes it. Left out:
-the prefixes that some models want before queries and passages (E5's "query: "), and GPUs.
+An encoder is the one that ships with vouching, or a folder as the sentence-transformers package writes it. Not
+supported: the prefixes that some models want before queries and passages (E5's "query: "), and GPUs.
 """
 
 from __future__ import annotations

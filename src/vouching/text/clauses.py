@@ -1,6 +1,6 @@
 """Splitting a compound English sentence into clauses that can be checked one by one, from short lists of verbs.
 
-Left out: a parser. A split needs a finite verb that the lists know on both sides and nothing on the left that could
+There is no parser: a split needs a finite verb that the lists know on both sides and nothing on the left that could
 reach over to the right (negation, reported speech, a relative or conditional clause); every other sentence stays whole.
 """
 

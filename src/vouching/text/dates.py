@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from vouching.text.comparison import compare_dates
 from vouching.text.mentions import DateMention, read_hedge
 from vouching.text.number_forms import CITATION, NUMBER_WORDS
 from vouching.text.numerals import Numeral, find_numerals
@@ -166,8 +165,6 @@ def _sum(first: DateMention, second: DateMention) -> DateMention:
     first = replace(first, first_days=None, last_days=None)
     return replace(first, end=second.end, days=days, unit="mixed", approximate=first.approximate or second.approximate)
 
-
-__all__ = ["DateMention", "compare_dates", "find_dates"]
 
 _MONTH_NAMES = word_list("january february march april may june july august september october november december")
 _MONTHS = {

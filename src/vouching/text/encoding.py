@@ -1,8 +1,8 @@
 """Read the bytes of a text file: which encoding, or why not at all. The text itself is never altered.
 
-A byte order mark is taken off, since it belongs to the encoding; every other character stays. Left out: guessing among
-the encodings of other scripts (Shift-JIS, KOI8-R, Big5 and so on), UTF-16 without a byte order mark, and taking the
-text out of HTML or documents.
+A byte order mark is taken off, since it belongs to the encoding; every other character stays. Not supported: guessing
+among the encodings of other scripts (Shift-JIS, KOI8-R, Big5 and so on), UTF-16 without a byte order mark, and taking
+the text out of HTML or documents.
 """
 
 from __future__ import annotations

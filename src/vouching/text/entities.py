@@ -1,7 +1,7 @@
 """Names without a model: capitalised runs, acronyms and quoted titles, and when two names mean the same thing.
 
-A capitalised word that opens a sentence may be a name or just a word; it is reported with ``certain=False``. Left out:
-types of entity (person, place), names written in lower case, and languages without capitals.
+A capitalised word that opens a sentence may be a name or just a word; it is reported with ``certain=False``. Not
+supported: types of entity (person, place), names written in lower case, and languages without capitals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Addresses to the verdict in ten more languages: overriding orders, verdicts on "this claim", orders to give a label.
 
-Patterns of languages in Latin script expect text without accents, as one of the readings is. Left out: the finer
-distinctions that the English rules draw.
+Patterns of languages in Latin script expect text without accents, as one of the readings is. Not supported: the finer
+distinctions of the English rules.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-r"""What an English sentence looks like that talks to the checker or about its verdict: one readable table.
+"""What an English sentence looks like that talks to the checker or about its verdict: one readable table.
 
 A pattern sees one reading of one sentence at a time, in lower case, with single spaces and straight quotation marks.
 Every gap is bounded, so the time stays linear in the sentence's length. Each rule also names the stems, in lower case,
 without one of which it cannot match; a whole text is searched for these alone. Only favourable words count as a
-verdict: calling a claim false cannot make it look supported. Left out: advice that names neither a claim, a verdict nor
-a checker.
+verdict: calling a claim false cannot make it look supported. Not supported: advice that names neither a claim, a
+verdict nor a checker.
 """
 
 from __future__ import annotations

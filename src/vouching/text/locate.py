@@ -1,6 +1,6 @@
 """Finding where a quoted passage stands in a text: exactly, but for typography, or approximately.
 
-Left out: quotes that join separate places of a text with an ellipsis, and quotes in another language.
+Not supported: quotes that join separate places of a text with an ellipsis, and quotes in another language.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every number in a text, in digits or in words, with its exact place: the ground that quantities and dates stand on.
 
-Signs, currencies, units and hedges are read in ``vouching.text.quantities``; dates in ``vouching.text.dates``.
-Left out: vague plurals ("hundreds"), years spelled out ("nineteen eighty-four" is 19 and 84), "one" as a pronoun.
+Signs, currencies, units and hedges are read in ``vouching.text.quantities``; dates in ``vouching.text.dates``. Not
+supported: vague plurals ("hundreds"), years spelled out ("nineteen eighty-four" is 19 and 84), "one" as a pronoun.
 """
 
 from __future__ import annotations

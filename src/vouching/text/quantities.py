@@ -1,7 +1,7 @@
 """Quantities of a text: numbers with sign, currency, unit, range, hedge and bound, at exact offsets.
 
-Times of day ("3 pm"), shares ("one in five") and proportions ("3:1") are quantities of their own dimension.
-Left out: what is being counted ("500 people" is the number 500), the noun after a rank, currency conversion, and vague
+Times of day ("3 pm"), shares ("one in five") and proportions ("3:1") are quantities of their own dimension. Not
+supported: what is being counted ("500 people" is the number 500), the noun after a rank, currency conversion, and vague
 amounts ("several", "hundreds"). A change ("rose from 5 to 10") is two quantities, not a range.
 """
 
@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from vouching.text.comparison import compare_quantities
 from vouching.text.mentions import DateMention, Quantity, QuantityKind, read_hedge
 from vouching.text.number_forms import NUMBER_WORDS
-from vouching.text.numerals import Numeral, find_numerals, parse_number
+from vouching.text.numerals import Numeral, find_numerals
 from vouching.text.units import (
     COUNT,
     MULTIPLE,
@@ -27,8 +26,6 @@ from vouching.text.units import (
     unit_called,
 )
 from vouching.text.words import word_before
-
-__all__ = ["Quantity", "compare_quantities", "find_quantities", "parse_number"]
 
 _RANGE_GAP = re.compile(r"\s?[-–—]\s?|\s(?:to|and|through|until|till|up to)\s")
 _CHANGE = re.compile(

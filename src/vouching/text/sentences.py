@@ -1,6 +1,6 @@
 """Sentence splitting with exact offsets: one regular expression finds candidate stops, one function decides each.
 
-Left out: languages that mark sentences by nothing but spaces (Thai, Lao), and sentences that begin in lower case
+Not supported: languages that mark sentences by nothing but spaces (Thai, Lao), and sentences that begin in lower case
 after an ordinary stop ("he left. she stayed"), which stay together.
 """
 

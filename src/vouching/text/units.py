@@ -1,7 +1,7 @@
 """Units of measure and currencies: how they are spelled, what they measure and how they convert.
 
-Left out: prefixes and spellings that clash with everyday words ("in" for inch, "stone", "C" without a degree sign),
-exchange rates, and the imperial/US difference of gallon, pint and ton (the US values are used).
+Not supported: prefixes and spellings that clash with everyday words ("in" for inch, "stone", "C" without a degree
+sign), exchange rates, and the imperial/US difference of gallon, pint and ton (the US values are used).
 """
 
 from __future__ import annotations

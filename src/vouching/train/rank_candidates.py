@@ -16,10 +16,11 @@ from itertools import zip_longest
 
 from vouching.perturb import Strategy, perturb
 from vouching.perturb.name_kinds import name_type
-from vouching.text.dates import compare_dates, find_dates
+from vouching.text.comparison import compare_dates, compare_quantities
+from vouching.text.dates import find_dates
 from vouching.text.entities import Entity, find_entities, name_key, same_entity
 from vouching.text.mentions import DateMention, Quantity
-from vouching.text.quantities import compare_quantities, find_quantities
+from vouching.text.quantities import find_quantities
 from vouching.text.sentences import sentence_spans
 from vouching.train.rank_rows import Candidate, RankQuestion
 

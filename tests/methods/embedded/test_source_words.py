@@ -45,7 +45,7 @@ def test_tokens_come_back_at_their_places_in_the_claim() -> None:
     found = Reworded("Sales grew by 50% in May.", "Sales grew by half in May.", ((14, 17, 14, 18),))
     tokens = tuple(match(found.text, *place) for place in ((0, 5), (14, 16), (16, 18), (22, 25)))
     even = {"supported": 0.5, "contradicted": 0.3, "not_found": 0.2}
-    reading = found.back(SoftReading(even, {}, tokens, 0.0, None, 1, 1, (), 26))  # type: ignore[arg-type]
+    reading = found.back(SoftReading(even, {}, tokens, 0.0, 1, 1, (), 26))  # type: ignore[arg-type]
     spans = [(m.claim_span.text, m.claim_span.start, m.claim_span.end) for m in reading.matches]
     assert spans == [("Sales", 0, 5), ("50%", 14, 17), ("50%", 14, 17), ("May", 21, 24)]
     assert reading.claim_read == 25

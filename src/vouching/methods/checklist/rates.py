@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vouching.errors import InputError
 from vouching.judging.votes import Votes
 from vouching.methods.checklist.theory import VerifierQuality, yes_rate
-from vouching.metrics.arrays import FloatArray, quotient
+from vouching.metrics.arrays import FloatArray
 from vouching.metrics.groups import document_numbers
 
 _ROUNDING = 1e-9
@@ -177,19 +177,3 @@ def pass_chance(votes: Votes, drawn: int | None = None, threshold: float = 0.5) 
     least = math.ceil(threshold * wanted - _ROUNDING)
     ways = sum(math.comb(yes, count) * math.comb(cast - yes, wanted - count) for count in range(least, wanted + 1))
     return ways / math.comb(cast, wanted)
-
-
-def error_correlation(found: Judged) -> float:
-    """rho: product of the errors of two judgments of one response over their mean square, summed over all pairs.
-
-    An error is a judgment less what the rates make of its label, so responses that are hard to judge as a whole
-    correlate their items, as does a judge that is lenient with some. nan without a response of two items.
-
-    >>> alike = [((True,), (True,)), ((False,), (False,))]
-    >>> rows = [JudgedCompletion("a", "x", True, (True,), (True, True), votes) for votes in alike]
-    >>> rows.append(JudgedCompletion("b", "y", False, (False,), (False,), ((False,),)))
-    >>> error_correlation(judged(rows))
-    1.0
-    """
-    products, squares = found.error_products()
-    return float(quotient(products.sum(), squares.sum()))

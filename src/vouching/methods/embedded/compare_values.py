@@ -14,9 +14,9 @@ from itertools import pairwise
 from vouching.methods.embedded.parts import Part, counted_words
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import SAME_TOPIC, Comparison, Outcome, Scene, nearest_after, nearest_before
+from vouching.text.comparison import compare_dates, compare_quantities
 from vouching.text.cues import is_negated
-from vouching.text.dates import DateMention, compare_dates
-from vouching.text.quantities import Quantity, compare_quantities
+from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import word_before
 
 _AGREES, _SAME_PLACE, _SAME_NOUN, _SAME_UNIT = 0.6, 0.7, 0.5, 0.3

@@ -17,7 +17,7 @@ from vouching.methods.embedded.parts import Part
 from vouching.methods.embedded.scene import Comparison, Outcome, Scene, opposition
 from vouching.text.cues import Qualifier
 from vouching.text.entities import Entity
-from vouching.text.quantities import Quantity
+from vouching.text.mentions import Quantity
 
 
 def compare_parts(scene: Scene) -> Iterator[Comparison]:

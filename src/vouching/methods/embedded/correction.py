@@ -20,8 +20,7 @@ from vouching.methods.embedded.reading import ParsedSentence
 from vouching.methods.embedded.scene import Comparison
 from vouching.text.clauses import finite_verb
 from vouching.text.cues import Qualifier
-from vouching.text.dates import DateMention
-from vouching.text.quantities import Quantity
+from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import find_words
 from vouching.types import ERROR_TYPES
 

@@ -15,9 +15,8 @@ from typing import Literal, TypeAlias
 from vouching.methods.embedded.evidence import is_common
 from vouching.methods.embedded.reading import ParsedSentence
 from vouching.text.cues import Qualifier
-from vouching.text.dates import DateMention
 from vouching.text.entities import Entity
-from vouching.text.quantities import Quantity
+from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import stem
 
 PartKind = Literal["quantity", "date", "entity", "qualifier", "predicate"]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from vouching.text.cues import Negation, Qualifier, find_negations, find_qualifiers
-from vouching.text.dates import DateMention, find_dates
+from vouching.text.dates import find_dates
 from vouching.text.entities import Entity, find_entities
-from vouching.text.quantities import Quantity, find_quantities
+from vouching.text.mentions import DateMention, Quantity
+from vouching.text.quantities import find_quantities
 from vouching.text.words import Word, concepts, find_words
 
 _start = attrgetter("start")

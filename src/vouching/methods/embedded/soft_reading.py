@@ -190,7 +190,7 @@ def is_too_long(index: SourceIndex) -> bool:
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:
     """What the combined model weighs: z of the rules (``ScoreModel.logit``) and the encoder's features.
 
-    >>> nothing = SoftReading(dict(supported=0.5, contradicted=0.2, not_found=0.3), {}, (), 0.0, None, 0, 0, (), 0)
+    >>> nothing = SoftReading(dict(supported=0.5, contradicted=0.2, not_found=0.3), {}, (), 0.0, 0, 0, (), 0)
     >>> combined_features(1.5, nothing)["rules"], combined_features(1.5, nothing)["supported"]
     (1.5, 0.0)
     """
