@@ -302,3 +302,50 @@ def defined(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [defined(member) for member in cast("list[Any]", value)]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_Chance = Annotated[float, typer.Option(metavar="P", help="How often a revision of such a proposal is right.")]
+_Beta = Annotated[float, typer.Option(metavar="B", help="Coefficient of the KL terms, above 0.")]
+_Cost = Annotated[float, typer.Option(metavar="C", help="Taken from the reward for a case, or for a revision.")]
+_Time = Annotated[float, typer.Option(metavar="T", help="How long the dynamics run from policies that toss a coin.")]
+
+_GAME_EPILOG = """
+**Example**
+
+vouch diagnose game --revision-wrong 0.6 --revision-right 0.9 --revision-cost 0.05
+
+**Exit status**: 0 done; 2 the command line cannot be used.
+"""
+
+
+@app.command("game", epilog=_GAME_EPILOG)
+def game_command(
+    revision_wrong: _Chance,
+    revision_right: _Chance,
+    beta: _Beta = 0.04,
+    intervention_cost: _Cost = 0.0,
+    revision_cost: _Cost = 0.0,
+    time: _Time = 200.0,
+    as_json: _Json = False,
+) -> None:
+    """Tell where the game of structured work leads for given payoffs: its equilibrium, and how far its dynamics come.
+
+    Probabilities of a right proposal, and of a case and a revision if the proposal is wrong or right.
+    """
+    import numpy as np
+
+    from vouching.methods.assurance.reward import AssuranceCosts
+    from vouching.methods.assurance.theory import TabularGame, even_logits, outlook
+    from vouching.report.reward_diagnosis import Table
+
+    with usage_errors():
+        AssuranceCosts(intervention_cost, revision_cost)
+        revisions = np.array([[revision_wrong, revision_right]])
+        game = TabularGame(np.ones(1), revisions, even_logits(1), beta, intervention_cost, revision_cost)
+        found = outlook(game, time)
+    if as_json:
+        write_result(json.dumps(found, indent=2 if sys.stdout.isatty() else None) + "\n")
+        return
+    head = ("", "start", f"after {time:g}", "equilibrium", "gain of deviating")
+    rows = [(name, *(f"{value:.3f}" for value in each.values())) for name, each in found.items()]
+    draw_tables([Table("Probabilities", head, rows)])

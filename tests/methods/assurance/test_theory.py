@@ -16,6 +16,7 @@ from vouching.methods.assurance.theory import (
     even_logits,
     flow,
     generator_gap,
+    outlook,
     soft_best_response,
     verifier_gap,
     worse_action_bound,
@@ -168,3 +169,16 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         TabularGame(np.array([0.5, 0.5]), np.zeros((1, 2)), even_logits(2))
     with pytest.raises(InputError, match="sum to 1"):
         TabularGame(np.array([0.5]), np.zeros((1, 2)), even_logits(1))
+
+
+def test_the_outlook_of_a_game_starts_even_and_comes_near_the_equilibrium() -> None:
+    game = TabularGame(np.ones(1), np.array([[0.6, 0.9]]), even_logits(1), beta=0.2, revision_cost=0.05)
+    late = outlook(game, 3000.0, 6000)
+    assert {found["start"] for found in late.values()} == {0.5}
+    for choice in ("right proposal", "case if wrong", "case if right"):
+        assert late[choice]["time"] == pytest.approx(late[choice]["equilibrium"], abs=0.02)
+    # odds e^(1 / .2) of a case against a wrong proposal, e^(-.15 / .2) of revising a right one
+    assert late["case if wrong"]["equilibrium"] == pytest.approx(1 / (1 + np.exp(-5)))
+    assert late["revise if right"]["equilibrium"] == pytest.approx(1 / (1 + np.exp(0.75)))
+    with pytest.raises(ConfigError, match="beta is 0"):
+        outlook(TabularGame(np.ones(1), np.zeros((1, 2)), even_logits(1), beta=0.0))

@@ -187,6 +187,22 @@ class TabularGame:
             reach_MX * _gain(challenge_MX, sac_MX),
         )
 
+    def equilibrium(self) -> Logits:
+        """Where the field vanishes: soft best responses, each to those that come after it. Wants beta > 0.
+
+        >>> game = TabularGame(np.ones(1), np.array([[0.6, 0.9]]), even_logits(1))
+        >>> game.field(game.equilibrium()).distance(even_logits(1)) < 1e-9
+        True
+        """
+        if not self.beta > 0:
+            raise ConfigError(f"beta is {self.beta!r}, wanted a number above 0: without KL the field vanishes nowhere")
+        challenge_MX = np.broadcast_to(verifier_gap(_RIGHT_X, self.intervention_cost), self.revision_MX.shape)
+        answer_MX = generator_gap(_RIGHT_X, self.revision_MX, self.revision_cost)
+        here = self.reference.moved(Logits(np.zeros_like(self.weight_M), answer_MX, challenge_MX), 1 / self.beta)
+        value_MX = self._proposal_values(here)
+        still = np.zeros_like(answer_MX)
+        return here.moved(Logits(value_MX[:, 1] - value_MX[:, 0], still, still), 1 / self.beta)
+
     def _reach(self, logits: Logits) -> FloatArray:
         """(M, X) probability of context and proposal."""
         right_M = _sigmoid(logits.proposal_M)
@@ -246,7 +262,38 @@ def alternating_updates(
         yield here
 
 
+def outlook(game: TabularGame, time: float = 200.0, steps: int = 2000) -> dict[str, dict[str, float]]:
+    """Where policies that start at the reference are after a time of the game's ODE, and where its equilibrium is.
+
+    Args:
+        game: with one context.
+        time: how long the ODE runs; a step of Algorithm 1 with rate r takes r.
+        steps: of the integration.
+
+    Returns:
+        By choice ("right proposal", "case if wrong", "case if right", "revise if wrong", "revise if right"): its
+        probability at the ``start``, after the ``time`` and at the ``equilibrium``, and the ``gain`` of the best
+        deviation from where the time led.
+
+    >>> game = TabularGame(np.ones(1), np.array([[0.6, 0.9]]), even_logits(1))
+    >>> case = outlook(game, steps=400)["case if wrong"]
+    >>> {name: round(value, 3) for name, value in case.items()}
+    {'start': 0.5, 'time': 0.839, 'equilibrium': 1.0, 'gain': 0.002}
+    """
+    *_, end = flow(game, game.reference, time, steps)
+    states = {"start": game.reference, "time": end, "equilibrium": game.equilibrium()}
+    found = {name: _sigmoid(_flat(state)) for name, state in states.items()}
+    found["gain"] = _flat(game.profitable_deviations(end))
+    return {choice: {name: values[at].item() for name, values in found.items()} for at, choice in enumerate(_CHOICES)}
+
+
+_CHOICES = ("right proposal", "case if wrong", "case if right", "revise if wrong", "revise if right")
 _RIGHT_X = np.array([0.0, 1.0])
+
+
+def _flat(logits: Logits) -> FloatArray:
+    """The choices of a game with one context, in the order of their names."""
+    return np.concatenate([logits.proposal_M, logits.sac_MX[0], logits.revise_MX[0]])
 
 
 def _sampled(game: TabularGame, random: np.random.Generator, contexts: int) -> TabularGame:
