@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.train.engine_runs import config, rows, stop_often, texts, tokenizer_of, trainer_of  # noqa: E402
 from tests.train.tiny_qwen import write_tiny_qwen  # noqa: E402
-from vouching.methods.structured.game import StructuredGame, process_score  # noqa: E402
+from vouching.methods.structured.game import StructuredGame, score_by  # noqa: E402
 from vouching.methods.structured.reward import structured_reward  # noqa: E402
 from vouching.methods.training import GrpoConfig  # noqa: E402
 from vouching.train.engine import training_arguments  # noqa: E402
@@ -74,7 +74,7 @@ def stock(settings: GrpoConfig, out: Path, data: Sequence[dict[str, Any]]) -> An
 
 def bookkeeping(settings: GrpoConfig, out: Path, data: Sequence[dict[str, Any]], repeats: int = 20) -> float:
     """Milliseconds of CPU time per rollout, on replies that were sampled before."""
-    trainer = trainer_of(settings, out, StructuredGame(8, process_score()), data)
+    trainer = trainer_of(settings, out, StructuredGame(8, score_by()), data)
     batch = [*data][: settings.batch_prompts]
     table, sampled = trainer.table, trainer.table.play(batch).rollouts
 
@@ -107,7 +107,7 @@ def main() -> None:
         )  # fmt: skip
         pairs: list[tuple[float, float]] = []
         for number in range(options.rounds):
-            ours = step_seconds(trainer_of(settings, folder / "ours", StructuredGame(8, process_score()), data))
+            ours = step_seconds(trainer_of(settings, folder / "ours", StructuredGame(8, score_by()), data))
             theirs = step_seconds(stock(settings, folder / "stock", data))
             pairs.append((ours, theirs))
             sys.stderr.write(f"round {number + 1}: {ours:.3f} s and {theirs:.3f} s a step, {ours / theirs:.3f}\n")

@@ -30,7 +30,7 @@ from engine import SKIPPED, stock  # noqa: E402  (benchmarks/engine.py)
 
 from tests.train.engine_runs import config, trainer_of  # noqa: E402
 from tests.train.tiny_qwen import write_tiny_qwen  # noqa: E402
-from vouching.methods.structured.game import StructuredGame, process_score  # noqa: E402
+from vouching.methods.structured.game import StructuredGame, score_by  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/engine_gpu.json"
 WORDS = "the bridge over river was built in by of city old stone a new tower near harbour opened closed year".split()
@@ -103,7 +103,7 @@ def main() -> None:
         )  # fmt: skip
         for _ in range(options.rounds):
             makers = {
-                "vouch": lambda: trainer_of(settings, folder / "ours", StructuredGame(8, process_score()), data),
+                "vouch": lambda: trainer_of(settings, folder / "ours", StructuredGame(8, score_by()), data),
                 "trl": lambda: stock(settings, folder / "stock", data),
             }
             for who, make in makers.items():

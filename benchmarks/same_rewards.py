@@ -20,9 +20,16 @@ from same_items import ROOT, SEED, Item, blocks, reward, some, total
 
 from vouching.integrations.verl import compute_score
 from vouching.methods.discriminative.reward import best_of, ranking_rewards
-from vouching.methods.structured.by_label import LabelNormaliser
 from vouching.methods.structured.reward import binary_reward, structured_reward
-from vouching.methods.structured.reward_weights import Calibration, Split, Variant, reward_bounds, structured_weights
+from vouching.methods.structured.reward_weights import (
+    Calibration,
+    Equal,
+    Split,
+    Variant,
+    equal_by_label,
+    reward_bounds,
+    structured_weights,
+)
 from vouching.types import Claim, Label, RankedAnswer, Ranking, Unverified
 
 TEXTS = (
@@ -95,12 +102,20 @@ def stated(variant: Variant, confidences: tuple[Any, ...]) -> Callable[[Random],
 
 
 def scaled(draw: Random) -> Any:
-    """A batch of rewards put on one scale by gold label, and what is remembered of it."""
-    normaliser = LabelNormaliser(draw.choice(("range", "mean")))
+    """A batch of rewards put on one scale by gold label, and what there was of it under each."""
+    by = draw.choice(get_args(Equal))
     batch = [replied(draw) for _ in range(5)]
     golds = [gold for _, gold, _, _ in batch]
     found = [structured_reward(text, gold) for text, gold, _, _ in batch]
-    return [[reward(one) for one in normaliser(found, golds)], normaliser.state_dict()]
+    seen: dict[str, Any] = {}
+    for one, gold in zip(found, golds, strict=True):
+        if one.parts["format"]:
+            value, old = one.parts["diagnosis"], seen.get(gold, {"count": 0, "total": 0.0})
+            seen[gold] = {
+                "count": old["count"] + 1, "total": old["total"] + value,
+                "low": min(old.get("low", value), value), "high": max(old.get("high", value), value),
+            }  # fmt: skip
+    return [[reward(one) for one in equal_by_label(found, golds, by)], {"by": by, "seen": seen}]
 
 
 def by_verl(draw: Random) -> Any:

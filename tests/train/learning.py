@@ -21,7 +21,7 @@ import numpy as np
 from tests.train.engine_runs import config, tokenizer_of, trainer_of
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.methods.base import Row
-from vouching.methods.structured.game import StructuredGame, process_score
+from vouching.methods.structured.game import StructuredGame, score_by
 from vouching.methods.training import LoraSettings
 from vouching.train.engine import tell_steps, train_from
 
@@ -95,7 +95,7 @@ def trainer_by(folder: Path, seed: int, adapters: bool, steps: int) -> Any:
         lora=LoraSettings(rank=16, alpha=16.0) if adapters else LoraSettings(),
         sampling={"group_size": 8, "completion_tokens": 16}, epochs=10.0,
     )  # fmt: skip
-    return trainer_of(settings, folder / "run", StructuredGame(8, process_score(), oracle), rows)
+    return trainer_of(settings, folder / "run", StructuredGame(8, score_by(), oracle), rows)
 
 
 def learn(folder: Path, seed: int, adapters: bool) -> Learnt:

@@ -9,7 +9,7 @@ import pytest
 
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.methods.base import Play, Row, ScriptedSampler, settle
-from vouching.methods.structured.game import StructuredGame, binary_score, process_score
+from vouching.methods.structured.game import StructuredGame, score_by
 from vouching.types import Claim, Group, Reward, Rollout, Unverified
 
 YES, NO = '{"label": "yes"}', '{"label": "no"}'
@@ -38,8 +38,8 @@ def test_each_row_is_a_group_of_its_own_with_all_its_samples() -> None:
 
 def test_the_process_reward_pays_parts_and_the_binary_reward_the_label_alone() -> None:
     # YES on gold Attributable: .1 * .2 (one field) + .15 (label) + .15 (no error claimed) + .15 * .5 (no confidence).
-    [process] = played(StructuredGame(2, process_score()), row("a")).groups
-    [binary] = played(StructuredGame(2, binary_score()), row("a")).groups
+    [process] = played(StructuredGame(2, score_by()), row("a")).groups
+    [binary] = played(StructuredGame(2, score_by("binary")), row("a")).groups
     assert [r.reward and r.reward.total for r in process.rollouts] == pytest.approx([0.395, 0.12])
     assert [r.reward and r.reward.total for r in binary.rollouts] == [1.0, 0.0]
     assert process.rollouts[0].reward is not None

@@ -20,7 +20,7 @@ from vouching.integrations.verifiers import trace_reward
 from vouching.integrations.verl import structured_score
 from vouching.methods import METHODS
 from vouching.methods.base import ScriptedSampler
-from vouching.methods.structured.game import Score, StructuredGame, binary_score, process_score
+from vouching.methods.structured.game import Score, StructuredGame, score_by
 from vouching.methods.structured.reward_weights import Rules, Variant
 from vouching.models.base import Message
 
@@ -52,7 +52,7 @@ ROWS: list[dict[str, Any]] = [
     for n in range(100)
 ]  # fmt: skip
 REPLIES = [[record(random) for _ in range(SAMPLES)] for random in map(Random, range(len(ROWS)))]
-SCORES: dict[Rules, Score] = {**{one: process_score(one) for one in get_args(Variant)}, "binary": binary_score()}
+SCORES: dict[Rules, Score] = {one: score_by(one) for one in (*get_args(Variant), "binary")}
 
 
 def played(rules: Rules) -> list[tuple[dict[str, Any], str, float]]:

@@ -127,9 +127,9 @@ def test_confidence_is_held_to_0_and_1_and_is_a_half_where_it_is_no_number(writt
 
 
 @pytest.mark.parametrize(
-    ("written", "term"), [("0.8", 0.12), (" 1 ", 0.15), ("7", 0.15), ("high", 0.075), ("nan", 0.075), (True, 0.075)]
+    ("written", "term"), [("0.8", 0.12), (" 1 ", 0.15), ("7", 0.15), ("high", 0.075), ("nan", 0.075), (True, 0.15)]
 )
-def test_only_the_released_rules_read_a_confidence_written_as_text(written: object, term: float) -> None:
+def test_only_the_released_rules_read_a_confidence_that_is_a_text_or_true(written: object, term: float) -> None:
     # The authors' code passes it to float(): .15 * .8 and .15 * 1.
     response = reply(confidence=written)
     assert rewarded(response, variant="released").parts["calibration"] == pytest.approx(term)

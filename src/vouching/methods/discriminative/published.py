@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,7 +42,43 @@ _Rows: TypeAlias = tuple[list[tuple[int, ...]], int]
 """Token ids of each window with the claim, and how many windows were cut."""
 
 
-class MiniCheck:
+class _WindowScorer:
+    """A scorer that reads passages in windows, of which the best counts."""
+
+    scale: Scale = "unit"
+    reads: Reads = "passages"
+    shown: Shown | None = None
+
+    def __init__(self, name: str, form: str, rows: RowScores) -> None:
+        self.name = name
+        """Its folders, as :func:`~vouching.methods.discriminative.open.open_scorer` takes them."""
+        self._form, self._rows = form, rows
+
+    def digest(self, shown: Shown, question: bool = True) -> str:
+        """It has one form."""
+        return self._form
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
+        """Probability of support by the best window of each."""
+        started = time.perf_counter()
+        encoded = [self._encode(candidate) for candidate in candidates]
+        numbers = iter(await self._rows.numbers([row for rows, _ in encoded for row in rows]))
+        seconds = (time.perf_counter() - started) / max(1, len(candidates))
+        outcomes: list[ScoreOutcome] = []
+        for candidate, (rows, cut) in zip(candidates, encoded, strict=True):
+            usage = Usage(seconds, sum(map(len, rows)), 0, len(rows))
+            outcomes.append(best_window(candidate, [next(numbers) for _ in rows], cut, self.name, usage))
+        return outcomes
+
+    async def aclose(self) -> None:
+        """End the thread of the model."""
+        await self._rows.aclose()
+
+    def _encode(self, candidate: Candidate) -> _Rows:
+        raise NotImplementedError
+
+
+class MiniCheck(_WindowScorer):
     """MiniCheck from a folder of weights.
 
     Args:
@@ -54,13 +90,7 @@ class MiniCheck:
         MissingExtraError: torch or transformers is not installed.
     """
 
-    scale: Scale = "unit"
-    reads: Reads = "passages"
-    shown: Shown | None = None
-
     def __init__(self, path: str | Path, *, device: str = "auto") -> None:
-        self.name = f"{MINICHECK}{path}"
-        """Its folder, as :func:`~vouching.methods.discriminative.open.open_scorer` takes it."""
         kind = config_of(path).get("model_type")
         if kind not in _LONGEST:
             raise ConfigError(f"{path} is a model of type {kind!r}, MiniCheck is one of {', '.join(_LONGEST)}")
@@ -73,19 +103,8 @@ class MiniCheck:
             model, missing = load_weights("AutoModelForSequenceClassification", path, num_labels=2)
         if missing:
             raise ConfigError(f"{path} is no MiniCheck: {min(missing)} is missing")
-        self._rows = RowScores(_forward(model.to(place), self._t5), place, self._tokenizer.pad_token_id or 0)
-
-    def digest(self, shown: Shown, question: bool = True) -> str:
-        """It has one form."""
-        return "minicheck"
-
-    async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
-        """Probability of support by the best window of each."""
-        return await _best_windows(self.name, self._rows, candidates, self._encode)
-
-    async def aclose(self) -> None:
-        """End the thread of the model."""
-        await self._rows.aclose()
+        rows = RowScores(_forward(model.to(place), self._t5), place, self._tokenizer.pad_token_id or 0)
+        super().__init__(f"{MINICHECK}{path}", "minicheck", rows)
 
     def _encode(self, candidate: Candidate) -> _Rows:
         text = "\n".join(screened(source.text) for source in candidate.sources)
@@ -107,21 +126,6 @@ class MiniCheck:
 
     def _tokens(self, sentence: str) -> int:
         return len(self._tokenizer(sentence, add_special_tokens=False)["input_ids"])
-
-
-async def _best_windows(
-    name: str, model: RowScores, candidates: Sequence[Candidate], encode: Callable[[Candidate], _Rows]
-) -> list[ScoreOutcome]:
-    """The best window of each, all windows read together."""
-    started = time.perf_counter()
-    encoded = [encode(candidate) for candidate in candidates]
-    numbers = iter(await model.numbers([row for rows, _ in encoded for row in rows]))
-    seconds = (time.perf_counter() - started) / max(1, len(candidates))
-    outcomes: list[ScoreOutcome] = []
-    for candidate, (rows, cut) in zip(candidates, encoded, strict=True):
-        usage = Usage(seconds, sum(map(len, rows)), 0, len(rows))
-        outcomes.append(best_window(candidate, [next(numbers) for _ in rows], cut, name, usage))
-    return outcomes
 
 
 def best_window(candidate: Candidate, found: Sequence[float], cut: int, name: str, usage: Usage) -> ScoreOutcome:
@@ -171,7 +175,7 @@ _ROOT = "t5."
 """What the names of its weights begin with."""
 
 
-class Hhem:
+class Hhem(_WindowScorer):
     """HHEM-2.1-Open from a folder of weights.
 
     Args:
@@ -185,15 +189,9 @@ class Hhem:
         MissingExtraError: torch or transformers is not installed.
     """
 
-    scale: Scale = "unit"
-    reads: Reads = "passages"
-    shown: Shown | None = None
-
     def __init__(
         self, path: str | Path, tokenizer: str | Path | None = None, *, device: str = "auto", most: int = MOST_TOKENS
     ) -> None:
-        self.name = f"{HHEM}{path}" + (f"#{tokenizer}" if tokenizer else "")
-        """Its folders, as :func:`~vouching.methods.discriminative.open.open_scorer` takes them."""
         self._most = most
         place = device_of(device)
         model = _hhem_model(Path(path)).to(place)
@@ -202,19 +200,8 @@ class Hhem:
         def forward(ids: Tensor, mask: Tensor) -> Tensor:
             return model(input_ids=ids, attention_mask=mask).logits[:, 0].softmax(dim=-1)[:, 1]
 
-        self._rows = RowScores(forward, place, self._tokenizer.pad_token_id or 0)
-
-    def digest(self, shown: Shown, question: bool = True) -> str:
-        """It has one form."""
-        return "hhem"
-
-    async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
-        """Probability that each is consistent with its passages."""
-        return await _best_windows(self.name, self._rows, candidates, self._encode)
-
-    async def aclose(self) -> None:
-        """End the thread of the model."""
-        await self._rows.aclose()
+        rows = RowScores(forward, place, self._tokenizer.pad_token_id or 0)
+        super().__init__(f"{HHEM}{path}" + (f"#{tokenizer}" if tokenizer else ""), "hhem", rows)
 
     def _encode(self, candidate: Candidate) -> _Rows:
         text = "\n".join(screened(source.text) for source in candidate.sources)

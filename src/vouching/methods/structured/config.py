@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from vouching.errors import InputError
 from vouching.methods.read import messages_of, read_files
-from vouching.methods.structured.game import StructuredGame, binary_score, process_score
+from vouching.methods.structured.game import StructuredGame, score_by
 from vouching.methods.structured.reward_weights import Variant, reward_bounds
 from vouching.methods.training import GrpoConfig, Plan
 from vouching.rows.read import told_apart
@@ -34,7 +34,7 @@ class StructuredConfig(GrpoConfig):
     def plan(self) -> Plan:
         """SEVA's game (section 2.3): G records on each claim, each rewarded part by part."""
         process = self.reward == "process"
-        score, top = (process_score(self.variant), reward_bounds()[1]) if process else (binary_score(), 1.0)
+        score, top = (score_by(self.variant), reward_bounds()[1]) if process else (score_by("binary"), 1.0)
         game = StructuredGame(self.sampling.group_size, score, top=top)
         return Plan(game, read_prompts(self.rows), read_prompts(self.dev), best_by="oracle/right")
 

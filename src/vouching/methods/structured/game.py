@@ -1,10 +1,10 @@
 """SEVA's game: one verifier, G samples of each claim, each scored by what its record is worth (section 2.3, eq. 2).
 
-The paper compares G = 8 answers to one claim. What each earns is a score: :func:`process_score` (Algorithm 1),
-:func:`binary_score` (the baseline that collapses), or a judge of your own, which may fail. Beside the reward the game
-watches what the reward does not promise: whether the label is right, how often the verifier says Not Attributable and
-how often it should, and how many answers can be read. Departure: a failed judge takes its rollout out; in the paper
-there is none, the reward being a formula. Left out: several verifiers.
+The paper compares G = 8 answers to one claim. What each earns is a score: :func:`score_by` (Algorithm 1, or the binary
+baseline that collapses), or a judge of your own, which may fail. Beside the reward the game watches what the reward
+does not promise: whether the label is right, how often the verifier says Not Attributable and how often it should, and
+how many answers can be read. Departure: a failed judge takes its rollout out; in the paper there is none, the reward
+being a formula. Left out: several verifiers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 from vouching.errors import ConfigError, InputError
 from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
 from vouching.methods.structured.reward import label_of, read_record, reward_of_reply
-from vouching.methods.structured.reward_weights import PAPER, StructuredWeights, Variant
+from vouching.methods.structured.reward_weights import PAPER, Rules, StructuredWeights
 from vouching.models.base import Message
 from vouching.models.running import all_of
 from vouching.types import Reward, Unverified
@@ -29,27 +29,18 @@ ROLE = "verifier"
 """The one who speaks."""
 
 
-def process_score(variant: Variant = "paper", weights: StructuredWeights = PAPER) -> Score:
-    """SEVA's process reward (Algorithm 1).
+def score_by(rules: Rules = "paper", weights: StructuredWeights = PAPER) -> Score:
+    """SEVA's process reward (Algorithm 1) by these rules, or the binary one (section 2.3).
 
     The row has what :func:`~vouching.methods.structured.reward.reward_of_reply` reads.
 
     >>> import asyncio
-    >>> asyncio.run(process_score()('{"label": "yes"}', {"gold": "Attributable"})).total  # see rewards.structured
+    >>> asyncio.run(score_by()('{"label": "yes"}', {"gold": "Attributable"})).total
     0.395
     """
 
     async def score(reply: str, row: Row) -> Reward:
-        return reward_of_reply(reply, row, variant, weights)
-
-    return score
-
-
-def binary_score() -> Score:
-    """1 for the right label, else 0 (section 2.3)."""
-
-    async def score(reply: str, row: Row) -> Reward:
-        return reward_of_reply(reply, row, "binary")
+        return reward_of_reply(reply, row, rules, weights)
 
     return score
 
@@ -94,7 +85,7 @@ class StructuredGame:
 
     samples: int = 8
     """G: answers to one row."""
-    score: Score = field(default_factory=process_score)
+    score: Score = field(default_factory=score_by)
     """What an answer earns."""
     watch: Watch = against_gold
     """What else is recorded of it."""

@@ -166,7 +166,7 @@ def stated_confidence(record: Mapping[str, Any], variant: Variant = "paper") -> 
     0.8
     """
     value = record.get("confidence")
-    if variant == "released" and isinstance(value, str):
+    if variant == "released" and isinstance(value, str | bool):
         try:
             value = float(value)
         except ValueError:
