@@ -85,6 +85,52 @@ def test_a_row_is_judged_by_every_method(method: str) -> None:
         assert result.id == "a"
 
 
+FINE = {
+    "embedded": {"response": SOURCE, "source": SOURCE},
+    "rules": {"prompt": "Use no commas.", "response": "So it is."},
+    "structured": {"response": SOURCE, "source": SOURCE},
+    "discriminative": {"response": SOURCE, "source": SOURCE},
+    "checklist": {"prompt": "Be kind.", "response": "Dear.", "checklist": [{"rule": "punctuation:no_comma"}]},
+    "blinded": {"response": SOURCE, "source": SOURCE},
+    "assurance": {"task": TASK, "proposal": {"values": {"total": 42}}},
+}
+WRONG = {
+    **ROWS,
+    "embedded": {"response": RESPONSE, "source": SOURCE},
+    "discriminative": {"response": RESPONSE, "source": SOURCE},
+}
+SUPPORTED = {**RECORD, "label": "Attributable", "error_type": None, "fix_suggestion": None} | {
+    "evidence_alignment": [{"claim_span": "three", "source_span": "three", "status": "match"}],
+    "reasoning_chain": [
+        {"claim_part": "three", "source_evidence": "three", "judgment": "supported", "explanation": "As it says."}
+    ],
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_report_means_the_same_for_every_method(method: str) -> None:
+    judge = Checker(ScriptedModel([json.dumps(SUPPORTED)])) if method == "structured" else checker(method)
+    [fine] = judge.check_many([FINE[method]])
+    [wrong] = checker(method).check_many([WRONG[method]])
+    assert (fine.passed, wrong.passed) == (True, False)
+    assert 0.0 <= wrong.score < fine.score <= 1.0
+    assert fine.coverage == wrong.coverage == 1.0
+    for finding in fine.units if method == "assurance" else fine.findings:
+        assert finding.passed
+        assert (finding.status, bool(finding.label), bool(finding.subject)) == ("match", True, True)
+
+
+def test_what_nobody_could_judge_neither_passes_nor_fails_nor_has_a_score() -> None:
+    broken = Checker(ScriptedModel(["no record"]))
+    report = broken.check_response(RESPONSE, SOURCE)
+    assert (report.passed, report.score, report.findings[0].label) == (None, None, "Unverified")
+    nothing = checker("rules").check_instruction("Describe the sea.", "Wide.")
+    assert (nothing.passed, nothing.score) == (None, None)
+    words = {**TASK, "rules": [{"id": "R", "text": "Add what was paid."}]}
+    assurance = checker("assurance").check_task(words, {"values": {"total": 41}})
+    assert (assurance.passed, assurance.score, assurance.coverage) == (None, None, 0.0)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_row_without_what_the_method_judges_says_so(method: str) -> None:
     [result] = checker(method).check_many([{"id": "a"}])

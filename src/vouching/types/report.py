@@ -70,15 +70,15 @@ class Report:
     non_claims: tuple[NonClaim, ...] = ()
     """What was passed over, and why."""
     coverage: float = 1.0
-    """Share of the response's non-space characters that lie in a claim or a non-claim, in [0, 1]; of a blinded audit,
-    share of the response's numbers that were asked about."""
+    """Share of what the method looks at that became a finding or was passed over for a reason, in [0, 1]: by claims of
+    the response's non-space characters, by a blinded audit of its numbers. Items are all that is looked at: 1."""
     totals: Totals = Totals()
     """Counts over the findings."""
     score: float | None = None
-    """How well the sources support the response as a whole, in [0, 1], to rank responses by; None without a verdict, or
-    where a claim or an item could not be verified. It is not the probability that every claim is right:
-    ``attributable`` says whether each passed. Of a checklist: the share of items that passed; of a blinded audit: the
-    share of answers that are the same."""
+    """How good the response is as a whole, in [0, 1], to rank responses by; None without a finding that was judged, or
+    where a judge failed on one. It is the mean over what was found: of the claims' scores (and of the support of the
+    whole text, where that is measured), of the votes on items, of questions with the same answer. It is not the
+    probability that every finding is right: ``passed`` says whether each passed."""
     revised_response: str | None = None
     """The response after repair; None if no repair was asked for."""
     unrepaired: tuple[Finding, ...] = ()
