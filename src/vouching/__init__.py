@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         check_instruction,
         check_many,
         check_response,
+        open_audit,
         rank,
     )  # fmt: skip
     from vouching.types import Claim, Ranking, Report, Source, Span, Unverified, Verdict
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BackendError", "Checker", "Claim", "ConfigError", "InputError", "MissingExtraError", "Ranking", "Report", "Source",
     "Span", "Unverified", "Verdict", "VouchError", "__version__", "acheck", "acheck_many", "acheck_instruction",
-    "acheck_response", "arank", "check", "check_instruction", "check_many", "check_response", "rank",
+    "acheck_response", "arank", "check", "check_instruction", "check_many", "check_response", "open_audit", "rank",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

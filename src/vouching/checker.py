@@ -163,7 +163,7 @@ class Checker:
             if repair_rest is not None:
                 raise ConfigError(f"the method {self.method.name} judges form and has no fixes: leave out the repair")
             return await self.acheck_instruction(question or "", response, sources=() if sources is None else sources)
-        if not check_text(response, "the response").strip():
+        if not check_text(response, "the response").strip() and self.judges == "claims":
             raise InputError("the response is empty: got no text, wanted an answer to take apart into claims")
         _check_rest(repair_rest)
         given, searches = self._given(sources), self._searches(question)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from vouching.checker import Checker, Judged, run
 from vouching.errors import ConfigError, InputError
@@ -16,7 +16,12 @@ from vouching.repair import Rest
 from vouching.types import Ranking, Report
 
 if TYPE_CHECKING:
+    from vouching.answering.answer import Audit
     from vouching.models.base import Model
+
+
+AuditMethod: TypeAlias = Literal["blinded", "embedded", "structured", "label"]
+"""How the answers of a model are judged: asked again blind, or claim by claim."""
 
 
 @lru_cache(maxsize=8)
@@ -268,3 +273,24 @@ def acheck_many(
     ['Attributable']
     """
     return _checker(model, threshold).acheck_many(rows, repair_rest=repair_rest)
+
+
+def open_audit(judge: str = "embedded", method: AuditMethod = "blinded", threshold: float = 0.5) -> Audit:
+    """What judges the answers that a model writes, for :class:`vouching.answering.Answerer`.
+
+    Args:
+        judge: name of what judges, as for :class:`Checker`.
+        method: how; "embedded" is claim by claim without a language model, "structured" and "label" with one.
+        threshold: score from which a claim counts as Attributable; the blinded audit has none.
+
+    Raises:
+        ConfigError: an unknown judge, or a method that it does not have.
+
+    >>> import asyncio
+    >>> from vouching import Source
+    >>> audit = open_audit("embedded:rules", "embedded")
+    >>> asyncio.run(audit("When?", "It opened in 1973.", [Source("It opened in 1973.", "a")])).passed
+    True
+    """
+    checker = Checker(judge, 0.5 if method == "blinded" else threshold, method=method)
+    return lambda question, response, sources: checker.acheck_response(response, sources, question)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from vouching.answering.answer import AnswerConfig, Answered, Answerer, majority, same_short
-from vouching.answering.audit import Audit, open_audit, passed
+from vouching.answering.answer import AnswerConfig, Answered, Answerer, Audit, majority, same_short
 from vouching.answering.prompt import read_shots
 from vouching.errors import ConfigError, InputError, ModelAnswerError
 from vouching.judging.votes import majority_of
@@ -16,6 +15,7 @@ from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.models import ScriptedModel
 from vouching.models.base import Completion
+from vouching.shortcuts import open_audit
 from vouching.types import Claim, PairResult, Report, Source, Totals, Unverified, Usage
 
 SOURCE = "The Sarn bridge opened in 1973. It is 64 metres long."
@@ -142,7 +142,7 @@ def test_a_blinded_audit_faults_and_mends_an_answer() -> None:
 def test_an_audit_passes_only_if_everything_was_asked_and_agrees(
     findings: tuple[PairResult | Unverified, ...], expected: bool | None
 ) -> None:
-    assert passed(Report("It has 1.", (), findings, totals=Totals())) is expected
+    assert Report("It has 1.", (), findings, totals=Totals()).passed is expected
 
 
 def test_what_cannot_be_asked_is_refused() -> None:

@@ -16,7 +16,6 @@ from typer.testing import CliRunner, Result
 from tests.bench.samples import write_rows
 from tests.cli.chat_server import chat_server
 from vouching.answering.answer import AnswerConfig, Answerer
-from vouching.answering.audit import open_audit
 from vouching.bench.answer_task import answer_figures
 from vouching.bench.answers import AnswerRow, ScoredAnswer, score_answer
 from vouching.bench.catalog import DATA_SETS
@@ -26,6 +25,7 @@ from vouching.cli.streams import Exit
 from vouching.errors import ModelUnavailableError
 from vouching.models import ScriptedModel
 from vouching.models.base import Completion
+from vouching.shortcuts import open_audit
 from vouching.types import Source, Usage
 
 SOURCE = Source("The Sarn bridge opened in 1973. It is 64 metres long.", "a")

@@ -8,10 +8,9 @@ from vouching.lazy import lazily
 
 if TYPE_CHECKING:
     from vouching.answering.answer import AnswerConfig, Answerer
-    from vouching.answering.audit import open_audit
 
 __all__ = [
-    "AnswerConfig", "Answerer", "open_audit",
+    "AnswerConfig", "Answerer",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)

@@ -8,14 +8,12 @@ a search for the sources, and a second draft that is shown what was wrong with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from vouching.answering.audit import Audit, passed
-from vouching.answering.prompt import Shot, Style, answer_messages, text_messages
-from vouching.answering.reply import Reply, read_reply, read_text
+from vouching.answering.prompt import Reply, Shot, Style, answer_messages, read_reply, read_text, text_messages
 from vouching.errors import ConfigError, InputError, ModelAnswerError
 from vouching.inputs import SourcesLike, as_sources, check_text
 from vouching.judging.matching import same_answer
@@ -28,6 +26,8 @@ from vouching.repair import Rest, repair
 from vouching.text.words import FUNCTION_WORDS, lower_words
 from vouching.types import Report, Source, Usage, total_usage
 
+Audit: TypeAlias = Callable[[str, str, Sequence[Source]], Awaitable[Report]]
+"""What judges an answer: question, response and sources to a report; see :func:`vouching.open_audit`."""
 Same: TypeAlias = Callable[[str, str], bool]
 """Whether two short answers are one."""
 
@@ -127,7 +127,7 @@ class Answerer:
         config: how the model is asked.
         same: whether two short answers are one; None takes :func:`same_short`.
 
-    >>> from vouching.answering.audit import open_audit
+    >>> from vouching import open_audit
     >>> from vouching.models import ScriptedModel
     >>> model = ScriptedModel(["Response: It opened in 1937.\nAnswer: 1937"])
     >>> answerer = Answerer(model, open_audit("embedded:rules", "embedded"))
@@ -215,7 +215,7 @@ class Answerer:
         texts = [*dict.fromkeys(reply.response for reply in replies if not reply.abstained)]
         reports = dict(zip(texts, await all_of(map(partial(self._report, question, sources), texts)), strict=True))
         found = ((reply, None if reply.abstained else reports[reply.response]) for reply in replies)
-        return tuple(Draft(reply, report, passed(report) if report else None) for reply, report in found)
+        return tuple(Draft(reply, report, report.passed if report else None) for reply, report in found)
 
     async def _report(self, question: str, sources: Sequence[Source], response: str) -> Report:
         return await self._audit(question, response, sources)

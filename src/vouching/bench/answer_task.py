@@ -21,7 +21,6 @@ from typing import Any
 
 from vouching import metrics
 from vouching.answering.answer import Answerer
-from vouching.answering.audit import AuditMethod
 from vouching.answering.prompt import Style
 from vouching.bench.answers import AnswerRow, Mark, ScoredAnswer, answer_work
 from vouching.bench.intervals import RESAMPLES, Figure, intervals
@@ -30,6 +29,7 @@ from vouching.bench.rows import Fault, is_broken
 from vouching.bench.task import DataSet, Line, Task
 from vouching.judging.votes import majority_of
 from vouching.rows.pool import Waiting
+from vouching.shortcuts import AuditMethod
 
 ANSWERS_AT_ONCE = 64
 """Rows under way at the same time; each asks for several drafts."""
@@ -76,7 +76,7 @@ class AnswersTask(Task[AnswerRow]):
     Raises:
         ConfigError: a part cannot be opened.
 
-    >>> from vouching.answering.audit import open_audit
+    >>> from vouching import open_audit
     >>> from vouching.models import ScriptedModel
     >>> made = lambda: Answerer(ScriptedModel([]), open_audit("embedded:rules", "embedded"))
     >>> AnswersTask(AnswerOptions("scripted", judge="embedded:rules"), made).arguments

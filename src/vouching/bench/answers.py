@@ -155,7 +155,7 @@ async def score_answer(row: AnswerRow, answerer: Answerer, mark: Mark | None = N
         ModelError: a model is out of reach, and the same row may be scored later.
 
     >>> import asyncio
-    >>> from vouching.answering.audit import open_audit
+    >>> from vouching import open_audit
     >>> from vouching.models import ScriptedModel
     >>> from vouching.types import Source
     >>> answerer = Answerer(ScriptedModel(["Answer: in 1973"]), open_audit("embedded:rules", "embedded"))

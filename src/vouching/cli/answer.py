@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vouching.answering.audit import AuditMethod
 from vouching.answering.prompt import Style
 from vouching.cli.files import STDIN, argument_text, is_read, source_files
 from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import ConfigError, InputError
 from vouching.rows.read import open_rows
+from vouching.shortcuts import AuditMethod
 from vouching.types import Source
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def answer_command(
     of these drafts the one that its audit finds best.
     """
     from vouching.answering.answer import AnswerConfig, Answerer
-    from vouching.answering.audit import open_audit
+    from vouching.shortcuts import open_audit
 
     with usage_errors():
         if rest is not None and not repair:
@@ -196,11 +196,9 @@ def _shots(path: str | None) -> tuple[Shot, ...] | None:
 
 def _exit_status(answered: Answered, fail: bool) -> Exit:
     """How the command ends: by the audit of the answer before repair, as ``vouch check`` does."""
-    from vouching.answering.audit import passed
-
     if answered.report is None:
         return Exit.OK
-    good = passed(answered.report)
+    good = answered.report.passed
     if good is None:
         return Exit.INCOMPLETE
     return Exit.FINDINGS if fail and not good else Exit.OK

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vouching.answering.audit import AuditMethod
 from vouching.answering.prompt import Style
 from vouching.cli.row_progress import LINE_SECONDS, RowProgress
 from vouching.cli.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
 from vouching.cli.streams import Exit, draw, usage_errors, write_error
 from vouching.errors import InputError
+from vouching.shortcuts import AuditMethod
 from vouching.types import RankMode
 
 if TYPE_CHECKING:
@@ -272,8 +272,8 @@ def _answers(given: Mapping[str, Any]) -> Task[Any]:
 
 def _answerer(options: Any) -> Answerer:
     from vouching.answering.answer import AnswerConfig, Answerer
-    from vouching.answering.audit import open_audit
     from vouching.cli.answer import writing_model
+    from vouching.shortcuts import open_audit
 
     config = AnswerConfig(options.prompt, options.generations, max_tokens=options.max_tokens, seed=options.seed)
     writer = writing_model(options.model)

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from vouching.answering.reply import read_reply
+from vouching.answering.prompt import read_reply
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import as_sources, row_sources
 from vouching.judging.matching import Match, alike, as_checked, asked_about, rule
