@@ -1,22 +1,16 @@
-"""Differences that decide on their own, whatever the rest of the claim looks like.
+"""What is wrong with a claim, from the outcomes of its parts, and how that is told.
 
 A sum of features lets a long, well-covered claim drown one wrong number, or a name that the sources do not have. So
-each kind of difference below puts a ceiling on the score: the share of training claims with such a difference that
-were Attributable after all. People label an overstating qualifier either way; its ceiling follows SEVA's taxonomy
-instead, which counts an added intensifier as an error (Fig. 4, case F3). A claim copied word for word gets a floor in
-the same way.
+each kind of decisive difference puts a ceiling on the score: the share of training claims with such a difference that
+were Attributable after all. People label an overstating qualifier either way; its ceiling follows SEVA's taxonomy,
+which counts an added intensifier as an error (Fig. 4, case F3). A claim copied word for word gets a floor in the same
+way.
 
-What kind of error a claim makes, from what became of its parts.
-
-Where two types fit, the one named first in ``ERROR_TYPES`` is reported: a difference that arithmetic decides (number,
-date) before one that words decide (negation, then a name), a difference before an overstatement, and fabrication, which
-only says that something was not found, last.
-
-What kind of error a claim makes, from what the rules and the encoder found together.
-
-A difference that the rules are sure of comes first. Then the encoder has its say twice: its head for error types knows
-what was made up, and the token that it supports least lies in a number, a date, a qualifier or a negation, whose error
-it then is. Left out: two errors in one claim; the verdict names one.
+Where two error types fit, the one named first in ``ERROR_TYPES`` is reported: a difference that arithmetic decides
+(number, date) before one that words decide (negation, then a name), a difference before an overstatement, and
+fabrication, which only says that something was not found, last. Where the encoder was asked, its head for error types
+knows what was made up, and the token that it supports least lies in a number, a date, a qualifier or a negation, whose
+error it then is. Left out: two errors in one claim; the verdict names one.
 """
 
 from __future__ import annotations
@@ -27,10 +21,12 @@ from typing import Literal
 from vouching.encoder.reading import SoftReading
 from vouching.methods.embedded.evidence import SourceIndex
 from vouching.methods.embedded.features import Segment, comparisons_of
+from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.parts import PartKind
 from vouching.methods.embedded.scene import Comparison
+from vouching.methods.embedded.soft_reading import MOST_CHARACTERS, is_too_long
 from vouching.text.cues import Qualifier
-from vouching.types import ERROR_TYPES, ErrorType, Relation
+from vouching.types import ERROR_TYPES, Alignment, ErrorType, Judgment, ReasoningStep, Relation, Span, VerdictWarning
 
 Decisive = Literal[
     "quantity_differs", "quantity_absent", "date_differs", "date_absent", "entity_differs", "entity_absent",
@@ -185,3 +181,147 @@ def _lowest_supports(segments: Sequence[Segment], soft: SoftReading) -> Iterator
             ]
             if inside:
                 yield min(inside), error
+
+
+NOT_FOUND = "NOT_FOUND"
+"""What SEVA writes where nothing in the source corresponds."""
+
+
+def align(segment: Segment, index: SourceIndex) -> list[Alignment]:
+    """The alignment entries of one sentence of a claim, with offsets in the claim and in the sources."""
+    return [
+        Alignment(_claim_span(segment, comparison), _source_span(comparison, index), comparison.status)
+        for comparison in segment.comparisons
+    ]
+
+
+def explain(segment: Segment, index: SourceIndex) -> list[ReasoningStep]:
+    """The reasoning steps of one sentence of a claim."""
+    steps: list[ReasoningStep] = []
+    for comparison in segment.comparisons:
+        claimed = _claim_span(segment, comparison).text
+        found = _source_span(comparison, index)
+        evidence = found.text if found else NOT_FOUND
+        judgment, reason = _argue(segment, comparison, claimed, evidence, index)
+        steps.append(ReasoningStep(claimed, evidence, judgment, reason))
+    return steps
+
+
+def _claim_span(segment: Segment, comparison: Comparison) -> Span:
+    part, reading = comparison.part, segment.reading
+    return Span(reading.text[part.start : part.end], reading.offset + part.start, reading.offset + part.end)
+
+
+def _source_span(comparison: Comparison, index: SourceIndex) -> Span | None:
+    if comparison.sentence is None or comparison.end == 0 or comparison.status == "not_found":
+        return None
+    return index.span(comparison.sentence, comparison.start, comparison.end)
+
+
+def _argue(
+    segment: Segment, comparison: Comparison, claimed: str, evidence: str, index: SourceIndex
+) -> tuple[Judgment, str]:
+    part = comparison.part
+    value = segment.reading.text[part.value_start : part.value_end]
+    found = ""
+    if comparison.sentence is not None and comparison.value_end:
+        found = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end]
+    match comparison.outcome:
+        case "equal" if evidence.lower() == claimed.lower():
+            return "supported", f'The source says "{evidence}".'
+        case "equal" if part.kind in ("quantity", "date"):
+            return "supported", f'"{value}" and "{found}" agree.'
+        case "equal":
+            return "supported", f'"{claimed}" corresponds to "{evidence}".'
+        case "elsewhere" if part.kind == "qualifier":
+            return "supported", f'"{value}" adds no strength that the source lacks.'
+        case "elsewhere":
+            return (
+                "partially_supported",
+                f'"{claimed}" occurs, but not where the source speaks of the rest of the claim.',
+            )
+        case "paraphrased":
+            return "supported", f'"{claimed}" is not in the source; closest in meaning is "{evidence}".'
+        case "differs":
+            return "not_supported", f"The claim says {value}, the source says {found}."
+        case "opposite":
+            return "not_supported", f'"{value}" is the opposite of "{found}".'
+        case "reordered":
+            return "not_supported", f'The claim and the source have "{value}" and "{found}" in opposite order of time.'
+        case "negated":
+            return (
+                "not_supported",
+                f'The claim and the source disagree on whether "{found}" holds: one of them denies it.',
+            )
+        case "replaced":
+            return "not_supported", f'Where the claim has "{value}", the source has "{found}".'
+        case "overstated" if found:
+            return "not_supported", f'"{value}" is stronger than the source\'s "{found}".'
+        case "overstated":
+            return "not_supported", f'The source has no "{value}" or anything as strong.'
+        case "unhedged":
+            return "partially_supported", f'The source only says "{found}"; the claim asserts it.'
+        case "absent":
+            return "not_supported", f'Nothing in the source corresponds to "{claimed}".'
+
+
+def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
+    """Sentences that were left out of evidence, and sources without text."""
+    for number, found in index.injections:
+        source = index.sources[number]
+        span = Span(source.text[found.start : found.end], found.start, found.end, source.id)
+        yield VerdictWarning(
+            "injection", f"A sentence of {source.id} addresses the verdict; it was not used as evidence.", span
+        )
+    for source in index.sources:
+        if not source.text.strip():
+            yield VerdictWarning("unread", f"{source.id} is empty: there is nothing to attribute to.")
+
+
+def conflict_warnings(comparisons: Sequence[Comparison], index: SourceIndex) -> Iterator[VerdictWarning]:
+    """Places where one sentence supports the claim and another, in the same words, has another value."""
+    for comparison in comparisons:
+        if comparison.rival is not None:
+            span = index.span(*comparison.rival)
+            yield VerdictWarning(
+                "conflict", f'The sources disagree: {span.source_id} also says "{span.text}" in the same place.', span
+            )
+
+
+def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Comparison]) -> Iterator[VerdictWarning]:
+    """Language, questions, and verdicts that disagree with one of their own steps."""
+    if not looks_english(claim):
+        yield VerdictWarning(
+            "language", "The claim does not look English; only numbers, dates and equal words were compared."
+        )
+    if claim.rstrip().endswith(("?", "？", "؟")):
+        yield VerdictWarning(
+            "question", "The claim is a question; a question states nothing that a source could support."
+        )
+    doubts = [c for c in comparisons if error_of(c) not in (None, "fabrication")]
+    if attributable and doubts:
+        parts = "one part of it does" if len(doubts) == 1 else f"{len(doubts)} parts of it do"
+        message = f"As a whole the claim scored Attributable, but {parts} not match: read the reasons."
+        yield VerdictWarning("inconsistency", message)
+
+
+def reading_warnings(claim: str, soft: SoftReading | None, index: SourceIndex) -> Iterator[VerdictWarning]:
+    """What the encoder did not read; the rules search all of a source."""
+    if is_too_long(index):
+        message = f"The sources have more than {MOST_CHARACTERS:,} characters: only the rules searched them."
+        yield VerdictWarning("unread", message)
+    if soft is None:
+        return
+    if soft.windows_read < soft.windows:
+        yield VerdictWarning(
+            "unread",
+            f"Of the {soft.windows} windows of the sources the encoder read the {soft.windows_read} that share the "
+            "rarest words with the claim; only the rules searched the rest.",
+        )
+    if soft.claim_read < len(claim):
+        span = Span(claim[soft.claim_read :], soft.claim_read, len(claim))
+        yield VerdictWarning(
+            "truncated",
+            f"The encoder read the first {soft.claim_read} characters of the claim; only the rules read the rest.",
+            span,
+        )

@@ -1,7 +1,4 @@
-"""What the comparators share: the claim, the sentences it is focused on, and the outcome they report.
-
-The sentences that speak of a claim, and how much of the claim each of them covers.
-"""
+"""What the comparators share: the sentences that speak of a claim, how much of it each covers, and the outcomes."""
 
 from __future__ import annotations
 

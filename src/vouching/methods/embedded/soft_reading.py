@@ -1,12 +1,9 @@
-"""A claim with its numbers and dates in the words of the source, where arithmetic finds them equal.
+"""What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot place.
 
-"30 %" and "one-third", or "3 May 1937" and "May 3, 1937", are the comparators' business. An encoder that reads both in
-the same words is not misled by their spelling. Left out: names and other words; the encoder is there for those.
-
-What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot place.
-
-The encoder reads the sources as the rules left them, without the sentences that address the verdict. Left out:
-counterparts for values and names; those are compared exactly or not at all.
+The encoder reads the sources as the rules left them, without the sentences that address the verdict, and the claim with
+its numbers and dates in the words of the source where arithmetic finds them equal ("30 %" and "one-third", "3 May 1937"
+and "May 3, 1937"), so that their spelling does not mislead it. Left out: counterparts for values and names, which are
+compared exactly or not at all.
 """
 
 from __future__ import annotations

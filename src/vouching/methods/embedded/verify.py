@@ -19,17 +19,22 @@ from vouching.encoder.reading import SoftReading
 from vouching.errors import ConfigError
 from vouching.methods.base import Outcome, ThresholdConfig
 from vouching.methods.embedded.correction import propose
-from vouching.methods.embedded.diagnosis import decisive, diagnose, diagnose_softly, error_of, is_verbatim, relation_of
-from vouching.methods.embedded.evidence import KeptIndexes, SourceIndex
-from vouching.methods.embedded.explanation import (
+from vouching.methods.embedded.diagnosis import (
     NOT_FOUND,
     align,
     claim_warnings,
     conflict_warnings,
+    decisive,
+    diagnose,
+    diagnose_softly,
+    error_of,
     explain,
+    is_verbatim,
     reading_warnings,
+    relation_of,
     source_warnings,
 )
+from vouching.methods.embedded.evidence import KeptIndexes, SourceIndex
 from vouching.methods.embedded.features import Segment, compare_claim, comparisons_of, measure
 from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model
