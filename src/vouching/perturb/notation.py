@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from vouching.perturb.pool import CorpusPool
 from vouching.perturb.records import Draft, Edit, in_case_of
 from vouching.perturb.scene import Scene
-from vouching.perturb.values import MONTHS, RANGE_BEFORE, usable_quantities
+from vouching.perturb.values import MONTHS, RANGE_BEFORE, SMALL_NUMBERS, usable_quantities
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.units import unit_called
 
-SMALL_NUMBERS = str.split("two three four five six seven eight nine ten eleven twelve")
-"""Words for 2 to 12."""
 _CENTURIES = str.split("fifteenth sixteenth seventeenth eighteenth nineteenth twentieth")
 _SHARES = {
     "50%": "half", "25%": "a quarter", "75%": "three quarters", "20%": "one fifth", "10%": "one tenth",

@@ -17,7 +17,8 @@ from vouching.perturb.scene import ParsedText, Scene
 from vouching.text.mentions import DateMention, Quantity
 from vouching.text.number_forms import NUMBER_WORDS
 
-_SMALL = str.split("two three four five six seven eight nine ten eleven twelve")
+SMALL_NUMBERS = str.split("two three four five six seven eight nine ten eleven twelve")
+"""Words for 2 to 12."""
 _TENS = str.split("twenty thirty forty fifty sixty seventy eighty ninety")
 _SWAPPED_UNITS = {
     "million": "billion", "billion": "million", "thousand": "million", "trillion": "billion", "km": "miles",
@@ -130,7 +131,7 @@ def _plain(written: str) -> float | None:
 def _other_word(text: str, quantity: Quantity, rng: random.Random) -> Edit | None:
     for match in re.finditer(r"[A-Za-z]+", text[quantity.start : quantity.end]):
         word = match.group().lower()
-        family = _TENS if word in _TENS else _SMALL if word in _SMALL else []
+        family = _TENS if word in _TENS else SMALL_NUMBERS if word in SMALL_NUMBERS else []
         value = NUMBER_WORDS[word].value if family else 0.0
         others = [
             w for w in family if abs(NUMBER_WORDS[w].value - value) >= max(1.0, _LEAST_CHANGE * value) and w != word
@@ -177,7 +178,7 @@ _LAST_YEAR = 2025
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d\d)(?!\d)")
 _DAY = re.compile(r"(?<![\d,])([1-9]|[12]\d|3[01])(?!\d)")
 _ORDINAL_WORDS = str.split("thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth")
-_NUMBER = re.compile(rf"\d+(?!\w)|\b(?:{'|'.join(_SMALL)})\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"\d+(?!\w)|\b(?:{'|'.join(SMALL_NUMBERS)})\b", re.IGNORECASE)
 _FLIPPED = {
     "before": "after", "after": "before", "prior to": "following", "early": "late", "late": "early",
     "earlier": "later", "later": "earlier", "following": "previous", "previous": "following",
@@ -265,16 +266,16 @@ def _other_length(text: str, date: DateMention, rng: random.Random) -> Iterator[
     if number is None or date.unit == "mixed" or date.first_days is not None:
         return
     word = number.group().lower()
-    value = _SMALL.index(word) + 2 if word in _SMALL else int(word)
+    value = SMALL_NUMBERS.index(word) + 2 if word in SMALL_NUMBERS else int(word)
     if not 2 <= value <= 400:
         return
     factor = rng.choice((0.4, 0.5, 0.7, 1.5, 2.0, 2.5))
     moved = max(2, round(value * factor))
     moved = moved if abs(moved - value) >= 0.25 * value else value + max(2, value // 2)
-    if word not in _SMALL:
+    if word not in SMALL_NUMBERS:
         yield Edit(*number.span(), str(moved))
     elif moved <= 12:
-        yield Edit(*number.span(), in_case_of(number.group(), _SMALL[moved - 2]))
+        yield Edit(*number.span(), in_case_of(number.group(), SMALL_NUMBERS[moved - 2]))
 
 
 def _other_century(text: str, date: DateMention, rng: random.Random) -> Iterator[Edit]:
