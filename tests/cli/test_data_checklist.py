@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from vouching.cli.data_checklist import ChecklistDataOptions, make_checklists
+from vouching.cli.data import ended
+from vouching.cli.row_progress import show_rows
 from vouching.cli.streams import Exit
 from vouching.errors import InputError, ModelUnavailableError
+from vouching.methods.checklist.lint import encoder_nearness
+from vouching.methods.checklist.make import ChecklistMaker
+from vouching.methods.checklist.make import make_checklists as made_checklists
 from vouching.models import ScriptedModel
+from vouching.rows import MadeFiles
 
 ROWS: list[Any] = [
     {"id": "a", "prompt": "Write about Paris. Use no commas.", "group": "g"},
@@ -30,19 +35,27 @@ SCRIPT = {
 }
 
 
+def make_checklists(
+    files: MadeFiles, model: ScriptedModel, critic: ScriptedModel | None = None, rules: bool = False
+) -> Exit:
+    """As the command does it."""
+    maker = ChecklistMaker(model, 0, 2048, critic, encoder_nearness())
+    return ended(made_checklists(files, maker, rules, show_rows))
+
+
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture
-def options(tmp_path: Path) -> ChecklistDataOptions:
+def options(tmp_path: Path) -> MadeFiles:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
-    return ChecklistDataOptions(str(path), tmp_path / "checklists.jsonl")
+    return MadeFiles(str(path), tmp_path / "checklists.jsonl")
 
 
 def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
-    options: ChecklistDataOptions, capsys: pytest.CaptureFixture[str]
+    options: MadeFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert make_checklists(options, ScriptedModel(SCRIPT)) == Exit.INCOMPLETE  # row d has no instruction
     first, second = lines(options.output)
@@ -62,19 +75,19 @@ def test_lists_without_faults_are_kept_and_the_others_go_apart_with_theirs(
     assert "lists with a fault: form 1, spurious 1" in told
 
 
-def test_items_are_bound_to_the_rules_that_the_instruction_asks_for(options: ChecklistDataOptions) -> None:
-    make_checklists(replace(options, rules=True), ScriptedModel(SCRIPT))
+def test_items_are_bound_to_the_rules_that_the_instruction_asks_for(options: MadeFiles) -> None:
+    make_checklists(options, ScriptedModel(SCRIPT), rules=True)
     bound = lines(options.output)[0]["checklist"][1]
     assert bound == {"text": "Is it free of commas?", "rule": "punctuation:no_comma", "arguments": {}}
 
 
-def test_a_critic_is_heard(options: ChecklistDataOptions) -> None:
+def test_a_critic_is_heard(options: MadeFiles) -> None:
     critic = ScriptedModel({"Rome": "1 | spurious | which Rome?", ".": "none"})
     make_checklists(options, ScriptedModel({"which Rome": "1. Is it about Rome?", **SCRIPT}), critic)
     assert [row["id"] for row in lines(options.output)] == ["a"]
 
 
-def test_a_run_that_was_cut_short_goes_on(options: ChecklistDataOptions) -> None:
+def test_a_run_that_was_cut_short_goes_on(options: MadeFiles) -> None:
     busy = {"Oslo": ModelUnavailableError("busy"), **{key: SCRIPT[key] for key in ("Paris", "Rome")}}
     assert make_checklists(options, ScriptedModel(busy)) == Exit.INCOMPLETE
     assert len(lines(options.output)) == 2
@@ -85,10 +98,10 @@ def test_a_run_that_was_cut_short_goes_on(options: ChecklistDataOptions) -> None
     assert (len(lines(options.output)), len(lines(options.rejected))) == (2, 3)
     assert not any("Paris" in asked.last for asked in again.asked)
     with pytest.raises(InputError):
-        make_checklists(replace(options, resume=True, rules=True), again)
+        make_checklists(replace(options, resume=True), again, rules=True)
 
 
-def test_files_of_something_else_are_not_overwritten(options: ChecklistDataOptions) -> None:
+def test_files_of_something_else_are_not_overwritten(options: MadeFiles) -> None:
     options.output.write_text("mine\n")
     with pytest.raises(InputError, match="not its journal"):
         make_checklists(options, ScriptedModel(SCRIPT))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vouching.cli.data_gold import GoldOptions, forbidden_prompts, make_gold, read_labels
+from vouching.cli.data import ended, evaluations
+from vouching.cli.row_progress import show_rows
 from vouching.cli.streams import Exit
 from vouching.errors import InputError, ModelUnavailableError
+from vouching.methods.checklist import gold
+from vouching.methods.checklist.gold import forbidden_prompts, read_labels
 from vouching.methods.checklist.replay import KnownTexts
 from vouching.models import ScriptedModel
+from vouching.rows import MadeFiles
 
 EVALUATION = "I am planning a trip to Japan, and I would like thee to write an itinerary without any commas."
 ROWS: list[Any] = [
@@ -25,6 +30,36 @@ ROWS: list[Any] = [
     {"id": "d", "instruction": "Name a river."},
 ]  # fmt: skip
 SCRIPT = {"bridge": "Well, Tower Bridge.", "capitals": "THE BRIDGE OPENED IN SPRING AND IT IS STILL OPEN"}
+
+
+@dataclass(frozen=True)
+class GoldOptions:
+    """What the command is given."""
+
+    input: str
+    output: Path
+    forbidden: KnownTexts
+    samples: int = 1
+    labels: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    resume: bool = False
+
+    @property
+    def files(self) -> MadeFiles:
+        return MadeFiles(self.input, self.output, self.resume)
+
+    @property
+    def unlabelled(self) -> Path:
+        return gold.unlabelled_path(self.files)
+
+    @property
+    def rejected(self) -> Path:
+        return self.files.rejected
+
+
+def make_gold(options: GoldOptions, model: ScriptedModel) -> Exit:
+    """As the command does it."""
+    asked = gold.GoldOptions(options.forbidden, options.samples, options.labels)
+    return ended(gold.make_gold(options.files, asked, model, show_rows))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -138,9 +173,9 @@ def test_a_label_for_no_example_is_refused(options: GoldOptions) -> None:
 def test_without_prompts_to_keep_out_there_is_no_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOUCH_DATA", str(tmp_path))
     with pytest.raises(InputError, match="--evaluation ROWS"):
-        forbidden_prompts(())
+        forbidden_prompts(evaluations([]))
     path = written(tmp_path / "eval.jsonl", [{"prompt": EVALUATION}])
-    assert forbidden_prompts([path]).texts == (EVALUATION,)
+    assert forbidden_prompts(evaluations([path])).texts == (EVALUATION,)
     (tmp_path / "ifeval").mkdir()
     written(tmp_path / "ifeval" / "input_data.jsonl", [{"prompt": "Name a bridge."}])
-    assert forbidden_prompts([path]).find("Name a bridge!") == "Name a bridge."
+    assert forbidden_prompts(evaluations([path])).find("Name a bridge!") == "Name a bridge."

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.cli.chat_server import chat_server
-from vouching.cli.pairs import PairOptions, make_pairs
+from vouching.cli.data import pairs_command
 from vouching.cli.streams import Exit
-from vouching.errors import InputError
 from vouching.train.rank_rows import read_pairs
 
 ROWS: list[dict[str, Any]] = [
@@ -20,6 +21,29 @@ ROWS: list[dict[str, Any]] = [
     {"id": "b", "question": "Is Ulm in France?", "reference": "no"},
     {"id": "c", "question": "What did she die of?", "reference": "heart failure"},
 ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """What the command is given."""
+
+    input: str
+    output: Path
+    models: tuple[str, ...] = ()
+    judge: str | None = None
+    per_model: int = 2
+    dpo: Path | None = None
+    resume: bool = False
+
+
+def make_pairs(options: PairOptions) -> Exit:
+    """How the command ends."""
+    with pytest.raises(typer.Exit) as ended:
+        pairs_command(
+            options.input, options.output, [*options.models], options.judge, options.per_model, dpo=options.dpo,
+            resume=options.resume,
+        )  # fmt: skip
+    return Exit(ended.value.exit_code)
 
 
 def written(path: Path, rows: list[Any]) -> str:
@@ -124,17 +148,20 @@ def test_a_broken_row_is_named_and_the_others_are_used(tmp_path: Path, capsys: p
     )
 
 
-def test_what_cannot_be_written_or_judged_is_refused(options: PairOptions, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"ends in \.jsonl"):
-        make_pairs(PairOptions(options.input, tmp_path / "pairs.csv"))
-    with pytest.raises(InputError, match="got --model without --judge"):
-        make_pairs(PairOptions(options.input, tmp_path / "pairs.jsonl", models=("local:/qwen",)))
+def test_what_cannot_be_written_or_judged_is_refused(
+    options: PairOptions, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(options: PairOptions) -> str:
+        assert make_pairs(options) == Exit.USAGE
+        return capsys.readouterr().err
+
+    assert "ends in .jsonl" in refused(PairOptions(options.input, tmp_path / "pairs.csv"))
+    without = PairOptions(options.input, tmp_path / "pairs.jsonl", models=("local:/qwen",))
+    assert "got --model without --judge" in refused(without)
     (tmp_path / "there.jsonl").write_text("{}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="is there already, but not its journal"):
-        make_pairs(PairOptions(options.input, tmp_path / "there.jsonl"))
-    make_pairs(options)
-    with pytest.raises(InputError, match="--resume"):
-        make_pairs(options)
+    assert "is there already, but not its journal" in refused(PairOptions(options.input, tmp_path / "there.jsonl"))
+    assert make_pairs(options) == Exit.OK
+    assert "--resume" in refused(options)
 
 
 def test_real_models_answer_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,6 @@ import typer
 from typer.exceptions import TyperException
 
 from vouching.cli import (
-    annotate,
     answer,
     audit,
     bench,
@@ -27,13 +26,10 @@ from vouching.cli import (
     challenge,
     check,
     data,
-    data_checklist,
-    data_gold,
     diagnose,
     evolve,
     follow,
     index,
-    pairs,
     rank,
     reward,
     runs,
@@ -65,10 +61,6 @@ app.add_typer(train.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(evolve.app, name="evolve")
 app.add_typer(calibrate.app)
-data.app.add_typer(annotate.app)
-data.app.add_typer(pairs.app)
-data.app.add_typer(data_checklist.app)
-data.app.add_typer(data_gold.app)
 diagnose.app.add_typer(runs.diagnosis)
 
 

@@ -40,12 +40,13 @@ LookIn: TypeAlias = Callable[[str, dict[str, Any]], Seen]
 """From the name of the input and a line of the output to what the batch needs to know about it."""
 
 
-def show_rows(job: RowJob, again: str = AGAIN) -> BatchSummary:
+def show_rows(job: RowJob, again: str = AGAIN, idle: bool = True) -> BatchSummary:
     """Run a file of rows; tell how far it is, name the rows that cannot be used, and say why it stopped.
 
     Args:
         job: rows, work and output.
         again: how to resume an output that is a file.
+        idle: whether to say that nothing was left to do.
 
     Raises:
         InputError: the input or the output cannot be used, or the output belongs to other rows.
@@ -69,7 +70,7 @@ def show_rows(job: RowJob, again: str = AGAIN) -> BatchSummary:
         write_error(f"{_rows(summary.left)} not verified for now: --resume tries again")
     if summary.stopped is not None:
         write_error(f"stopped: {summary.stopped}" + (f"; mend that and {again}" if again else ""))
-    elif summary.found and summary.found == summary.rows:
+    elif idle and summary.found and summary.found == summary.rows:
         write_error(f"nothing to do: {job.output} is finished")
     return summary
 

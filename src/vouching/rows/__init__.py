@@ -15,7 +15,16 @@ from vouching.rows.lines import (
     record_work,
     waiting_work,
 )
-from vouching.rows.outputs import journal_beside, json_output, new_output, read_lines, write_lines
+from vouching.rows.outputs import (
+    Made,
+    MadeFiles,
+    RunJob,
+    journal_beside,
+    json_output,
+    new_output,
+    read_lines,
+    write_lines,
+)
 from vouching.rows.pool import ROWS_AT_ONCE, Waiting
 from vouching.rows.read import FORMATS, STDIN, Fields, Row, RowReader, open_rows, read_as, row_name
 from vouching.rows.run import BatchSummary, Progress, RowJob, run_rows
@@ -29,10 +38,13 @@ __all__ = [
     "Fields",
     "Line",
     "LookIn",
+    "Made",
+    "MadeFiles",
     "Progress",
     "Row",
     "RowJob",
     "RowReader",
+    "RunJob",
     "Seen",
     "Waiting",
     "Work",

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from vouching.errors import InputError, VouchError
+from vouching.rows.journal import Settings
+from vouching.rows.lines import LookIn
+from vouching.rows.pool import Waiting
 from vouching.rows.read import STDIN
+from vouching.rows.run import BatchSummary, RowJob
 
 
 def journal_beside(input: str, output: Path, *others: Path) -> Path:
@@ -38,6 +43,39 @@ def journal_beside(input: str, output: Path, *others: Path) -> Path:
     if there and not journal.exists():
         raise InputError(f"{' and '.join(map(str, there))} is there already, but not its journal: name another output")
     return journal
+
+
+RunJob: TypeAlias = Callable[[RowJob], BatchSummary]
+"""Runs a job: :func:`~vouching.rows.run.run_rows`, or what also shows how far it is."""
+Made: TypeAlias = tuple[bool, list[str]]
+"""Whether every row was finished and could be used, and what is to be said about what was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFiles:
+    """What is made of a file of rows, written anew each time from a journal of what became of each row."""
+
+    input: str
+    """Path of the rows, or "-"."""
+    output: Path
+    """Path of what was accepted; the journal stands beside it, ``OUTPUT.journal.jsonl`` without its ending."""
+    resume: bool = False
+    """Whether to resume a run that was cut short."""
+
+    @property
+    def rejected(self) -> Path:
+        """Path of what was rejected, with the reasons."""
+        return self.output.with_suffix(".rejected.jsonl")
+
+    def journal(self, *others: Path) -> Path:
+        """Path of the journal. Raises InputError if a file that would be written is something else's."""
+        return journal_beside(self.input, self.output, self.rejected, *others)
+
+    def job(
+        self, work: Waiting, look: LookIn, settings: Settings, columns: Collection[str] = (), *others: Path
+    ) -> RowJob:
+        """What makes the lines of the journal; see :class:`~vouching.rows.run.RowJob` and :meth:`journal`."""
+        return RowJob(self.input, str(self.journal(*others)), work, look, settings, columns, self.resume)
 
 
 def json_output(path: Path, read: Callable[[Path], object], what: str) -> None:

@@ -7,18 +7,23 @@ result is compressed for each of them. What is rejected is kept, with the reason
 
 from __future__ import annotations
 
+import json
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from vouching.errors import InputError, ModelError, SearchError
 from vouching.methods.discriminative.input import Compress, Find, gather
 from vouching.models.running import all_of
+from vouching.rows import Made, MadeFiles, Row, RunJob, Seen, Waiting, fields_of, read_lines, run_rows, write_lines
+from vouching.rows.journal import Settings
 from vouching.search.history import history_text
 from vouching.train.rank_judge import Judge
-from vouching.train.rank_rows import WORTH, Candidate, RankQuestion
+from vouching.train.rank_rows import WORTH, Candidate, RankQuestion, question_of
 from vouching.types import Compression
 
 Propose: TypeAlias = Callable[[RankQuestion, random.Random], Awaitable[list[Candidate]]]
@@ -174,3 +179,65 @@ def rejects_in(line: Line) -> Iterator[dict[str, Any]]:
 
 def _side(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {key: answer[key] for key in ("answer", "label", "by", "facts", "reasoning") if answer.get(key) is not None}
+
+
+def make_pairs(
+    files: MadeFiles, work: Callable[[], tuple[PairMaker, Callable[[], Awaitable[None]]]], settings: Settings,
+    dpo: Path | None = None, run: RunJob = run_rows,
+) -> Made:  # fmt: skip
+    """Make the pairs of a file of questions, and write what was rejected and why.
+
+    Args:
+        files: questions with a reference, and where the pairs go.
+        work: opens what makes pairs, and what closes it.
+        settings: what makes the lines, for the note beside the output.
+        dpo: path of the preferences for TRL's DPO; None for none.
+        run: runs the questions.
+
+    Raises:
+        InputError: the input or an output cannot be used.
+        ConfigError: a model or an engine cannot be opened.
+    """
+    others = [dpo] if dpo else []
+    journal = files.journal(*others)
+    maker, close = work()
+    place = Path(files.input).name.partition(".")[0]
+
+    async def make(row: Row) -> str:
+        try:
+            made = await maker.make(question_of(fields_of(row), row.name, place))
+        except InputError as error:
+            made = {"problem": f"{row.place}: {error}"}
+        return json.dumps({"row": row.name, **made}, ensure_ascii=False)
+
+    summary = run(files.job(Waiting(lambda: make, close), _look, settings, (), *others))
+    lines = [line for line in read_lines(journal) if "problem" not in line]
+    writers = [(files.output, pairs_in), (files.rejected, rejects_in), *((path, preferences_in) for path in others)]
+    for path, rows in writers:
+        write_lines(path, (row for line in lines for row in rows(line)))
+    told = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    return summary.complete, [*told, *_told(summary.counts, files.rejected)]
+
+
+def _look(input_name: str, line: Line) -> Seen:
+    if "problem" in line:
+        return Seen(line["row"], f"{input_name}, {line['problem']}")
+    kept = sum(fault is None for _, _, fault in line["pairs"])
+    counts = {"questions": 1, "with_pairs": bool(kept), "pairs": kept, "judged": line["judged"]}
+    counts["unmarked"] = sum(one["fault"] is not None for one in line["answers"])
+    counts["compared"] = len(line["pairs"]) if line["confirming"] else 0
+    counts["confirmed"] = kept if line["confirming"] else 0
+    return Seen(line["row"], counts=counts)
+
+
+def _told(counts: Counter[str], rejected: Path) -> Iterator[str]:
+    if counts["judged"]:
+        yield f"answers that got a mark: {_share(counts['judged'] - counts['unmarked'], counts['judged'])}"
+    if counts["compared"]:
+        yield f"pairs that the judge confirmed: {_share(counts['confirmed'], counts['compared'])}"
+    why = f"; {rejected} says why not all" if counts["with_pairs"] < counts["questions"] else ""
+    yield f"{counts['pairs']:,} pairs; questions with a pair: {_share(counts['with_pairs'], counts['questions'])}{why}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,}" + (f" ({100 * part / whole:.1f} %)" if whole else "")

@@ -7,17 +7,33 @@ is kept, and its faults with it. Left out: the ordering that App. A.3.2 asks for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
 from vouching.errors import ModelError
-from vouching.methods.checklist.lint import Fault, FaultKind, Nearness, lint
-from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make_messages
+from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, items_json
+from vouching.methods.checklist.lint import Fault, FaultKind, Nearness, bind_rules, lint
+from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make_digest, make_messages
 from vouching.methods.checklist.reply import parse_checklist
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
+from vouching.rows import (
+    Line,
+    MadeFiles,
+    Row,
+    RunJob,
+    Waiting,
+    fields_of,
+    looker,
+    read_lines,
+    run_rows,
+    waiting_work,
+    write_lines,
+)
+from vouching.rows import Made as MadeRows
 from vouching.types import Checklist, ChecklistItem
+from vouching.version import __version__
 
 ATTEMPTS = 3
 """Lists asked for, at most."""
@@ -27,6 +43,8 @@ _TEMPERATURE = 0.7
 """Of the lists after the first."""
 _MOST_TOLD = 12
 """Faults that the model is told of at once."""
+_LENGTH = "length "
+"""Begins the key under which lists of one length are counted."""
 _LINE = re.compile(rf"^\W*(\d+)\s*\|\s*({'|'.join(get_args(FaultKind))})\s*\|\s*(.+)$", re.MULTILINE)
 
 
@@ -76,6 +94,12 @@ class ChecklistMaker:
         self._max_tokens = max_tokens
         self._critic = critic
         self._nearness = nearness
+
+    @property
+    def settings(self) -> dict[str, str | int | None]:
+        """What makes the lists, for the note beside an output."""
+        critic = self._critic.name if self._critic else None
+        return {"model": self.model.name, "critic": critic, "seed": self._seed, "max_tokens": self._max_tokens}
 
     async def make(self, instruction: str) -> Made:
         """A checklist for an instruction, or for a conversation as one text.
@@ -163,3 +187,67 @@ def _told(reply: str, items: int) -> Iterator[Fault]:
     for number, kind, message in _LINE.findall(spoken(reply)):
         if int(number) <= items and (int(number) > 0) != (kind == "missing"):
             yield kinds[kind](message.strip(), int(number) or None)
+
+
+def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False, run: RunJob = run_rows) -> MadeRows:
+    """Make a checklist for each row of a file; those whose faults stay go apart, to be repaired by hand.
+
+    Args:
+        files: rows with instruction, prompt or messages; and where the checklists go.
+        maker: what makes them.
+        rules: whether to bind items to exact rules where the instruction asks for one.
+        run: runs the rows.
+
+    Raises:
+        InputError: the input or an output cannot be used.
+    """
+
+    async def make(row: Row) -> Line:
+        fields = fields_of(row)
+        instruction = instruction_of(fields)
+        made = await maker.make(instruction)
+        checklist = bind_rules(made.checklist) if made.checklist is not None and rules else made.checklist
+        kept = {key: fields[key] for key in ("group",) if fields.get(key) is not None}
+        return {
+            "id": row.name,
+            **kept,
+            "instruction": instruction,
+            "checklist": items_json(checklist.items) if checklist else [],
+            "attempts": made.attempts,
+            "faults": [{"kind": one.kind, "item": one.item, "message": one.message} for one in made.faults],
+        }
+
+    settings = {"command": "data checklist", **maker.settings, "rules": rules, "prompt": make_digest(),
+                "vouching": __version__}  # fmt: skip
+    work = Waiting(lambda: waiting_work(make), maker.aclose)
+    summary = run(files.job(work, looker(_counts), settings, INSTRUCTION_KEYS))
+    lines = [*read_lines(files.journal())]
+    sound = [line for line in lines if line.get("faults") == []]
+    write_lines(files.output, ({key: value for key, value in line.items() if key != "faults"} for line in sound))
+    write_lines(files.rejected, (line for line in lines if line.get("faults") != []))
+    told = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    return summary.complete, [*told, *_summary(summary.counts, files, rules)]
+
+
+def _counts(line: Line) -> dict[str, int]:
+    kinds = {fault["kind"] for fault in line["faults"]}
+    counts = {"rows": 1, "accepted": int(not kinds), "items": len(line["checklist"]), **dict.fromkeys(kinds, 1)}
+    counts |= {f"{_LENGTH}{counts['items']}": 1} if counts["accepted"] else {}
+    return {**counts, "bound": sum("rule" in item for item in line["checklist"])}
+
+
+def _summary(counts: Mapping[str, int], files: MadeFiles, rules: bool) -> Iterator[str]:
+    rows, accepted = counts.get("rows", 0), counts.get("accepted", 0)
+    others = f"; the others, with their faults, are in {files.rejected}" if accepted < rows else ""
+    yield f"{accepted:,} of {rows:,} checklists have no fault{others}"
+    lengths = sorted((int(key.removeprefix(_LENGTH)), n) for key, n in counts.items() if key.startswith(_LENGTH))
+    if lengths:
+        mean = sum(items * n for items, n in lengths) / accepted
+        spread = ", ".join(f"{items} in {n:,}" for items, n in lengths)
+        yield f"they have {mean:.1f} items on average: {spread}"
+    kinds = ("form", "under-decomposed", "over-decomposed", "spurious", "missing")
+    faulty = [f"{kind} {counts[kind]:,}" for kind in kinds if counts.get(kind)]
+    if faulty:
+        yield f"lists with a fault: {', '.join(faulty)}"
+    if rules:
+        yield f"{counts.get('bound', 0):,} of {counts.get('items', 0):,} items are decided by a rule"

@@ -9,18 +9,23 @@ would argue backwards from it, and the next attempt starts anew. Left out: sourc
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from vouching.errors import ConfigError
+from vouching.inputs import labelled_row
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt, teacher_prompt
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
 from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.rows import Line, Made, MadeFiles, Row, RunJob, Waiting, looker, read_lines, run_rows, waiting_work
 from vouching.types import Claim, Label, Source, Unverified
+from vouching.version import __version__
 
 Demand: TypeAlias = Literal["label", "error_type", "fix", "grounded"]
 """What a record must be beyond its form: labelled like gold, with an error type or a fix where it is Not Attributable,
@@ -78,6 +83,16 @@ class Teacher:
         self._seed = seed
         self._max_tokens = max_tokens
         self._window = window
+
+    @property
+    def demands(self) -> frozenset[Demand]:
+        """What a record must be beyond its form."""
+        return self._demands
+
+    @property
+    def settings(self) -> dict[str, int]:
+        """How it is sampled."""
+        return {"seed": self._seed, "max_tokens": self._max_tokens}
 
     @property
     def prompt_hash(self) -> str:
@@ -214,3 +229,88 @@ def lesson_prompt(
         return None
     messages = (prompt or structured_prompt()).messages(claim, shown)
     return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows) -> Made:
+    """Annotate the rows of a file: a chat for each accepted one, as TRL's SFT reads it, and the rejected ones apart.
+
+    Args:
+        files: rows with claim, source and, if known, label; and where the chats go.
+        teacher: what writes.
+        prompts: path of the prompts alone, for GRPO; None for none.
+        run: runs the rows.
+
+    Raises:
+        InputError: the input or an output cannot be used.
+    """
+    demands = teacher.demands
+    settings = {
+        "command": "data annotate", "model": teacher.model.name, "demands": ",".join(sorted(demands)),
+        **teacher.settings, "prompt": teacher.prompt_hash, "vouching": __version__,
+    }  # fmt: skip
+
+    async def annotate(row: Row) -> Line:
+        found = labelled_row(row)
+        made = await teacher.annotate(found.claim, found.sources, found.gold)
+        return {
+            "id": row.name,
+            "claim": found.claim.text,
+            "source": "\n\n".join(source.text for source in found.sources),
+            "gold": found.gold,
+            "group": found.group,
+            "accepted": made.record is not None,
+            "attempts": made.attempts,
+            "format_ok": made.format_ok,
+            "gold_ok": made.gold_ok,
+            "faults": made.faults,
+            "prompt": lesson_prompt(found.claim, found.sources),
+            "completion": lesson(made.record) if made.record else None,
+        }
+
+    others = (prompts,) if prompts else ()
+    work = Waiting(lambda: waiting_work(annotate), teacher.model.aclose)
+    summary = run(files.job(work, looker(_counts), settings, ("claim",), *others))
+    _split(files, prompts)
+    told = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    return summary.complete, [*told, *_told(summary.counts, demands, files.rejected)]
+
+
+def _counts(line: Line) -> dict[str, int]:
+    marks = {key: line[key] for key in ("accepted", "format_ok", "gold_ok")}
+    return {"rows": 1, "labelled": line["gold"] is not None, **marks}
+
+
+def _split(files: MadeFiles, prompts: Path | None) -> None:
+    """Write accepted rows, rejected rows and prompts from the journal."""
+    paths = (files.output, files.rejected, *([prompts] if prompts else []))
+    with ExitStack() as opened:
+        accepted, refused, *asked = (opened.enter_context(path.open("w", encoding="utf-8")) for path in paths)
+        for row in read_lines(files.journal()):
+            about = {key: row[key] for key in ("id", "gold", "group") if row.get(key) is not None}
+            if row.get("accepted"):
+                messages = [*row["prompt"], {"role": "assistant", "content": row["completion"]}]
+                accepted.write(json.dumps({**about, "messages": messages}, ensure_ascii=False) + "\n")
+            else:
+                why = {key: row[key] for key in ("problem", "attempts", "faults", "claim", "source") if key in row}
+                refused.write(json.dumps({**about, **why}, ensure_ascii=False) + "\n")
+            if asked and row.get("prompt"):
+                texts = {key: row[key] for key in ("prompt", "claim", "source")}
+                asked[0].write(json.dumps({**about, **texts}, ensure_ascii=False) + "\n")
+
+
+def _told(counts: Mapping[str, int], demands: Collection[Demand], rejected: Path) -> Iterator[str]:
+    rows, labelled = counts.get("rows", 0), counts.get("labelled", 0)
+    accepted, formed, gold = (counts.get(key, 0) for key in ("accepted", "format_ok", "gold_ok"))
+    if "label" in demands and (without := rows - labelled):
+        yield f"{without:,} row{'s' * (without != 1)} without a label: there none was demanded"
+    others = f"; the others, with reasons, are in {rejected}" if accepted < rows else ""
+    yield f"{accepted:,} of {rows:,} rows accepted{_percent(accepted, rows)}{others}"
+    yield f"of the right form: {formed:,}{_percent(formed, rows)}"
+    if labelled:
+        also = "" if {"label", "error_type", "fix"} <= {*demands} else ", though not all of that was demanded"
+        rate = f"{gold:,}{_percent(gold, labelled)}"
+        yield f"with the gold label, type and fix too: {rate} of those with a label{also}"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f" ({100 * part / whole:.1f} %)" if whole else ""

@@ -1,0 +1,233 @@
+"""Examples for a verifier, labelled by rule or by a person (Algorithm 1's gold buffer).
+
+A policy answers each instruction several times, and each item of its checklist gives an example (x, y, c, l) for every
+answer. An item that names a rule is labelled by it; the others wait in a file for a person, who fills in the labels and
+hands it back. A row whose instruction overlaps with a prompt of an evaluation is refused. Not supported: as many
+examples of each label; the paper does not say how its buffer is balanced.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from vouching.errors import InputError, ModelError
+from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruction_of, items_json
+from vouching.methods.checklist.replay import KnownTexts
+from vouching.methods.rules import named_items
+from vouching.methods.rules.verify import rule_on
+from vouching.models.base import Message, Model, Role, Sampling, spoken
+from vouching.rows import (
+    Fields,
+    Line,
+    Made,
+    MadeFiles,
+    Row,
+    RunJob,
+    Waiting,
+    fields_of,
+    looker,
+    open_rows,
+    read_lines,
+    run_rows,
+    waiting_work,
+    write_lines,
+)
+from vouching.types import ChecklistItem
+from vouching.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class GoldOptions:
+    """How gold is made."""
+
+    forbidden: KnownTexts
+    """Prompts that must not be in it."""
+    samples: int = 1
+    """Answers to each instruction."""
+    labels: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """What a person said, by the example's id."""
+    seed: int = 0
+    """Seed of the sampling."""
+    max_tokens: int = 1024
+    """Length of an answer."""
+
+
+def forbidden_prompts(files: Sequence[str]) -> KnownTexts:
+    """The prompts of evaluations. Raises InputError if a file cannot be used, or there is no prompt at all."""
+    prompts: list[str] = []
+    for path in files:
+        with open_rows(path, INSTRUCTION_KEYS) as reader:
+            for row in reader:
+                if row.fields is None:
+                    raise InputError(f"{reader.name}, {row.place}: {row.problem}")
+                prompts.append(instruction_of(row.fields))
+    if not prompts:
+        raise InputError(
+            "there is no prompt that must not be trained on: name the evaluation's with --evaluation ROWS, or let "
+            "VOUCH_DATA name the folder that has ifeval/input_data.jsonl"
+        )
+    return KnownTexts(prompts)
+
+
+def read_labels(path: str) -> dict[str, bool]:
+    """What a person said: a label for each id. Rows whose label is still null say nothing.
+
+    Raises:
+        InputError: a row without an id, with a label that is none, or with another label than an earlier one.
+    """
+    labels: dict[str, bool] = {}
+    with open_rows(path) as reader:
+        for row in reader:
+            fields = row.fields
+            if fields is None or fields.get("id") is None:
+                raise InputError(f"{reader.name}, {row.place}: {row.problem or 'it has no id'}")
+            given = next((fields[key] for key in ("l", "label") if fields.get(key) is not None), None)
+            words = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
+            label = words.get(str(given).strip().lower())
+            if given is not None and label is None:
+                raise InputError(f"{reader.name}, {row.place}: the label is {given!r:.60}, wanted 1 or 0, yes or no")
+            if label is not None and labels.setdefault(row.name, label) != label:
+                raise InputError(f"{reader.name}, {row.place}: {row.name!r} has the other label further above")
+    return labels
+
+
+def make_gold(files: MadeFiles, options: GoldOptions, model: Model, run: RunJob = run_rows) -> Made:
+    """Sample answers to the rows of a file and label their items.
+
+    Items without a rule or a person's label go to :func:`unlabelled_path`, rows that were not used to the rejected.
+
+    Args:
+        files: rows with an instruction and its checklist; and where the labelled examples go.
+        options: how.
+        model: the policy.
+        run: runs the rows.
+
+    Raises:
+        InputError: the input or an output cannot be used, or a label belongs to no example.
+    """
+    unlabelled = unlabelled_path(files)
+    journal = files.journal(unlabelled)
+    labels = {**_labels_before(files), **options.labels}
+    settings = {
+        "command": "data gold", "model": model.name, "samples": options.samples, "seed": options.seed,
+        "max_tokens": options.max_tokens, "vouching": __version__,
+    }  # fmt: skip
+    work = Waiting(lambda: waiting_work(_answering(model, options, _numbers(journal))), model.aclose)
+    look = looker(lambda line: {"rows": 1})
+    summary = run(files.job(work, look, settings, INSTRUCTION_KEYS, unlabelled))
+    counts = _write([*read_lines(journal)], files, labels)
+    told: list[str] = []
+    if summary.problems:
+        told = [f"{_counted(summary.problems, 'row was', 'rows were')} not used; {files.rejected} says why"]
+    return summary.complete, [*told, *_told(counts, unlabelled)]
+
+
+def unlabelled_path(files: MadeFiles) -> Path:
+    """Path of the examples that wait for a person."""
+    return files.output.with_suffix(".unlabelled.jsonl")
+
+
+def _answering(model: Model, options: GoldOptions, numbers: dict[str, int]) -> Callable[[Row], Awaitable[Line]]:
+    """What makes a line of a row; ``numbers`` tells which row has an id, by which labels find their examples."""
+    sampling = Sampling(options.max_tokens, temperature=1.0, n=options.samples, seed=options.seed)
+
+    async def answer(row: Row) -> Line:
+        fields = fields_of(row)
+        if numbers.setdefault(row.name, row.number) != row.number:
+            raise InputError(f"its id {row.name!r} is that of row {numbers[row.name]}, give each row its own")
+        instruction, items = instruction_of(fields), _items(fields)
+        known = options.forbidden.find(instruction)
+        if known is not None:
+            raise InputError(f"it overlaps with a prompt of an evaluation, {known[:80]!r}: leave it out")
+        try:
+            completions = await model.generate(_turns(fields, instruction), sampling)
+        except ModelError as error:
+            if error.can_retry:
+                raise
+            raise InputError(str(error)) from error
+        # An answer that was cut off is what the policy wrote, and judged as such.
+        answers = [spoken(said.text).strip() for said in completions]
+        return {"id": row.name, "x": instruction, "items": items_json(items), "answers": answers}
+
+    return answer
+
+
+def _numbers(journal: Path) -> dict[str, int]:
+    """Which of the finished rows has an id; the first, if several do."""
+    numbers: dict[str, int] = {}
+    for number, line in enumerate(read_lines(journal), 1):
+        numbers.setdefault(line["id"], number)
+    return numbers
+
+
+def _items(fields: Fields) -> tuple[ChecklistItem, ...]:
+    if fields.get("checklist") is not None:
+        return as_items(fields["checklist"])
+    if fields.get("instruction_id_list") is None:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "checklist", or "instruction_id_list" and "kwargs"')
+    return as_items(named_items(fields))
+
+
+def _turns(fields: Fields, instruction: str) -> list[Message]:
+    """What the policy is asked: the instruction as a user says it, or the turns of the conversation."""
+    turns: Any = next((fields[key] for key in INSTRUCTION_KEYS if fields.get(key) is not None), None)
+    if isinstance(turns, str):
+        return [Message("user", instruction)]
+    return [Message(cast("Role", turn["role"]), turn["content"]) for turn in cast("list[dict[str, str]]", turns)]
+
+
+def _labels_before(files: MadeFiles) -> dict[str, bool]:
+    """What persons said in earlier runs, which the output has kept."""
+    if not (files.resume and files.output.exists()):
+        return {}
+    return {row["id"]: bool(row["l"]) for row in read_lines(files.output) if row["by"] == "person"}
+
+
+def _write(lines: Sequence[Line], files: MadeFiles, labels: Mapping[str, bool]) -> Counter[str]:
+    """Write the examples, labelled or not, and the rejected rows; how many there are of each label and by whom.
+
+    Raises:
+        InputError: a label belongs to no example; nothing is written then.
+    """
+    examples = [example for line in lines if "problem" not in line for example in _examples(line, labels)]
+    strange = sorted(labels.keys() - {example["id"] for example in examples})
+    if strange:
+        more = f", nor do {len(strange) - 1:,} others" if strange[1:] else ""
+        raise InputError(f"the label for {strange[0]!r} belongs to no example{more}")
+    write_lines(files.output, (example for example in examples if example["l"] is not None))
+    write_lines(unlabelled_path(files), (example for example in examples if example["l"] is None))
+    write_lines(files.rejected, (line for line in lines if "problem" in line))
+    return Counter(key for example in examples for key in (str(example["l"]), str(example["by"])))
+
+
+def _examples(line: Mapping[str, Any], labels: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
+    """The examples of a line: a person's label goes before a rule's."""
+    items = as_items(line["items"])
+    for i, answer in enumerate(line["answers"]):
+        for k, item in enumerate(items):
+            name = f"{line['id']}/{i}/{k}"
+            label, by = labels.get(name), "person"
+            if label is None and item.rule is not None:
+                label, by = rule_on(item, answer).passed, "rule"
+            yield {
+                "id": name, "x": line["x"], "y": answer, "c": item.text,
+                "l": None if label is None else int(label), "by": None if label is None else by,
+            }  # fmt: skip
+
+
+def _told(counts: Counter[str], unlabelled: Path) -> Iterator[str]:
+    examples = _counted(counts["1"] + counts["0"], "example", "examples")
+    by = f"{counts['rule']:,} by rule, {counts['person']:,} by a person"
+    yield f"{examples}: {counts['1']:,} yes, {counts['0']:,} no; {by}"
+    if counts["None"]:
+        waiting = counts["None"] // 2  # counted once for the label, once for who gave it
+        wait = _counted(waiting, "example waits", "examples wait")
+        yield f"{wait} for a person: fill in l in {unlabelled}, then add --resume --labels {unlabelled}"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
