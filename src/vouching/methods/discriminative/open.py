@@ -181,8 +181,9 @@ def _fact_score(rest: str) -> Scorer:
 
     if is_embedded(rest):
         return FactScore(split_sentences, open_embedded(rest), rest)
-    from vouching.methods.structured.verify import StructuredConfig, open_verifier
+    from vouching.methods import METHODS
     from vouching.models.open import open_model
 
-    model = open_model(rest)
-    return FactScore(split_by_model(model), open_verifier(model, StructuredConfig(style="label")), model.name)
+    model, judge = open_model(rest), METHODS["structured"]
+    settings = judge.load("settings")(**judge.variants["label"])
+    return FactScore(split_by_model(model), judge.load("verifier")(model, settings), model.name)
