@@ -22,7 +22,11 @@ from vouching.methods import METHODS
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.structured.game import Score, StructuredGame, score_by
 from vouching.methods.structured.reward_weights import Rules, Variant
+from vouching.methods.structured.teacher import lesson_prompt
+from vouching.methods.structured.verify import StructuredVerifier
+from vouching.models import ScriptedModel
 from vouching.models.base import Message
+from vouching.types import Claim, Source
 
 SAMPLES = 3
 
@@ -110,3 +114,11 @@ def test_a_row_that_lacks_what_the_rules_read_is_refused() -> None:
         row = {key: value for key, value in whole.items() if key != lost}
         with pytest.raises(ValueError, match=f'wanted "{lost}"'):
             reward_of_row(row, variant="grounded")
+
+
+def test_the_game_asks_what_the_verifier_asks() -> None:
+    claim, sources = Claim(CLAIM), [Source(SOURCE)]
+    verifier = StructuredVerifier(model := ScriptedModel([json.dumps(RECORD)]))
+    asyncio.run(verifier.verify([claim], sources))
+    row = {"id": "r", "prompt": lesson_prompt(claim, sources), "gold": "Not Attributable"}
+    assert StructuredGame().opening(row) == model.asked[0].messages
