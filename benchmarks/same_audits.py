@@ -14,12 +14,12 @@ from zlib import crc32
 
 from same_items import DATA, ROOT, SEED, Item
 from same_verdicts import responses
-from vouching.bench.taxes.mistakes import MISTAKES, make_mistake
-from vouching.bench.taxes.synthetic import make_return
-from vouching.bench.taxes.task import proposal_of, task_of
-
-from vouching import check_instruction, rank
 from vouching.cli.check_rules import rules_work
+
+from recipes.taxes.mistakes import MISTAKES, make_mistake
+from recipes.taxes.returns import make_return
+from recipes.taxes.tasks import proposal_of, task_of
+from vouching import check_instruction, rank
 from vouching.inputs import as_sources
 from vouching.methods.assurance.model import AssuranceVerifier, ModelGenerator, ModelVerifier
 from vouching.methods.assurance.task import as_proposal, as_task, read_proposal, read_task

@@ -16,24 +16,16 @@ from typing import Any, get_args
 from zlib import crc32
 
 from same_items import Item, blocks, played, reward, some
-from vouching.integrations.verl_assurance import compute_score
+from vouching.cli.reward_checklist import reward_record
 
 from tests.train.assurance_runs import task_row
-from vouching.cli.reward_assurance import assurance_record
-from vouching.cli.reward_checklist import reward_record
+from vouching.integrations.verl import assurance_score
 from vouching.judging.matching import Match, rule
 from vouching.judging.values import find_numbers
 from vouching.judging.votes import Aggregate
 from vouching.methods.assurance.game import AssuranceGame
-from vouching.methods.assurance.reward import (
-    AssuranceCosts,
-    Transition,
-    choice_reward,
-    draft_reward,
-    generator_rewards,
-    review_reward,
-    verifier_rewards,
-)
+from vouching.methods.assurance.reward import AssuranceCosts, Transition, action_rewards, reward_of_reply
+from vouching.methods.assurance.reward import reward_of_row as unit_reward
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.blinded.game import BlindedGame
 from vouching.methods.blinded.reward import BlindedRules, Scale, outcome_reward, report_reward, reward_of_row
@@ -298,8 +290,14 @@ def paired(draw: Random) -> Any:
     """Case, paired rewards and advantages of a unit; contradictions are refused."""
     s_x, s_z, costs = draw.random() < 0.5, draw.choice((True, False, None)), costs_of(draw)
     case = Transition(s_x, draw.choice(("SAC", "NS")), draw.choice(("KEEP", "REVISE", None)), s_z).case
-    found = [verifier_rewards(s_x, costs), generator_rewards(s_x, bool(s_z), costs)]
+    earned = {action: one.total for action, one in action_rewards(s_x, bool(s_z), costs).items()}
+    found = [{"SAC": earned["SAC"], "NS": earned["NS"]}, {"KEEP": earned["KEEP"], "REVISE": earned["REVISE"]}]
     return [case, found, [pair_advantages([*one.values()], epsilon=0.0).tolist() for one in found]]
+
+
+def assurance_record(row: dict[str, Any], costs: AssuranceCosts) -> dict[str, Any]:
+    """A line of the command."""
+    return unit_reward(row, None, costs.intervention, costs.revision)
 
 
 def paired_row(draw: Random) -> dict[str, Any]:
@@ -323,14 +321,9 @@ def work_reply(draw: Random) -> Any:
     if draw.random() < 0.2:
         text = draw.choice((text[:-4], f"So: {text}", f"<think>{text}</think>", "", "{}", "I do not know."))
     cost = draw.choice((0.0, 0.25))
-    if role == "generator":
-        found = draft_reward(text, unit, gold)
-    elif role == "verifier":
-        found = review_reward(text, unit, gold, proposal, cost)
-    else:
-        found = choice_reward(text, unit, gold, proposal, revision, cost)
     row = {"role": role, "unit": unit, "proposal": proposal, "revision": revision}
-    return [reward(found), compute_score("work", text, gold, row, intervention_cost=cost, revision_cost=cost)]
+    found = reward_of_reply(text, {**row, "gold": gold}, role, AssuranceCosts(cost, cost))
+    return [reward(found), assurance_score("work", text, gold, row, intervention_cost=cost, revision_cost=cost)]
 
 
 def assurance_play(draw: Random) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, get_args
 from same_games import blinded_row, games, paired_row, votes_row
 from same_items import ROOT, SEED, Item, blocks, reward, some, total
 
-from vouching.integrations.verl import compute_score
+from vouching.integrations.verl import structured_score
 from vouching.methods.discriminative.reward import best_of, ranking_rewards
 from vouching.methods.structured.reward import binary_reward, structured_reward
 from vouching.methods.structured.reward_weights import (
@@ -126,7 +126,7 @@ def by_verl(draw: Random) -> Any:
         draw.choice(get_args(Variant)),
         draw.choice(get_args(Split)),
     )
-    return compute_score("set", text, gold, row, variant=variant, split=split)
+    return structured_score("set", text, gold, row, variant=variant, split=split)
 
 
 def bounds() -> Any:

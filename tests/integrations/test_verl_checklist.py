@@ -11,7 +11,7 @@ import pytest
 from tests.cli.chat_server import chat_server
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.integrations.verifiers import checklist
-from vouching.integrations.verl_checklist import compute_score
+from vouching.integrations.verl import checklist_score
 
 ROW = {"prompt": "Name a bridge in Japan.", "checklist": ["Is a bridge named?", "Is it long?"]}
 
@@ -26,37 +26,37 @@ def test_the_score_comes_with_every_part() -> None:
     with chat_server(judge) as name:
         for _ in range(2):
             scored = asyncio.run(
-                compute_score(data_source="a", solution_str="Akashi", ground_truth="", extra_info=ROW, judge=name)
+                checklist_score(data_source="a", solution_str="Akashi", ground_truth="", extra_info=ROW, judge=name)
             )
             assert scored == {"score": 0.25, "acc": 0.0, "s": 0.5, "strict": 0.0, "yes": 0.5, "unclear": 0.0}
 
 
 def test_thoughts_are_not_judged() -> None:
     with chat_server(lambda prompt: "no" if "hm" in prompt else "yes") as name:
-        scored = asyncio.run(compute_score("a", "<think>hm</think>Akashi", "", ROW, judge=name))
+        scored = asyncio.run(checklist_score("a", "<think>hm</think>Akashi", "", ROW, judge=name))
     assert scored["score"] == 1.0
 
 
 def test_a_judge_that_fails_raises_and_gives_no_number() -> None:
     with chat_server(lambda prompt: 500) as name, pytest.raises(BackendError):
-        asyncio.run(compute_score("a", "Akashi", "", ROW, judge=name))
+        asyncio.run(checklist_score("a", "Akashi", "", ROW, judge=name))
     with chat_server(lambda prompt: "who knows") as name, pytest.raises(BackendError, match="unparsable"):
-        asyncio.run(compute_score("a", "Akashi", "", ROW, judge=name))
+        asyncio.run(checklist_score("a", "Akashi", "", ROW, judge=name))
 
 
 def test_a_row_without_an_instruction_is_told() -> None:
     with pytest.raises(InputError, match='wanted "instruction", "prompt" or "messages"'):
-        asyncio.run(compute_score("a", "Akashi", "", {}, judge="http://localhost:1/v1#judge"))
+        asyncio.run(checklist_score("a", "Akashi", "", {}, judge="http://localhost:1/v1#judge"))
 
 
 def test_a_judge_that_is_not_named_and_a_list_that_is_not_there_are_told() -> None:
     # Without a list the judge would make one of its own for each reply, and replies would not be compared by the same.
     with pytest.raises(ConfigError, match=r"needs a judge: name one, such as  \+reward\.custom_reward_function"):
-        asyncio.run(compute_score("a", "Akashi", "", ROW))
+        asyncio.run(checklist_score("a", "Akashi", "", ROW))
     with pytest.raises(InputError, match="has no checklist"):
-        asyncio.run(compute_score("a", "Akashi", "", {"prompt": "Name."}, judge="http://localhost:1/v1#judge"))
+        asyncio.run(checklist_score("a", "Akashi", "", {"prompt": "Name."}, judge="http://localhost:1/v1#judge"))
     with chat_server(lambda prompt: "yes") as name:
-        scored = asyncio.run(compute_score("a", "Akashi", "", {"prompt": "Name."}, judge=name, holistic=True))
+        scored = asyncio.run(checklist_score("a", "Akashi", "", {"prompt": "Name."}, judge=name, holistic=True))
     assert scored["score"] == 1.0
 
 
@@ -92,7 +92,5 @@ def test_a_real_task_is_scored_by_the_plugged_function(monkeypatch: pytest.Monke
 
 def test_verl_finds_it_by_the_path_that_the_docstring_shows() -> None:
     loader = pytest.importorskip("verl.utils.import_utils", reason="verl is not installed")
-    found = loader.load_extern_object(
-        module_path="pkg://vouching.integrations.verl_checklist", object_name="compute_score"
-    )
-    assert found is importlib.import_module("vouching.integrations.verl_checklist").compute_score
+    found = loader.load_extern_object(module_path="pkg://vouching.integrations.verl", object_name="checklist_score")
+    assert found is importlib.import_module("vouching.integrations.verl").checklist_score

@@ -16,8 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, cast
 
 from vouching.errors import ConfigError
-from vouching.integrations.verl_blinded import compute_score as blinded_score
-from vouching.integrations.verl_checklist import compute_score
+from vouching.integrations.verl import blinded_score, checklist_score
 from vouching.methods import METHODS
 from vouching.methods.blinded.reward import PARTS as BLINDED_PARTS
 from vouching.methods.blinded.verify import BlindedVerifier
@@ -99,7 +98,7 @@ async def checklist(task: Any, trace: Any) -> float:
         raise ConfigError("the checklist needs a judge: set VOUCH_MODEL, such as http://localhost:8000/v1#name")
     row = {name: getattr(task, name) for name in ("prompt", "checklist", "instruction_id_list", "kwargs")
            if hasattr(task, name)}  # fmt: skip
-    scored = await compute_score("", trace.last_reply, "", row, judge=judge)
+    scored = await checklist_score("", trace.last_reply, "", row, judge=judge)
     trace.record_metrics({f"checklist/{part}": scored[part] for part in PARTS})
     return scored["score"]
 
@@ -108,7 +107,7 @@ def audited_reward(judge: str | BlindedVerifier = "embedded", **rules: Any) -> T
     """A reward of a trace: its last reply audited blind, with the parts recorded as metrics ``blinded/PART``.
 
     Args:
-        judge: who audits; see :func:`~vouching.integrations.verl_blinded.compute_score`.
+        judge: who audits; see :func:`~vouching.integrations.verl.blinded_score`.
         rules: ``scale``, ``min_questions`` and ``min_numbers``, as there.
 
     Raises:

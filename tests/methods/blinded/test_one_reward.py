@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from vouching.cli.app import app
-from vouching.integrations import verl_blinded
 from vouching.integrations.trl import trl_blinded_reward
 from vouching.integrations.verifiers import audited_reward
+from vouching.integrations.verl import blinded_score
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.blinded.game import Audit, BlindedGame
 from vouching.methods.blinded.reward import PAPER, BlindedRules, reward_of_row
@@ -120,7 +120,7 @@ def by_adapters(
     found: list[tuple[float | None, float, float]] = []
     for number, reply, document in zip(trl, replies, documents, strict=True):
         row = {"question": "What of it?", "sources": [document]}
-        verl = asyncio.run(verl_blinded.compute_score("", reply, None, row, **options))["score"]
+        verl = asyncio.run(blinded_score("", reply, None, row, **options))["score"]
         trace = SimpleNamespace(last_reply=reply, record_metrics=lambda parts: None)
         traced = asyncio.run(audited_reward(**options)(SimpleNamespace(**row), trace))
         found.append((number, verl, traced))

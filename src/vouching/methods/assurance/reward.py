@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, sqrt
 from typing import Any, Literal, cast
 
 from vouching.errors import ConfigError, InputError
@@ -26,7 +26,7 @@ from vouching.judging.ask import ReplyError
 from vouching.methods.assurance.reply import read_case, read_choice, read_line
 from vouching.methods.assurance.task import as_task
 from vouching.methods.assurance.values import read_value, same_value
-from vouching.types import Reward, TaskUnit, Value
+from vouching.types import Reward, TaskUnit
 
 Action = Literal["SAC", "NS", "KEEP", "REVISE"]
 Case = Literal["1", "2", "3", "4", "5a", "5b", "6a", "6b"]
@@ -199,8 +199,10 @@ def _advantages(rewards: Mapping[str, float | None]) -> dict[str, float] | None:
     (one, first), (other, second) = rewards.items()
     if first is None or second is None:
         return None
-    sign = float(first > second) - float(first < second)
-    return {one: sign, other: 0.0 - sign}
+    mean = (first + second) / 2
+    gaps = (first - mean, second - mean)
+    spread = sqrt((gaps[0] * gaps[0] + gaps[1] * gaps[1]) / 2)
+    return {action: gap / spread if spread else 0.0 for action, gap in zip((one, other), gaps, strict=True)}
 
 
 def _label(row: Mapping[str, Any], name: str) -> bool | None:
@@ -247,10 +249,9 @@ def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs:
     if not isinstance(row["unit"], Mapping):
         raise InputError(f"the row has the unit {row['unit']!r:.60}, wanted one as a task file has it")
     unit = _unit(cast("Mapping[str, Any]", row["unit"]))
-    gold = read_value(row["gold"], unit, "gold")
-    right = {name: _is_right(row[name], gold, unit) for name in _NEEDED[role][2:]}
     try:
         if role == "generator":
+            gold = read_value(row["gold"], unit, "gold")
             outcome = float(same_value(read_line(reply, unit).value, gold))
             return Reward(outcome, {"outcome": outcome, "readable": 1.0})
         action: Action = "REVISE" if role == "approver" and read_choice(reply)[0] else "KEEP"
@@ -258,7 +259,8 @@ def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs:
             action = "NS" if read_case(reply, unit) is None else "SAC"
     except ReplyError:
         return UNREADABLE
-    reward = action_rewards(right["proposal"], right.get("revision"), costs)[action]
+    right = [_is_right(row[name], row["gold"], unit) for name in _NEEDED[role][2:]]
+    reward = action_rewards(right[0], right[1] if role == "approver" else None, costs)[action]
     return Reward(reward.total, {"outcome": reward.parts["outcome"], "readable": 1.0})
 
 
@@ -268,5 +270,5 @@ def _unit(unit: Mapping[str, Any]) -> TaskUnit:
     return as_task({"task": "unit", "data": {}, "units": [plain]}, "the unit").units[0]
 
 
-def _is_right(given: Any, gold: Value, unit: TaskUnit) -> bool:
-    return given is not None and same_value(read_value(given, unit, "the value"), gold)
+def _is_right(given: Any, gold: Any, unit: TaskUnit) -> bool:
+    return given is not None and same_value(read_value(given, unit, "the value"), read_value(gold, unit, "gold"))

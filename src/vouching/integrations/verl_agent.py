@@ -6,9 +6,9 @@ r"""MARCH for verl: an agent loop that plays solver, proposer and blind checkers
         actor_rollout_ref.rollout.agent.default_agent_loop=blinded data.train_files=march.parquet ...
 
 A row's ``extra_info`` has ``question``, ``sources`` and ``learner``, "solver" or "checker": verl trains one trajectory
-for each row, so MARCH's two come from two rows with the same question, each played by itself. :func:`compute_score` is
-for rows that verl samples on its own, as in its validation: the embedded auditor, or the one that ``judge`` names.
-Written for verl 0.9.1. Left out: images, and both trajectories of one play, which ``vouch train blinded`` trains.
+for each row, so MARCH's two come from two rows with the same question, each played by itself. Rows that verl samples
+on its own, as in its validation, are rewarded by ``verl.blinded_score``. Written for verl 0.9.1. Not supported: images,
+and both trajectories of one play, which ``vouch train blinded`` trains.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from importlib import import_module
 from typing import Any, cast
 from uuid import uuid4
 
-from vouching.errors import BackendError, InputError, MissingExtraError
-from vouching.methods.blinded.game import BlindedGame, read_row
-from vouching.methods.blinded.reward import BlindedRules, Scale, reply_reward
-from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
+from vouching.errors import InputError, MissingExtraError
+from vouching.methods.blinded.game import BlindedGame
+from vouching.methods.blinded.reward import BlindedRules, Scale
 from vouching.models.base import Message
 from vouching.models.running import all_of
-from vouching.types import Rollout, Unverified
+from vouching.types import Rollout
 
 
 class ServerSampler:
@@ -95,52 +94,6 @@ async def play_row(game: BlindedGame, sampler: Any, row: Mapping[str, Any]) -> R
     return by_role.get(learner, by_role["solver"])
 
 
-async def compute_score(
-    data_source: str,
-    solution_str: str,
-    ground_truth: Any,
-    extra_info: Mapping[str, Any] | None = None,
-    *,
-    scale: str = "-1/0",
-    min_questions: int = 3,
-    min_numbers: int = 0,
-    judge: str | BlindedVerifier = "embedded",
-) -> dict[str, float]:
-    """The reward of one response, with its parts, which verl logs.
-
-    Args:
-        data_source: name of the data set; not used.
-        solution_str: the response.
-        ground_truth: not used.
-        extra_info: question and sources.
-        scale: how faults become a number, see :class:`~vouching.methods.blinded.reward.BlindedRules`.
-        min_questions: numbers of a response that must be asked about.
-        min_numbers: numbers that it must state.
-        judge: who audits, "embedded" or the name of a language model; an auditor itself outside a configuration.
-
-    Returns:
-        ``score``, what is trained on; ``acc``, 1 without a fault; every part.
-
-    Raises:
-        InputError: no question or no documents.
-        ConfigError: a scale that there is not.
-        BackendError: the auditor failed; verl wants a number, and this is none.
-
-    >>> import asyncio
-    >>> row = {"question": "How many towers?", "sources": ["It has three towers."]}
-    >>> asyncio.run(compute_score("towers", "It has 2 towers.", "", row))["score"]
-    -1.0
-    """
-    _, sources = read_row(extra_info or {})
-    verifier = _auditor(judge) if isinstance(judge, str) else judge
-    rules = BlindedRules(cast("Scale", scale), verifier.config.match, min_questions, min_numbers)
-    reward = await reply_reward(verifier, solution_str, sources, rules)
-    if isinstance(reward, Unverified):
-        raise BackendError(f"the auditor could not score the response ({reward.reason}): {reward.message}")
-    right = reward.parts["questions"] == reward.parts["matches"] and not reward.parts["missing"]
-    return {"score": reward.total, "acc": float(right), **reward.parts}
-
-
 def __getattr__(name: str) -> Any:
     """``BlindedAgentLoop``, made when verl asks for it by name."""
     if name == "BlindedAgentLoop":
@@ -174,8 +127,3 @@ def _loop_class() -> Any:
             )  # fmt: skip
 
     return BlindedAgentLoop
-
-
-@cache
-def _auditor(judge: str) -> BlindedVerifier:
-    return open_blinded(judge)

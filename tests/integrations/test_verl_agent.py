@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from vouching.errors import InputError, MissingExtraError
-from vouching.integrations.verl_blinded import ServerSampler, compute_score, play_row
+from vouching.integrations.verl import blinded_score
+from vouching.integrations.verl_agent import ServerSampler, play_row
 from vouching.methods.blinded.game import BlindedGame
 
 ROW = {"question": "How long is the bridge?", "sources": ["The bridge is 6 km long."]}
@@ -70,31 +71,31 @@ def test_an_unknown_learner_and_a_row_without_documents_are_named() -> None:
     with pytest.raises(InputError, match="the learner 'proposer', wanted solver or checker"):
         asyncio.run(play_row(BlindedGame(), ServerSampler(Servers("6 km"), {}), {**ROW, "learner": "proposer"}))
     with pytest.raises(InputError, match='wanted "source" or "sources"'):
-        asyncio.run(compute_score("", "It is.", None, {"question": "How long?"}))
+        asyncio.run(blinded_score("", "It is.", None, {"question": "How long?"}))
 
 
 def test_a_response_is_scored_by_the_embedded_auditor() -> None:
-    right = asyncio.run(compute_score("", "Response: It is 6 km long.\nAnswer: 6 km", None, ROW))
+    right = asyncio.run(blinded_score("", "Response: It is 6 km long.\nAnswer: 6 km", None, ROW))
     assert (right["score"], right["acc"], right["questions"]) == (0.0, 1.0, 1.0)
-    wrong = asyncio.run(compute_score("", "It is 5 km long.", None, ROW, scale="0/1"))
+    wrong = asyncio.run(blinded_score("", "It is 5 km long.", None, ROW, scale="0/1"))
     assert (wrong["score"], wrong["acc"]) == (0.0, 0.0)
-    assert asyncio.run(compute_score("", "", None, ROW))["score"] == -1.0
+    assert asyncio.run(blinded_score("", "", None, ROW))["score"] == -1.0
     assert right.keys() == wrong.keys()  # verl stacks them into one table
 
 
 def test_without_verl_the_loop_says_what_to_install() -> None:
     if find_spec("verl") is not None:
         pytest.skip("verl is installed")
-    from vouching.integrations import verl_blinded
+    from vouching.integrations import verl_agent
 
     with pytest.raises(MissingExtraError, match="the agent loop of the blinded game needs the module 'verl'"):
-        _ = verl_blinded.BlindedAgentLoop
+        _ = verl_agent.BlindedAgentLoop
 
 
 def test_verl_finds_the_loop_by_the_path_that_the_recipe_gives() -> None:
     base = pytest.importorskip("verl.experimental.agent_loop.agent_loop", reason="verl is not installed")
-    from vouching.integrations import verl_blinded
+    from vouching.integrations import verl_agent
 
     recipe = (Path(__file__).parents[2] / "recipes/blinded/verl.yaml").read_text(encoding="utf-8")
-    assert "vouching.integrations.verl_blinded.BlindedAgentLoop" in recipe
-    assert issubclass(verl_blinded.BlindedAgentLoop, base.AgentLoopBase)
+    assert "vouching.integrations.verl_agent.BlindedAgentLoop" in recipe
+    assert issubclass(verl_agent.BlindedAgentLoop, base.AgentLoopBase)
