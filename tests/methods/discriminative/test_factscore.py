@@ -87,7 +87,9 @@ def test_a_list_that_was_cut_off_is_no_list() -> None:
     split = split_by_model(ScriptedModel(["- It opened in 1973.\n- It never closed."]), max_tokens=7)
     facts = asyncio.run(split("When?", "In 1973."))
     assert facts.texts == ()
-    assert facts.fault == "the list of facts was cut off: raise max_tokens, now 7"
+    assert facts.unread is not None
+    assert facts.unread.fault == "the list of facts was cut off: raise max_tokens, now 7"
+    assert facts.unread.reason == "truncated"
 
 
 def test_a_busy_model_is_waited_for() -> None:

@@ -18,18 +18,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from vouching.errors import ModelError
-from vouching.judging.ask import ReplyError
+from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.fences import fenced
-from vouching.methods.base import ClaimVerifier, failed
+from vouching.methods.base import ClaimVerifier
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.rank import usage_since
 from vouching.methods.discriminative.scorer import NO_EVIDENCE, Candidate, Reads, Scored, ScoreOutcome
-from vouching.models.base import Message, Model, Sampling, spoken
+from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
 from vouching.text.sentences import sentence_spans
-from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict
+from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict, total_usage
 
 PREFIX = "factscore:"
 """What its name begins with."""
@@ -45,12 +44,12 @@ class Facts:
     """One statement each."""
     usage: Usage = field(default_factory=Usage)
     """What it cost to find them."""
-    fault: str | None = None
+    unread: Unread | None = None
     """Why they are not known; None where they are."""
 
 
 Split: TypeAlias = Callable[[str, str], Awaitable[Facts]]
-"""From question and answer to atomic facts. Raises ModelError."""
+"""From question and answer to atomic facts. Raises ModelError if the model is out of reach for now."""
 
 
 class FactScore:
@@ -104,13 +103,10 @@ class FactScore:
         """The penalised share; what it cost is added to ``spent``."""
         if not candidate.sources:
             return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
-        try:
-            facts = await self._split(candidate.question, candidate.answer)
-        except ModelError as error:
-            return failed(error, candidate.claim)
+        facts = await self._split(candidate.question, candidate.answer)
         spent.append(facts)
-        if facts.fault is not None:
-            return Unverified(candidate.claim, "unparsable", facts.fault)
+        if facts.unread is not None:
+            return facts.unread.unverified(candidate.claim)
         if not facts.texts:
             return Unverified(candidate.claim, "undecided", "the answer states no fact: it abstains, and has no score")
         claims = [Claim(fact, id=f"fact-{number}") for number, fact in enumerate(facts.texts, 1)]
@@ -155,16 +151,17 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
     """
     system = load_prompt(__package__ or "", "prompts/facts").text.strip()
 
+    def read(replies: Replies) -> tuple[str, ...]:
+        if replies[-1].finish_reason == "length":
+            raise ReplyError(f"the list of facts was cut off: raise max_tokens, now {max_tokens}")
+        return tuple(read_facts(replies[-1].text))
+
     async def split(question: str, answer: str) -> Facts:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
         messages = Message("system", system), Message("user", fenced(texts))
-        [said] = await model.generate(messages, Sampling(max_tokens=max_tokens))
-        if said.finish_reason == "length":
-            return Facts((), said.usage, f"the list of facts was cut off: raise max_tokens, now {max_tokens}")
-        try:
-            return Facts(tuple(read_facts(said.text)), said.usage)
-        except ReplyError as error:
-            return Facts((), said.usage, str(error))
+        said: list[Completion] = []
+        [found] = await ask(model, messages, Sampling(max_tokens=max_tokens), read, said=said)
+        return Facts((), total_usage(said), found) if isinstance(found, Unread) else Facts(found, total_usage(said))
 
     return split
 
