@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 
 class VouchError(Exception):
     """Base of every error that vouching raises on purpose."""
@@ -25,6 +28,23 @@ class MissingExtraError(ConfigError, ImportError):
         wanted = f"'vouching[{extra}]'" if extra else module
         super().__init__(f"{feature} needs the module {module!r}: install it with  pip install {wanted}")
         self.extra = extra
+
+
+def needed(module: str, extra: str, feature: str) -> Any:
+    """A module that may not be installed.
+
+    Raises:
+        MissingExtraError: it is not; the message names the feature and the extra.
+
+    >>> needed("no_such_module", "serve", "serving")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.MissingExtraError: serving needs the module 'no_such_module': install it with  pip install ...
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(extra, feature, module.partition(".")[0]) from error
 
 
 class BackendError(VouchError):

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from vouching.encoder.reading import SoftReading, WindowOutputs, fold, reading_of
 from vouching.encoder.tokens import Chosen, PairTokenizer, SourceTokens, TokenIndex, choose
 from vouching.encoder.weights import INPUTS, MODEL, OUTPUTS, TOKENIZER, Weights, find_weights
-from vouching.errors import MissingExtraError, WeightsError
+from vouching.errors import MissingExtraError, WeightsError, needed
 from vouching.types import Source
 
 Inputs: TypeAlias = dict[str, NDArray[np.int64]]
@@ -145,10 +144,7 @@ def inputs_of(ids: NDArray[np.int32], claim_tokens: int) -> Inputs:
 
 
 def _session(path: Path, threads: int) -> Any:
-    try:
-        onnxruntime: Any = import_module("onnxruntime")
-    except ImportError as error:
-        raise MissingExtraError("", "the encoder", "onnxruntime") from error
+    onnxruntime = needed("onnxruntime", "", "the encoder")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     # Batches differ in shape: kept arenas would only grow.

@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from vouching.errors import ConfigError, MissingExtraError
+from vouching.errors import ConfigError, needed
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -228,10 +227,7 @@ def device_of(device: str) -> str:
 
 def need(module: str) -> Any:
     """A module of the extra "train". Raises MissingExtraError if it is not installed."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError("train", "running a model in this process", module) from error
+    return needed(module, "train", "running a model in this process")
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

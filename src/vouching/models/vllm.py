@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from vouching.errors import MissingExtraError, ModelError, ModelRefusedError
+from vouching.errors import ModelError, ModelRefusedError, needed
 from vouching.models.base import Completion, FinishReason, Message, Sampling
 from vouching.models.chat import prompt_tokens
 from vouching.models.tools import read_tool_calls
@@ -37,10 +37,7 @@ class VllmModel:
     """
 
     def __init__(self, path: str | Path, adapter: str | Path | None = None, **engine: Any) -> None:
-        try:
-            self._vllm = import_module("vllm")
-        except ImportError as error:
-            raise MissingExtraError("vllm", "running a model by vLLM in this process", "vllm") from error
+        self._vllm = needed("vllm", "vllm", "running a model by vLLM in this process")
         self.name = f"vllm:{path}" + (f"#{adapter}" if adapter else "")
         self._arguments = {"model": str(path), "enable_lora": adapter is not None, **engine}
         self._lora: Any = None

@@ -9,11 +9,10 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
-from importlib import import_module
 from itertools import chain
 from typing import IO, Any
 
-from vouching.errors import InputError, MissingExtraError
+from vouching.errors import InputError, needed
 from vouching.rows.read import Fields, Row, read_json
 
 _DELIMITERS = (",", ";", "\t")
@@ -114,11 +113,8 @@ def parquet_rows(
         InputError: no Parquet, or none of ``columns`` in it.
         MissingExtraError: pyarrow is not installed.
     """
-    try:
-        parquet: Any = import_module("pyarrow.parquet")
-        broken: type[Exception] = import_module("pyarrow").ArrowException
-    except ImportError:
-        raise MissingExtraError("data", "reading Parquet", "pyarrow") from None
+    parquet = needed("pyarrow.parquet", "data", "reading Parquet")
+    broken: type[Exception] = needed("pyarrow", "data", "reading Parquet").ArrowException
     try:
         table = parquet.ParquetFile(file)
     except (broken, OSError) as error:

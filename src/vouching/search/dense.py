@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouching.errors import MissingExtraError
+from vouching.errors import needed
 from vouching.search.bm25 import Place, best
 from vouching.search.segment import Segment
 
@@ -96,7 +96,4 @@ def _import() -> Any:
     # With usearch 2.26 loaded first, onnxruntime 1.31 crashes when it is loaded.
     with suppress(ImportError):
         import_module("onnxruntime")
-    try:
-        return import_module("usearch.index")
-    except ImportError as error:
-        raise MissingExtraError("search", f"vectors of more than {EXACT_MOST:,} passages", "usearch") from error
+    return needed("usearch.index", "search", f"vectors of more than {EXACT_MOST:,} passages")

@@ -14,12 +14,11 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from vouching.errors import InputError, MissingExtraError
+from vouching.errors import InputError, needed
 from vouching.rows.read import FORMATS, Row, RowReader, open_rows
 from vouching.text.encoding import decode_text
 from vouching.types import Source
@@ -83,10 +82,7 @@ def need(module: str) -> Any:
         MissingExtraError: it is not installed.
     """
     logging.getLogger(module).addHandler(logging.NullHandler())
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError("search", "reading web pages and PDFs", module) from error
+    return needed(module, "search", "reading web pages and PDFs")
 
 
 TEXTS = (".txt", ".text", ".md", ".markdown", ".rst")

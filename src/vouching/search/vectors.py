@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from vouching.encoder.encoder import load_encoder
 from vouching.encoder.weights import sha256_of
-from vouching.errors import ConfigError, MissingExtraError
+from vouching.errors import ConfigError, needed
 
 Vectors: TypeAlias = NDArray[np.float32]
 """(N, W), each row of unit length."""
@@ -96,7 +95,9 @@ class FolderEncoder:
                 f'it, or "{SHIPPED}"'
             )
         self._first_token = _pools_first_token(folder / "1_Pooling" / "config.json")
-        self._torch, transformers = _import("torch"), _import("transformers")
+        self._torch, transformers = (
+            needed(name, "train", "an encoder from a folder") for name in ("torch", "transformers")
+        )
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         try:
@@ -136,10 +137,3 @@ def _pools_first_token(path: Path) -> bool:
     if ways not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
         raise ConfigError(f"{path} pools by {', '.join(ways)}; wanted the mean of the tokens or the first of them")
     return ways == ["pooling_mode_cls_token"]
-
-
-def _import(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError("train", "an encoder from a folder", name) from error

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from aiohttp import ClientError
 
-from vouching.errors import ConfigError, MissingExtraError, ModelError, SearchError
+from vouching.errors import ConfigError, ModelError, SearchError, needed
 from vouching.models.connections import Connections, checked_address, error_of_status, error_of_transport, read_object
 from vouching.models.running import PerLoop
 from vouching.models.wrappers import retried
@@ -157,10 +157,7 @@ class Ddgs:
     """It looks on the web."""
 
     def __init__(self, proxy: str | None = None, seconds: int = 10) -> None:
-        try:
-            package = import_module("ddgs")
-        except ImportError:
-            raise MissingExtraError("search", "--web ddgs", "ddgs") from None
+        package = needed("ddgs", "search", "--web ddgs")
         self._error: type[Exception] = import_module("ddgs.exceptions").DDGSException
         self._client: Callable[[], Any] = lambda: package.DDGS(proxy=proxy, timeout=seconds)
         self._slots = PerLoop(lambda: asyncio.Semaphore(1))

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from vouching.encoder.weights import TOKENIZER
-from vouching.errors import ConfigError, MissingExtraError
+from vouching.errors import ConfigError, needed
 
 ENCODER = "training the encoder"
 """A use, for the message about what is not installed."""
@@ -17,10 +16,7 @@ ENCODER = "training the encoder"
 
 def imported(name: str, use: str = "training") -> Any:
     """A module of the extra "train". Raises MissingExtraError, which names the use, if it is not installed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError("train", use, name) from error
+    return needed(name, "train", use)
 
 
 def see_device(wanted: str) -> None:

@@ -6,10 +6,9 @@ Left out: texts of several languages; short ones are often told wrong.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from vouching.errors import MissingExtraError
+from vouching.errors import needed
 
 SEED = 0
 """The sampling inside langdetect starts from it, for every text anew: one text, one language."""
@@ -50,10 +49,7 @@ def language_of(text: str) -> str | None:
 @cache
 def _detector() -> tuple[Any, type[Exception]]:
     """Makes detectors; one of our own, so that nobody else's seed is changed."""
-    try:
-        module: Any = import_module("langdetect.detector_factory")
-    except ImportError as error:
-        raise MissingExtraError("rules", "telling the language of a text", "langdetect") from error
+    module = needed("langdetect.detector_factory", "rules", "telling the language of a text")
     factory = module.DetectorFactory()
     factory.set_seed(SEED)
     factory.load_profile(module.PROFILES_DIRECTORY)
