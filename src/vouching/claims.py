@@ -272,6 +272,8 @@ def claims_report(
         support: how much of the whole text the sources have, where the verifier measures it.
         question: what the response answers.
     """
+    verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+    failed = len(outcomes) - len(verdicts)
     return Report(
         response=response,
         sources=sources,
@@ -279,9 +281,9 @@ def claims_report(
         question=question,
         non_claims=taken_apart.non_claims,
         coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
-        totals=_totals(outcomes),
-        score=_response_score(outcomes, support),
-        warnings=_shared_warnings(outcomes),
+        totals=_totals(verdicts, failed),
+        score=None if failed else _response_score(verdicts, support),
+        warnings=_shared_warnings(verdicts),
         usage=total_usage(outcomes),
     )
 
@@ -293,32 +295,29 @@ def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonCl
     return min(1.0, seen / max(1, len("".join(response.split()))))
 
 
-def _response_score(outcomes: Sequence[Verdict | Unverified], support: float | None) -> float | None:
+def _response_score(verdicts: Sequence[Verdict], support: float | None) -> float | None:
     """Mean of the claims' scores and, where the verifier measures it, of the support of the whole text.
 
     Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``. The mean over what is left
     where a judge failed would be another number, and higher where it failed on what is wrong.
     """
-    scores = [outcome.score for outcome in outcomes if isinstance(outcome, Verdict)]
-    if not scores or len(scores) < len(outcomes):
+    if not verdicts:
         return None
-    mean = sum(scores) / len(scores)
+    mean = sum(verdict.score for verdict in verdicts) / len(verdicts)
     return mean if support is None else (mean + support) / 2
 
 
-def _totals(outcomes: Sequence[Verdict | Unverified]) -> Totals:
-    verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+def _totals(verdicts: Sequence[Verdict], failed: int) -> Totals:
     types = Counter(verdict.error_type for verdict in verdicts if verdict.error_type)
     return Totals(
         attributable=sum(verdict.attributable for verdict in verdicts),
         not_attributable=sum(not verdict.attributable for verdict in verdicts),
-        unverified=len(outcomes) - len(verdicts),
+        unverified=failed,
         by_error_type=tuple(types.most_common()),
     )
 
 
-def _shared_warnings(outcomes: Sequence[Verdict | Unverified]) -> tuple[VerdictWarning, ...]:
+def _shared_warnings(verdicts: Sequence[Verdict]) -> tuple[VerdictWarning, ...]:
     """Warnings about the sources and the judge, which every verdict carries, once."""
     kinds = ("injection", "unread", "uncalibrated")
-    found = (w for o in outcomes if isinstance(o, Verdict) for w in o.warnings if w.kind in kinds)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(w for verdict in verdicts for w in verdict.warnings if w.kind in kinds))

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from vouching.judging.values import find_values
 from vouching.text.sentences import LABEL, LIST_MARKER, sentence_spans
-from vouching.types import Claim, Finding, PairResult, Report, Span, Unverified, Verdict
+from vouching.types import Claim, Finding, PairResult, Report, Span
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
 """What to do with claims that cannot be mended."""
@@ -50,7 +50,7 @@ async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]]
     """
     mended = _replace_spans(report.response, _fixes(report.findings))
     again = await check_again(mended)
-    unrepaired = tuple(f for f in again.findings if isinstance(f, Verdict | PairResult) and _faulty(f))
+    unrepaired = tuple(finding for finding in again.findings if finding.passed is False)
     revised = _replace_spans(mended, _treat(mended, again.findings, unrepaired, rest))
     return replace(report, revised_response=revised, unrepaired=unrepaired)
 
@@ -59,13 +59,12 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
     """Replacements of response spans by corrected claims."""
     fixes: list[Replacement] = []
     for finding in findings:
-        if isinstance(finding, PairResult):
+        if finding.kind == "pair":
             fixes += _blind_fixes(finding)
-        if not isinstance(finding, Verdict) or finding.revised_claim is None or finding.claim.span is None:
-            continue
-        span, lead = finding.claim.span, _lead(finding.claim)
-        if finding.revised_claim.startswith(lead):
-            fixes.append((span.start, span.end, _as_in(span, finding.revised_claim[len(lead) :])))
+        elif finding.kind == "verdict" and finding.revised_claim is not None and finding.span is not None:
+            span, lead = finding.span, _lead(finding.claim)
+            if finding.revised_claim.startswith(lead):
+                fixes.append((span.start, span.end, _as_in(span, finding.revised_claim[len(lead) :])))
     return fixes
 
 
@@ -78,19 +77,15 @@ def _blind_fixes(finding: PairResult) -> Iterator[Replacement]:
         yield finding.span.start, finding.span.end, found
 
 
-def _faulty(finding: Verdict | PairResult) -> bool:
-    """Whether the sources do not bear a finding out; a question that was put to nobody says nothing."""
-    asked = not isinstance(finding, PairResult) or finding.outcome != "leaked"
-    return asked and not finding.attributable
-
-
 def _claim_of(finding: Finding, text: str) -> Claim | None:
     """The claim of a finding; of a question, the sentence that its answer stands in."""
-    if isinstance(finding, PairResult) and finding.span is not None:
-        at = finding.span.start
-        home = next(((start, end) for start, end in sentence_spans(text) if start <= at < end), None)
-        return Claim(text[slice(*home)], span=Span(text[slice(*home)], *home)) if home else None
-    return finding.claim if isinstance(finding, Verdict | Unverified) else None
+    if finding.kind == "verdict" or finding.kind == "unverified":
+        return finding.claim
+    if finding.span is None:
+        return None
+    at = finding.span.start
+    home = next(((start, end) for start, end in sentence_spans(text) if start <= at < end), None)
+    return Claim(text[slice(*home)], span=Span(text[slice(*home)], *home)) if home else None
 
 
 def _lead(claim: Claim) -> str:

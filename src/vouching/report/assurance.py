@@ -164,7 +164,7 @@ class UnitCard:
     @property
     def result(self) -> UnitResult | None:
         """The result; None where nobody could judge."""
-        return self.finding if isinstance(self.finding, UnitResult) else None
+        return self.finding if self.finding.kind == "unit" else None
 
     @property
     def submitted(self) -> str:
@@ -176,14 +176,14 @@ class UnitCard:
     @property
     def drawing(self) -> str:
         """The case as SVG; empty without one."""
-        return tree_drawing(self.finding) if isinstance(self.finding, UnitResult) and self.finding.challenged else ""
+        return tree_drawing(self.result) if self.result and self.result.challenged else ""
 
     @property
     def tree(self) -> str:
         """The case as JSON; empty without one."""
-        if not (isinstance(self.finding, UnitResult) and self.finding.challenged):
+        if not (self.result and self.result.challenged):
             return ""
-        return json.dumps(case_tree(self.finding), indent=1, ensure_ascii=False)
+        return json.dumps(case_tree(self.result), indent=1, ensure_ascii=False)
 
 
 def outcome_counts(record: Assurance) -> dict[str, int]:
@@ -256,7 +256,7 @@ def print_assurance(console: Console, record: Assurance) -> None:
         status = unit.status
         head = Text(f"{SIGNS[status]} ", style=styles[status])
         head.append(f"{_name(unit):<{width}}  ", style="bold")
-        if isinstance(unit, Unverified):
+        if unit.kind == "unverified":
             head.append(f"unverified ({unit.reason}): {visible_line(unit.message)}")
             console.print(head)
             continue
@@ -279,7 +279,7 @@ def print_assurance(console: Console, record: Assurance) -> None:
 
 
 def _name(unit: UnitResult | Unverified) -> str:
-    return visible_line(unit.unit_id if isinstance(unit, UnitResult) else unit.claim.id)
+    return visible_line(unit.unit_id if unit.kind == "unit" else unit.claim.id)
 
 
 def _answer_words(unit: UnitResult) -> str:

@@ -17,8 +17,7 @@ from typing import Any, cast
 from vouching.errors import InputError, ModelError
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruction_of, items_json
 from vouching.methods.checklist.replay import KnownTexts
-from vouching.methods.rules import named_items
-from vouching.methods.rules.verify import rule_on
+from vouching.methods.rules.verify import named_items, rule_on
 from vouching.models.base import Message, Model, Role, Sampling, spoken
 from vouching.rows import (
     Fields,
