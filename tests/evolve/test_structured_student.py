@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.train.forked import dying_at, in_child, told_always
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.config import EvolveConfig, start_of
@@ -35,7 +33,6 @@ torch = pytest.importorskip("torch", reason="the extra train (torch) is not inst
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
 ROW = Row("r", "It opened in 1948.", "It opened in 1931.", "Not Attributable", "toy", error_type="temporal_shift")
 GOLD = Row("g", "It opened in 1931.", "It opened in 1931.", "Attributable", "toy")
 DEV = [replace(ROW, id=f"d{number}", label="Attributable", error_type=None) for number in range(3)]
@@ -189,40 +186,14 @@ def test_a_start_that_cannot_be_refined_is_refused_before_anything_is_made(qwen:
         start_student(replace(asked, max_tokens=7), tmp_path / "round-0")
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from vouching.evolve.records import Probe, read_records
-from vouching.evolve.structured import open_student
-import vouching.train.watch as watch
-
-watch.TELL_EVERY = 1
-write = sys.stderr.write
-
-class Stops:
-    def write(self, text):
-        write(text)
-        if text.startswith("step 3 "):
-            os.kill(os.getpid(), signal.SIGKILL)
-    def flush(self):
-        pass
-
-sys.stderr = Stops()
-folder = Path(sys.argv[1])
-open_student(folder / "round-0").refine(2, read_records(folder / "probes.jsonl", Probe), [], (), folder / "cut")
-"""
-
-
 def test_a_round_that_was_killed_and_called_again_ends_like_one_that_was_not(qwen: Path, tmp_path: Path) -> None:
     start = start_student(settings(qwen, tmp_path), tmp_path / "round-0")
-    write_records(tmp_path / "probes.jsonl", PROBES)
     # No lesson is made of a probe that the second verifier refused.
     whole = start.refine(2, [*PROBES, probe(99, "label")], [], (), tmp_path / "whole")
     assert whole.pupil.taught == Taught(len(PROBES), {})
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    dying = start_student(settings(qwen, tmp_path), tmp_path / "round-0", dying_at("step 3 "))
+    killed = in_child(told_always(lambda: dying.refine(2, PROBES, [], (), tmp_path / "cut")))
+    assert killed == -signal.SIGKILL
     # It died after the checkpoint of step 2, in the middle of the round: there is no student yet.
     with pytest.raises(InputError, match=r"student\.json"):
         open_student(tmp_path / "cut")

@@ -1,9 +1,8 @@
-"""A run of two policies that a test calls, and starts as one of two processes: adapters_process.py MODEL OUT LOSS..."""
+"""A run of two policies that a test calls alone, and as one of two processes."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,9 +29,3 @@ def train_pairs(model: Path, out: Path, losses: Sequence[str]) -> None:
             (out / f"{loss}.json").write_text(json.dumps(told), encoding="utf-8")
     if trainer.accelerator.num_processes > 1:
         end_training(trainer)
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    place, folder, *names = sys.argv[1:]
-    train_pairs(Path(place), Path(folder), names)

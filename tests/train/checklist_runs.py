@@ -1,12 +1,8 @@
-"""Runs of the checklist game that tests call, and start in processes of their own to be one of two.
-
-python checklist_runs.py MODEL OUT
-"""
+"""Runs of the checklist game that tests call, also as one of two processes."""
 
 from __future__ import annotations
 
 import json
-import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -83,8 +79,3 @@ def together(model: Path, out: Path) -> None:
             (out / f"{loss}.json").write_text(json.dumps({"told": told, "state": state}), encoding="utf-8")
     if trainer.accelerator.num_processes > 1:
         end_training(trainer)
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    together(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,15 +1,10 @@
-"""Runs of the engine that tests call, and start in processes of their own: to be killed, or to be one of two.
-
-python engine_process.py together MODEL OUT LOSS...
-python engine_process.py killed MODEL OUT STEP
-"""
+"""Runs of the engine that tests call, also in processes of their own: to be killed, or to be one of two."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,11 +64,3 @@ def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path |
     tell_steps(trainer, tell)
     train_from(trainer, checkpoint)
     torch.save(weights_of(trainer), out / "weights.pt")
-
-
-if __name__ == "__main__":
-    mode, model, out, *rest = sys.argv[1:]
-    if mode == "together":
-        one_of_two(Path(model), Path(out), rest)
-    else:
-        to_be_killed(Path(model), Path(out), int(rest[0]))

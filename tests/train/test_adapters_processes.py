@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.train.assurance_runs import write_model
 from tests.train.engine_runs import greatest_difference
+from tests.train.forked import as_pair
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -20,18 +17,8 @@ from transformers import AutoModelForCausalLM  # noqa: E402  (needs torch)
 
 from tests.train.adapters_process import ROWS, train_pairs  # noqa: E402  (needs torch)
 
-ROOT = Path(__file__).parents[2]
 LOSSES = ("token_sum",)
 """DPA-GRPO's: it averages over rows, so that those of padding and those of each role must be made up for."""
-
-
-def started(*arguments: object, **environment: str) -> subprocess.Popen[str]:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "tests/train/adapters_process.py"), *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment},
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
 
 
 def test_two_processes_train_two_policies_as_one_does(tmp_path: Path) -> None:
@@ -40,20 +27,7 @@ def test_two_processes_train_two_policies_as_one_does(tmp_path: Path) -> None:
     torch.set_num_threads(1)
     model = write_model(tmp_path / "model", ROWS)
     train_pairs(model, tmp_path / "alone", LOSSES)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
-    pair = [
-        started(model, tmp_path / "both", *LOSSES, RANK=rank, LOCAL_RANK=rank, **about) for rank in ("0", "1")
-    ]  # fmt: skip
-    try:
-        for process in pair:
-            told = process.communicate(timeout=900)[1]
-            assert process.returncode == 0, told[-3000:]
-    finally:
-        for process in pair:
-            process.kill()
+    as_pair(lambda: train_pairs(model, tmp_path / "both", LOSSES))
     for loss in LOSSES:
         one, two = (torch.load(tmp_path / where / f"{loss}.pt", weights_only=True) for where in ("alone", "both"))
         assert greatest_difference(one, two) < 1e-6, loss

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +10,7 @@ import pytest
 
 from tests.train.blinded_runs import ROWS, by_script, game, ppo, talk, write_model
 from tests.train.engine_runs import PLAIN, greatest_difference, trainer_of, weights_of
+from tests.train.forked import as_pair
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
@@ -112,22 +109,7 @@ def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
     for out in (alone, both):
         out.mkdir()
     by_script(model, alone)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.train.blinded_runs", str(model), str(both)], cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "RANK": str(rank),
-                 "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(2)
-    ]  # fmt: skip
-    for process in processes:
-        errors = process.communicate(timeout=240)[1]
-        assert process.returncode == 0, errors[-3000:]
+    as_pair(lambda: by_script(model, both))
     one, two = (torch.load(out / "weights.pt", weights_only=True) for out in (alone, both))
     assert greatest_difference(one[0], two[0]) < 1e-5
     assert greatest_difference(one[1], two[1]) < 1e-5

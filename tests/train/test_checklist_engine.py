@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.train.engine_runs import PLAIN, greatest_difference, stop_often, trainer_of, weights_of
+from tests.train.forked import as_pair
 from tests.train.tiny_qwen import write_tiny_qwen
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
@@ -65,20 +62,7 @@ def gradient(trainer: Any, groups: Sequence[Group]) -> dict[str, Any]:
 def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
     # Four instructions with one to three items, so that the processes have unequal rows; what is replayed is shared.
     together(model, tmp_path / "alone")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    about = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-             "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}  # fmt: skip
-    command = [sys.executable, str(ROOT / "tests/train/checklist_runs.py"), str(model), str(tmp_path / "both")]
-    pair = [
-        subprocess.Popen(command, env={**about, "RANK": rank, "LOCAL_RANK": rank}, stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, text=True)
-        for rank in ("0", "1")
-    ]  # fmt: skip
-    said = [process.communicate(timeout=300)[1] for process in pair]
-    assert [process.returncode for process in pair] == [0, 0], said[0][-3000:]
+    as_pair(lambda: together(model, tmp_path / "both"))
     for loss in ("grpo", "dapo"):
         one, two = (torch.load(tmp_path / out / f"{loss}.pt", weights_only=True) for out in ("alone", "both"))
         assert greatest_difference(one, two) < 1e-6, loss
@@ -113,10 +97,10 @@ def test_measuring_replays_nothing(model: Path, tmp_path: Path) -> None:
     assert which.state_dict() == {"played": 0, "replay": []}
 
 
-@pytest.mark.parametrize("judge", ["outside", "self"])
-def test_responses_can_become_right_by_a_rule_that_training_does_not_watch(tmp_path: Path, judge: Any) -> None:
+def test_responses_can_become_right_by_a_rule_that_training_does_not_watch(tmp_path: Path) -> None:
     # A policy that judges itself does so with this seed, and not with every one (docs/games.md): no proof that it will.
-    learnt, told = learn(tmp_path, seed=0, judge=judge)
+    # Other seeds, and a judge from outside, are in benchmarks/learning.py.
+    learnt, told = learn(tmp_path, seed=0, judge="self")
     assert learnt.lower > 0, learnt
     columns = columns_of(told)
     assert "gap/rules" in columns

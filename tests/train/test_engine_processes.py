@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.train.engine_runs import greatest_difference, stop_often, texts
+from tests.train.forked import as_pair, in_child
 from tests.train.tiny_qwen import write_tiny_qwen
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 from tests.train.engine_process import one_of_two, to_be_killed  # noqa: E402  (needs torch)
 
-ROOT = Path(__file__).parents[2]
 LOSSES = ("grpo", "dapo", "gspo", "dr_grpo")
 
 
@@ -28,21 +24,6 @@ LOSSES = ("grpo", "dapo", "gspo", "dr_grpo")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)
     return stop_often(write_tiny_qwen(tmp_path_factory.mktemp("qwen"), texts()))
-
-
-def started(*arguments: object, **environment: str) -> subprocess.Popen[str]:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "tests/train/engine_process.py"), *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment},
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def ended(process: subprocess.Popen[str]) -> int:
-    told = process.communicate(timeout=120)[1]
-    assert process.returncode in (0, -signal.SIGKILL), told[-3000:]
-    return process.returncode
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -59,7 +40,7 @@ def checkpoint_weights(folder: Path) -> dict[str, Any]:
 def test_a_run_that_is_killed_and_gone_on_with_ends_with_the_same_weights(model: Path, tmp_path: Path) -> None:
     # 6 rows, 2 a step, each rollout used twice: an epoch has 6 steps. Killed in step 9, in the middle of the second.
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert ended(started("killed", model, killed, 9)) == -signal.SIGKILL
+    assert in_child(lambda: to_be_killed(model, killed, 9)) == -signal.SIGKILL
     to_be_killed(model, whole)
     to_be_killed(model, killed, checkpoint=killed / "checkpoint-8")
     weights = load(whole / "weights.pt")
@@ -75,12 +56,7 @@ def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
     # The judge fails on replies to some rows, so that one process has fewer rollouts and is filled up.
     alone, both = tmp_path / "alone", tmp_path / "both"
     one_of_two(model, alone, LOSSES)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
-    pair = [started("together", model, both, *LOSSES, RANK=rank, LOCAL_RANK=rank, **about) for rank in ("0", "1")]
-    assert [ended(process) for process in pair] == [0, 0]
+    as_pair(lambda: one_of_two(model, both, LOSSES))
     for loss in LOSSES:
         assert greatest_difference(load(alone / f"{loss}.pt"), load(both / f"{loss}.pt")) < 1e-6, loss
         one, two = (json.loads((out / f"{loss}.json").read_text()) for out in (alone, both))

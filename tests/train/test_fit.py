@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.train.forked import dying_at, in_child, told_always
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.methods.base import Row
@@ -29,7 +27,6 @@ pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 distributed = pytest.importorskip("torch.distributed")
 
 TOML = Path(__file__).parents[2] / "recipes/structured/tiny.toml"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
 
 
 def row(number: int) -> dict[str, Any]:
@@ -98,21 +95,6 @@ def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: Structur
     assert any(line.startswith("step 8 of 8") for line in lines)
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from tests.train.test_fit import vowel_run
-import vouching.train.watch as watch
-
-def say(line):
-    if line.startswith("step 6 "):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-watch.TELL_EVERY = 1
-vowel_run(Path(sys.argv[1]), Path(sys.argv[2]), say)
-"""
-
-
 def vowel_run(folder: Path, out: Path, say: Any = lambda line: None, resume: bool = False, **changes: Any) -> None:
     """A run whose reward is the share of vowels, which a model with random weights can learn."""
     from tests.train.engine_runs import vowel_game
@@ -126,11 +108,8 @@ def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(folder: Pa
     from safetensors.torch import load_file
 
     vowel_run(folder, tmp_path / "whole")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(folder), str(tmp_path / "cut")],
-        env=ENVIRONMENT, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed = in_child(told_always(lambda: vowel_run(folder, tmp_path / "cut", dying_at("step 6 "))))
+    assert killed == -signal.SIGKILL
     last = last_checkpoint(tmp_path / "cut")
     assert last is not None
     assert step_of(last) == 4

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
-import socket
-import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.train.forked import as_pair, dying_at, in_child, told_always
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import ConfigError, InputError
 from vouching.methods.training import LoraSettings, WatchSettings
 from vouching.settings import read_settings
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
 from vouching.train.run_folder import read_records
-from vouching.train.sft import SftConfig
+from vouching.train.sft import SftConfig, train_sft
 
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
 TOML = Path(__file__).parents[2] / "recipes/structured/tiny-sft.toml"
 
 
@@ -66,11 +65,9 @@ def config(folder: Path) -> SftConfig:
     )
 
 
-def run(config: SftConfig, out: Path, resume: bool = False) -> list[str]:
-    from vouching.train.sft import train_sft
-
+def run(config: SftConfig, out: Path, resume: bool = False, say: Callable[[str], None] | None = None) -> list[str]:
     lines: list[str] = []
-    train_sft(config, out, resume, lines.append)
+    train_sft(config, out, resume, say or lines.append)
     return lines
 
 
@@ -112,35 +109,13 @@ def test_only_what_the_assistant_says_is_learned(folder: Path) -> None:
     assert tokenizer.decode(ids[prompt:]) == lesson.completion + "<end>"
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from vouching.settings import read_settings
-from vouching.train.sft import SftConfig, train_sft
-import vouching.train.watch as watch
-
-def say(line):
-    print(line, flush=True)
-    if line.startswith("step 8 "):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-watch.TELL_EVERY = 1
-train_sft(read_settings(SftConfig, Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
-"""
-
-
 def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(
     config: SftConfig, folder: Path, tmp_path: Path
 ) -> None:
     lora = LoraSettings(rank=4, dropout=0.2)
     run(replace(config, lora=lora), tmp_path / "whole")
-    settings = [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
-    settings += ["lora.rank=4", "lora.dropout=0.2"]
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(TOML), str(tmp_path / "cut"), *settings],
-        env=ENVIRONMENT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed = in_child(told_always(lambda: run(replace(config, lora=lora), tmp_path / "cut", say=dying_at("step 8 "))))
+    assert killed == -signal.SIGKILL
     # It died between the line of step 8 and its checkpoint: step 4 is what there is, and steps 5 to 8 come again.
     last = last_checkpoint(tmp_path / "cut")
     assert last is not None
@@ -176,25 +151,23 @@ def test_labels_are_learned_first_and_the_same_adapters_learn_records_then(
     assert not any("first stage" in line for line in run(staged, tmp_path / "run", resume=True))
 
 
-def test_two_processes_learn_both_stages(folder: Path, tmp_path: Path) -> None:
+def test_two_processes_learn_both_stages(config: SftConfig, folder: Path, tmp_path: Path) -> None:
     # The second stage starts from weights that one process has written, and needs the processes of the first.
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        about = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
-    command = [sys.executable, "-m", "vouching", "train", "sft", str(TOML), f"model={folder}/qwen",
-               f'rows=["{folder}/sft.jsonl"]', f'binary=["{folder}/labels.jsonl"]', "most_steps=2", "most_tokens=1280",
-               "lora.rank=4", "device=cpu", "--out", str(tmp_path / "run")]  # fmt: skip
-    pair = [
-        subprocess.Popen(command, env={**ENVIRONMENT, **about, "RANK": rank, "LOCAL_RANK": rank},
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        for rank in ("0", "1")
-    ]  # fmt: skip
-    try:
-        told = [process.communicate(timeout=120)[1] for process in pair]
-    finally:
-        for process in pair:
-            process.kill()
-    assert [process.returncode for process in pair] == [0, 0], told
+    staged = replace(
+        config,
+        binary=(str(folder / "labels.jsonl"),),
+        dev=(),
+        most_steps=2,
+        most_tokens=1280,
+        lora=LoraSettings(rank=4),
+    )
+
+    def both() -> None:
+        told = run(staged, tmp_path / "run")
+        (tmp_path / f"told-{os.environ['RANK']}").write_text("\n".join(told), encoding="utf-8")
+
+    as_pair(both)
+    told = [(tmp_path / f"told-{rank}").read_text(encoding="utf-8") for rank in (0, 1)]
     assert "first stage: 16 labels" in told[0]
     assert "first stage" not in told[1]
     first, second = weights_in(tmp_path / "run/binary/model"), weights_in(tmp_path / "run/model")
@@ -224,33 +197,18 @@ def test_a_loss_that_is_no_number_ends_the_run_with_the_last_good_checkpoint(con
     assert step_of(last) == len(read_records(tmp_path / "run"))
 
 
-FULL = """
-import resource, sys
-from pathlib import Path
-from vouching.errors import InputError
-from vouching.settings import read_settings
-from vouching.train.sft import SftConfig, train_sft
-
-def say(line):
+def filling(line: str) -> None:
+    """Takes lines of progress; from step 8 on there is no room for files of more than some kilobytes."""
     if line.startswith("step 8 "):
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
-import vouching.train.watch as watch
-watch.TELL_EVERY = 1
-try:
-    train_sft(read_settings(SftConfig, Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]), report=say)
-except InputError as error:
-    print(error)
-"""
-
 
 def test_a_disk_that_is_full_at_a_checkpoint_loses_nothing(config: SftConfig, folder: Path, tmp_path: Path) -> None:
-    settings = [f'model="{folder}/qwen"', f'rows=["{folder}/sft.jsonl"]', f'dev=["{folder}/dev.jsonl"]', "device=cpu"]
-    full = subprocess.run(
-        [sys.executable, "-c", FULL, str(TOML), str(tmp_path / "run"), *settings],
-        env=ENVIRONMENT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert "make room and go on with --resume" in full.stdout, full.stderr
+    def full() -> None:
+        with pytest.raises(InputError, match="make room and go on with --resume"):
+            run(config, tmp_path / "run", say=filling)
+
+    assert in_child(told_always(full)) == 0
     assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["checkpoint-4"]
     run(config, tmp_path / "run", resume=True)
     assert len(read_records(tmp_path / "run")) == 12
