@@ -29,7 +29,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.train import assurance_learning, blinded_learning, checklist_learning, learning  # noqa: E402
-from vouching.train.engine import tell_steps, train_from  # noqa: E402
+from vouching.train.checkpoint import train_from  # noqa: E402
+from vouching.train.engine import tell_steps  # noqa: E402
 from vouching.train.engine_batch import to_arrays  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/games.json"

@@ -36,8 +36,9 @@ from vouching.methods.structured.game import StructuredGame
 from vouching.methods.training import LoraSettings, Loss, Plan
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
+from vouching.train.checkpoint import train_from
 from vouching.train.encoder import train_encoder
-from vouching.train.engine import tell_steps, train_from
+from vouching.train.engine import tell_steps
 from vouching.train.fit import train_game
 from vouching.train.rank import train_rank
 from vouching.train.run_folder import read_records

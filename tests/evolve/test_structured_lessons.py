@@ -16,7 +16,7 @@ from vouching.methods.structured.reply import Reply, parse_reply
 from vouching.methods.structured.teacher import Teacher, gold_faults, lesson
 from vouching.models.scripted import ScriptedModel
 from vouching.perturb import CorpusPool, perturb
-from vouching.train.lessons import read_chats
+from vouching.train.sft import read_chats
 from vouching.types import ERROR_TYPES, Claim, Source, Unverified
 
 TEXTS = [

@@ -95,7 +95,7 @@ def supervised(qwen: Path) -> Path:
     """The same after supervised training on those."""
     from vouching.train.sft import train_sft
 
-    settings(qwen, qwen.parent, 85, 5e-3)
+    settings(qwen, qwen.parent, 65, 5e-3)
     config = read_settings(
         SftConfig, qwen.parent / "full.toml", [f'rows=["{qwen.parent}/sft.jsonl"]', f'model="{qwen}"', "batch_rows=2"]
     )

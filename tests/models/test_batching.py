@@ -49,12 +49,12 @@ def test_an_error_reaches_every_call_of_its_batch_and_none_after() -> None:
 
 
 def test_a_call_that_is_given_up_is_seen_to_be_unwanted_while_the_others_go_on() -> None:
-    begun, go_on = threading.Event(), threading.Event()
+    begun, train_from = threading.Event(), threading.Event()
     wanted: list[bool] = []
 
     def work(batch: Jobs) -> list[int]:
         begun.set()
-        assert go_on.wait(10)
+        assert train_from.wait(10)
         wanted.extend(waiting.wanted for waiting in batch)
         return [waiting.job for waiting in batch]
 
@@ -65,7 +65,7 @@ def test_a_call_that_is_given_up_is_seen_to_be_unwanted_while_the_others_go_on()
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        go_on.set()
+        train_from.set()
         result = await second
         await batcher.aclose()
         return result

@@ -160,14 +160,14 @@ def test_logprobs_are_shown_by_generate_where_they_are_asked_for(model: LocalMod
 
 def test_a_cancelled_call_stops_at_its_next_token(model: LocalModel) -> None:
     steps = 0
-    third, go_on = threading.Event(), threading.Event()
+    third, train_from = threading.Event(), threading.Event()
 
     def watch(*_: Any) -> None:
         nonlocal steps
         steps += 1
         if steps == 3:
             third.set()
-            assert go_on.wait(60)
+            assert train_from.wait(60)
 
     async def main() -> None:
         call = asyncio.ensure_future(model.generate(ASKS[0], Sampling(max_tokens=100, seed=1, temperature=1.0)))
@@ -175,7 +175,7 @@ def test_a_cancelled_call_stops_at_its_next_token(model: LocalModel) -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        go_on.set()
+        train_from.set()
         await model.generate(ASKS[1], Sampling(max_tokens=1))
 
     assert len(sample(model, Sampling(max_tokens=100, seed=1, temperature=1.0), ASKS[0])[0].completion_ids) > 4

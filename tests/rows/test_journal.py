@@ -27,7 +27,7 @@ def filled(path: Path, texts: list[str] = TEXTS) -> Path:
     return path
 
 
-def go_on(path: Path, changed: Sequence[Row] = ()) -> bytes:
+def train_from(path: Path, changed: Sequence[Row] = ()) -> bytes:
     """Resume an output, add the lines that are missing, and return all of it."""
     with open_journal(str(path), SETTINGS, resume=True) as journal:
         rows = iter(changed) if changed else rows_of(len(TEXTS))
@@ -56,7 +56,7 @@ def test_cut_at_any_byte_the_output_is_mended_and_finished(output: Path, length:
         output.unlink(missing_ok=True)
         filled(output, TEXTS[:noted])
         output.write_bytes(WHOLE[:length])
-        assert go_on(output) == WHOLE
+        assert train_from(output) == WHOLE
 
 
 @given(st.integers(0, 3_000_000), st.lists(st.integers(1, 900_000), min_size=1, max_size=3))
@@ -95,7 +95,7 @@ def test_an_output_of_other_rows_is_not_gone_on_with(output: Path) -> None:
         file.write(b"torn")
     changed = [*rows_of(2), Row(3, "line 3", {"id": "id-3", "source": "Another one."})]
     with pytest.raises(InputError, match="was made from other rows, as the first 3 of this input show"):
-        go_on(output, changed)
+        train_from(output, changed)
     assert output.read_bytes() == WHOLE + b"torn"
 
 
@@ -104,7 +104,7 @@ def test_an_output_with_fewer_lines_than_were_written_is_not_gone_on_with(output
     raw = b"".join(filled(output).read_bytes().splitlines(keepends=True)[:lines]) + b"torn"
     output.write_bytes(raw)
     with pytest.raises(InputError, match=f"has only {lines} of the 3 lines that were written to it"):
-        go_on(output)
+        train_from(output)
     assert output.read_bytes() == raw
 
 

@@ -10,7 +10,8 @@ import torch
 
 from tests.train.assurance_runs import game, talk, task_row, two_policies
 from tests.train.engine_runs import PLAIN, trainer_of, weights_of
-from vouching.train.engine import end_training, tell_steps, train_from
+from vouching.train.checkpoint import train_from
+from vouching.train.engine import end_training, tell_steps
 
 ROWS = [task_row(number, 1 + number % 2) for number in range(8)]
 

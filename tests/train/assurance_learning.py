@@ -22,7 +22,8 @@ from vouching.methods.assurance.game import AssuranceGame
 from vouching.methods.assurance.model import Role
 from vouching.methods.assurance.task import read_row
 from vouching.methods.training import LoraSettings
-from vouching.train.engine import tell_steps, train_from
+from vouching.train.checkpoint import train_from
+from vouching.train.engine import tell_steps
 from vouching.types import Proposal
 
 ROWS = [task_row(number % 4) | {"id": f"t{number}"} for number in range(16)]

@@ -23,7 +23,8 @@ from vouching.methods.blinded.prompt import check_messages, propose_messages
 from vouching.methods.blinded.reward import BlindedRules
 from vouching.methods.training import CriticSettings
 from vouching.models.base import Message
-from vouching.train.engine import tell_steps, train_from
+from vouching.train.checkpoint import train_from
+from vouching.train.engine import tell_steps
 from vouching.types import Question, Source
 
 YEARS = (1937, 1973)
@@ -93,11 +94,12 @@ def trainer_by(folder: Path, seed: int, steps: int, prompts: int = 12) -> Any:
     return trainer_of(settings, folder / "run", BlindedGame(2, 2, BlindedRules(min_numbers=1), watch=oracle), rows)
 
 
-def learn(folder: Path, seed: int, prompts: int = 12) -> Learnt:
+def learn(folder: Path, seed: int, prompts: int = 12, steps: int = 40) -> Learnt:
     """Train by the game and tell how the oracle metric went."""
-    trainer = trainer_by(folder, seed, 40, prompts)
+    trainer = trainer_by(folder, seed, steps, prompts)
     told: list[dict[str, float]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
     train_from(trainer)
     years = [record["oracle/year"] for record in told]
-    return Learnt(tuple(years[:EDGE]), tuple(years[-EDGE:]))
+    edge = min(EDGE, steps // 2)
+    return Learnt(tuple(years[:edge]), tuple(years[-edge:]))

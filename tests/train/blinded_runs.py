@@ -102,7 +102,8 @@ def by_script(model: Path, out: Path) -> None:
     """Train, save what came of policy and critic."""
     import torch
 
-    from vouching.train.engine import end_training, tell_steps, train_from
+    from vouching.train.checkpoint import train_from
+    from vouching.train.engine import end_training, tell_steps
 
     settings = ppo(model, kl=0.1)
     trainer = trainer_of(settings, out / "run", game(), ROWS, talk(model), **PLAIN)

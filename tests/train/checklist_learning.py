@@ -28,7 +28,8 @@ from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGam
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
-from vouching.train.engine import tell_steps, train_from
+from vouching.train.checkpoint import train_from
+from vouching.train.engine import tell_steps
 
 Judge: TypeAlias = Literal["self", "outside"]
 ITEM = "Is it right?"

@@ -15,7 +15,8 @@ from vouching.methods.base import ScriptedSampler
 from vouching.methods.checklist.replay import Labelled, Replay
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.models.base import Message
-from vouching.train.engine import end_training, tell_steps, train_from
+from vouching.train.checkpoint import train_from
+from vouching.train.engine import end_training, tell_steps
 
 ITEMS = ("Is it old?", "Is it a place?", "Is it short?")
 GOLD = [Labelled("Name one.", place, ITEMS[number % 3], number % 2 == 0) for number, place in enumerate(PLACES)]

@@ -12,7 +12,8 @@ from typing import Any
 from tests.train.engine_runs import PLAIN, config, rows, scripted, trainer_of, vowels, weights_of
 from vouching.methods.base import Row
 from vouching.methods.structured.game import StructuredGame
-from vouching.train.engine import end_training, tell_steps, train_from
+from vouching.train.checkpoint import train_from
+from vouching.train.engine import end_training, tell_steps
 from vouching.types import Claim, Reward, Unverified
 
 

@@ -23,7 +23,8 @@ from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.methods.base import Row
 from vouching.methods.structured.game import StructuredGame, score_by
 from vouching.methods.training import LoraSettings
-from vouching.train.engine import tell_steps, train_from
+from vouching.train.checkpoint import train_from
+from vouching.train.engine import tell_steps
 
 PLACES = ("bridge", "tower", "river", "city", "mill", "road", "harbour", "castle")
 REPLIES = {True: '{"label": "no"}', False: '{"label": "yes"}'}
@@ -48,7 +49,8 @@ class Learnt:
     @property
     def lower(self) -> float:
         """Lower 95 % bound of the gain: 1.96 standard errors of the difference of two means of steps, below it."""
-        return self.gain - 1.96 * float(np.sqrt(np.var(self.first, ddof=1) / EDGE + np.var(self.last, ddof=1) / EDGE))
+        variance = sum(np.var(some, ddof=1) / len(some) for some in (self.first, self.last))
+        return self.gain - 1.96 * float(np.sqrt(variance))
 
 
 def claims(count: int, seed: int) -> list[dict[str, Any]]:
@@ -98,9 +100,9 @@ def trainer_by(folder: Path, seed: int, adapters: bool, steps: int) -> Any:
     return trainer_of(settings, folder / "run", StructuredGame(8, score_by(), oracle), rows)
 
 
-def learn(folder: Path, seed: int, adapters: bool) -> Learnt:
+def learn(folder: Path, seed: int, adapters: bool, steps: int = 60) -> Learnt:
     """Train on the rule and tell how the oracle metric went; adapters are slower and take more steps."""
-    trainer, told = trainer_by(folder, seed, adapters, steps=100 if adapters else 60), list[float]()
+    trainer, told = trainer_by(folder, seed, adapters, steps=100 if adapters else steps), list[float]()
     tell_steps(trainer, lambda record, texts: told.append(record["oracle/rule"]))
     train_from(trainer)
     return Learnt(tuple(told[:EDGE]), tuple(told[-EDGE:]))

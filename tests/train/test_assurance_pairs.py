@@ -25,8 +25,9 @@ torch = pytest.importorskip("torch", reason="the extra train (torch) is not inst
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
-from vouching.train.engine import tell_steps, train_from  # noqa: E402  (needs torch)
-from vouching.train.policy import activate  # noqa: E402  (needs peft
+from vouching.train.checkpoint import train_from  # noqa: E402
+from vouching.train.engine import tell_steps  # noqa: E402  (needs torch)
+from vouching.train.policy import activate  # noqa: E402  (needs peft)
 
 ROWS = [task_row(0), task_row(1)]
 """Of the first "old" is right, of the second "new"."""

@@ -15,7 +15,8 @@ from tests.train.forked import as_pair
 torch = pytest.importorskip("torch", reason="the extra train (torch) is not installed")
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 
-from vouching.train.engine import measure, tell_steps, train_from  # noqa: E402  (needs torch)
+from vouching.train.checkpoint import train_from  # noqa: E402
+from vouching.train.engine import measure, tell_steps  # noqa: E402  (needs torch)
 
 ROOT = Path(__file__).parents[2]
 

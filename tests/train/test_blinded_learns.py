@@ -13,5 +13,5 @@ from tests.train.blinded_learning import learn  # noqa: E402  (needs torch)
 
 def test_the_oracle_metric_rises(tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    learnt = learn(tmp_path, seed=0, prompts=8)
+    learnt = learn(tmp_path, seed=0, prompts=8, steps=30)
     assert learnt.lower > 0, learnt

@@ -17,7 +17,8 @@ torch = pytest.importorskip("torch", reason="the extra train (torch) is not inst
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 from tests.train.checklist_learning import learn  # noqa: E402  (needs torch)
 from tests.train.checklist_runs import game, rows, scripted, settings, texts, together  # noqa: E402
-from vouching.train.engine import measure, train_from  # noqa: E402
+from vouching.train.checkpoint import train_from  # noqa: E402
+from vouching.train.engine import measure  # noqa: E402
 from vouching.train.engine_batch import amounts_of  # noqa: E402
 from vouching.train.engine_table import Round  # noqa: E402
 from vouching.train.monitor import alarms  # noqa: E402

@@ -29,8 +29,8 @@ from vouching.errors import BackendError, ConfigError, TrainingError
 from vouching.methods.base import Row, ScriptedSampler
 from vouching.methods.structured.game import Score, StructuredGame
 from vouching.methods.training import LoraSettings
-from vouching.train.checkpoint import copy_weights
-from vouching.train.engine import make_trainer, measure, tell_steps, train_from, training_arguments
+from vouching.train.checkpoint import copy_weights, train_from
+from vouching.train.engine import make_trainer, measure, tell_steps, training_arguments
 from vouching.train.engine_batch import to_arrays
 from vouching.train.engine_table import Round
 from vouching.train.policy import load_policy

@@ -14,5 +14,5 @@ from tests.train.learning import learn  # noqa: E402  (needs torch)
 def test_the_oracle_metric_rises(tmp_path: Path) -> None:
     # Adapters, and other seeds, are in benchmarks/learning.py.
     torch.set_num_threads(1)
-    learnt = learn(tmp_path, seed=0, adapters=False)
+    learnt = learn(tmp_path, seed=0, adapters=False, steps=40)
     assert learnt.lower > 0, learnt

@@ -99,8 +99,7 @@ def test_a_run_learns_what_the_assistant_says_and_keeps_the_best_step(config: Sf
 def test_only_what_the_assistant_says_is_learned(folder: Path) -> None:
     from transformers import AutoTokenizer
 
-    from vouching.train.lessons import read_chats
-    from vouching.train.sft import tokens_of
+    from vouching.train.sft import read_chats, tokens_of
 
     tokenizer = AutoTokenizer.from_pretrained(folder / "qwen")
     lesson = read_chats([str(folder / "sft.jsonl")])[0]

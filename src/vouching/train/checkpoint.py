@@ -125,8 +125,13 @@ def copy_weights(checkpoint: Path, out: Path) -> None:
     shutil.copytree(checkpoint, out, ignore=lambda _, names: [name for name in names if _TO_GO_ON.match(name)])
 
 
-def go_on(trainer: Any, checkpoint: Path | None) -> None:
-    """Do the steps that are left after a checkpoint; all of them without one, none if it is of the last step."""
+def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
+    """Do the steps that are left after a checkpoint; all of them without one, none if it is of the last step.
+
+    Raises:
+        TrainingError: the gradient is no number; the weights are those before this step.
+        BackendError: no rollout of a step could be judged.
+    """
     if checkpoint is not None:
         state = _state(checkpoint)
         if state["global_step"] >= state["max_steps"]:  # train() would do one step more

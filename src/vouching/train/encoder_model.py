@@ -1,15 +1,8 @@
 # pyright: basic
-"""The encoder as a torch model: a BERT with three heads, and what it says about a batch.
+"""The encoder as a torch model, a BERT with three heads: what it says about a batch, its four losses, and its figures.
 
-Left out: other architectures than BERT's. Torch is imported where it is used; this layer needs the extra "train".
-
-What the encoder is trained to do: four losses and their sum. Tensors in, tensors out; no state.
-
-Left out: a loss that makes some token of an unsupported claim unsupported; which one is known for marked claims only.
-
-How well the encoder does on rows that it does not train on: by set, and on pairs, tokens and error types.
-
-Left out: intervals; these numbers steer a run, ``vouch bench`` reports.
+Torch is imported where it is used. Not supported: other architectures than BERT's; a loss that makes some token of an
+unsupported claim unsupported, as which one is known for marked claims only; intervals, which ``vouch bench`` reports.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,15 +25,15 @@ from vouching.errors import ConfigError, InputError, MissingExtraError
 from vouching.methods.base import Game, Processes, Row, Sampler
 from vouching.methods.training import GrpoConfig
 from vouching.models.running import run
-from vouching.train.checkpoint import go_on
 from vouching.train.critic import Critic, load_critic
 from vouching.train.engine_table import Table, figures, observe, top_of
 from vouching.train.engine_trl import PolicySampler, encoded, gathered, trainer_class
 from vouching.train.extra import imported
 from vouching.train.policy import MAIN, add_adapters, lora_of
+from vouching.train.watch import after_steps
 
 Tell: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]
-"""Takes the numbers of a step by name (see ``runlog``) and the texts of some rollouts."""
+"""Takes the numbers of a step by name (see ``run_folder``) and the texts of some rollouts."""
 
 
 def training_arguments(config: GrpoConfig, out: Path) -> Any:
@@ -167,26 +167,13 @@ def _of_use(record: logging.LogRecord) -> bool:
 def tell_steps(trainer: Any, tell: Tell) -> None:
     """Have ``tell`` called after every step, on every process, before a checkpoint is written."""
 
-    class Told(imported("transformers").TrainerCallback):
-        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
-            if logs is None or "loss" not in logs:
-                return
-            named = {"time/step" if name == "step_time" else name: value for name, value in logs.items()}
-            numbers = {name: float(value) for name, value in named.items() if isinstance(value, int | float)}
-            tell({"step": float(state.global_step), **numbers}, [*trainer.transcripts])
-            trainer.transcripts = ()
+    def told(state: Any, _: Any, logs: Mapping[str, Any]) -> None:
+        named = {"time/step" if name == "step_time" else name: value for name, value in logs.items()}
+        numbers = {name: float(value) for name, value in named.items() if isinstance(value, int | float)}
+        tell({"step": float(state.global_step), **numbers}, [*trainer.transcripts])
+        trainer.transcripts = ()
 
-    trainer.add_callback(Told())
-
-
-def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
-    """Do the steps that are left after a checkpoint; all of them without one, none if it is of the last step.
-
-    Raises:
-        TrainingError: the gradient is no number; the weights are those before this step.
-        BackendError: no rollout of a step could be judged.
-    """
-    go_on(trainer, checkpoint)
+    after_steps(trainer, told)
 
 
 def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None = None) -> dict[str, float]:

@@ -1,18 +1,11 @@
 # pyright: basic
-"""Rollouts as the arrays that a policy loss reads, whatever engine computes it. Numpy alone.
+"""Rollouts as the arrays that a policy loss reads, cut into pieces of ``micro_batch`` rows, and the order of rows.
 
 Prompts are padded on the left and completions on the right. Rows are filled up to a number that all processes share
 with rows that are masked as a whole, so that they move no weight. A token that the policy did not choose is read but
-not trained (``tool_mask``). Left out: images.
-
-The loss of a step, piece by piece: however many rows a game makes, ``micro_batch`` of them are read at once.
-
-Each piece but the last is done with at once, its gradient added up in the process; with the last one gradients are
-exchanged, as TRL and accelerate do it. No piece mixes two policies. Left out: pieces of equally many tokens.
-
-The order in which a run takes its rows, so that one that goes on in a later epoch takes those it would have taken.
-
-Left out: the rows that are drawn to play flat groups again; ``engine_table`` keeps their place.
+not trained (``tool_mask``). Each piece but the last is done with at once, its gradient added up in the process; with
+the last one gradients are exchanged, as TRL and accelerate do it. No piece mixes two policies. Not supported: images,
+pieces of equally many tokens.
 """
 
 from __future__ import annotations

@@ -24,16 +24,8 @@ from pathlib import Path
 from vouching.errors import InputError
 from vouching.methods.base import Game, Row
 from vouching.methods.training import GrpoConfig, Plan
-from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of
-from vouching.train.engine import (
-    end_training,
-    make_trainer,
-    measure,
-    prompt_lengths,
-    tell_steps,
-    train_from,
-    training_arguments,
-)
+from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
+from vouching.train.engine import end_training, make_trainer, measure, prompt_lengths, tell_steps, training_arguments
 from vouching.train.extra import see_device
 from vouching.train.policy import load_policy
 from vouching.train.run_folder import RunLog, digest_of_lines, open_run, told_to

@@ -1,13 +1,10 @@
 # pyright: basic
 """The language model that is trained: a whole model, new adapters on one, or adapters that were trained before.
 
-Left out: quantised weights.
-
-Several adapters on one model: each is a policy of its own, one of them speaks and learns at a time.
-
-Peft freezes an adapter that is added, and every other one when one is made active; what is frozen when the optimizer is
-built, or when a process wraps the model, silently never learns. So all that are trained are released again after every
-switch. The first is called "default", which TRL asks for. Left out: adapters of unlike shape.
+Several adapters on one model are a policy each; one of them speaks and learns at a time. Peft freezes an adapter that
+is added, and every other one when one is made active; what is frozen when the optimizer is built, or when a process
+wraps the model, silently never learns. So all that are trained are released again after every switch. The first is
+called "default", which TRL asks for. Not supported: quantised weights, adapters of unlike shape.
 """
 
 from __future__ import annotations

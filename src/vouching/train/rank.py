@@ -3,16 +3,13 @@
 
     OUT/run.json         settings, revision, versions, data
     OUT/log.jsonl        a line per step and per evaluation
-    OUT/checkpoints/     what a killed run goes on from, exactly (TRL's)
+    OUT/checkpoints/     what a killed run resumes from, exactly (TRL's)
     OUT/model/           the scorer, or its adapters: what ``vouch rank --score-model`` opens
     OUT/held.jsonl       the questions held out and those of ``dev``, with the score of every answer
 
 The scorer learns to put the better of two answers above the worse, each with its own evidence (DiVA, 3.2). Several
-GPUs: start it with ``torchrun`` or ``accelerate launch``. Left out: choosing the best checkpoint; the last one stays.
-
-How well a scorer ranks the answers to questions that it does not train on.
-
-Left out: intervals; these numbers steer a run, and ``held.jsonl`` has what is needed to compute them.
+GPUs: start it with ``torchrun`` or ``accelerate launch``. Not supported: choosing the best checkpoint, the last one
+stays; intervals, for which ``held.jsonl`` has what is needed.
 """
 
 from __future__ import annotations
@@ -29,12 +26,13 @@ from vouching.errors import ConfigError
 from vouching.methods.discriminative.config import RankConfig
 from vouching.methods.discriminative.input import encode
 from vouching.metrics import kendall_tau_b, precision_at_1
-from vouching.train.checkpoint import go_on, last_checkpoint, step_of
+from vouching.train.checkpoint import last_checkpoint, step_of, train_from
 from vouching.train.encoder_batches import batches_by_length
 from vouching.train.extra import imported, see_device
-from vouching.train.rank_model import Step, load_scorer, make_trainer, save_scorer, tell_steps, training_arguments
+from vouching.train.rank_model import load_scorer, make_trainer, save_scorer, training_arguments
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, input_of, questions_of, read_pairs
 from vouching.train.run_folder import Progress, open_run, told_to
+from vouching.train.watch import after_steps
 
 _AT_ONCE = 32
 """Inputs of the most tokens that are read at once."""
@@ -154,7 +152,7 @@ def train_rank(
         report: takes lines of progress; None writes them to standard error.
 
     Returns:
-        The figures of the questions held out and those of ``dev``, see ``rank_scores.scores_of``.
+        The figures of the questions held out and those of ``dev``, see ``scores_of``.
 
     Raises:
         MissingExtraError: the extra "train" is not installed.
@@ -177,7 +175,7 @@ def train_rank(
     trainer = make_trainer(config, arguments, model, tokenizer, material.train, drawn)
     held = Held(material.held, trainer.model, tokenizer, config)
     pairs = config.batch_pairs * config.accumulate * arguments.world_size
-    tell_steps(
+    after_steps(
         trainer, _Watch(held, config.evaluate_every, pairs, lambda steps: Progress(out, done, steps, say), first)
     )
     say(
@@ -185,7 +183,7 @@ def train_rank(
         f"questions held out; on {arguments.device.type}, from step {done:,}"
     )
     try:
-        go_on(trainer, checkpoint)
+        train_from(trainer, checkpoint)
         asked = [*material.held, *material.dev]
         scores, values = Held(asked, trainer.model, tokenizer, config).score()
         if first:
@@ -246,17 +244,17 @@ class _Watch:
         self._open_log, self._keeps_log = open_log, keeps_log
         self._log: Progress | None = None
 
-    def __call__(self, step: Step) -> None:
-        last = step.number == step.steps
-        scores = self._held.score()[0] if last or step.number % self._evaluate_every == 0 else None
+    def __call__(self, state: Any, _: Any, logs: Mapping[str, float]) -> None:
+        number, last = state.global_step, state.global_step == state.max_steps
+        scores = self._held.score()[0] if last or number % self._evaluate_every == 0 else None
         if not self._keeps_log:
             return
-        log = self._log = self._log or self._open_log(step.steps)
-        log.count(step.number, self._pairs, step.losses)
-        if step.number % TELL_EVERY == 0 or last:
+        log = self._log = self._log or self._open_log(state.max_steps)
+        log.count(number, self._pairs, {"total": logs["loss"], "gap": logs["gap"], "order": logs["order"]})
+        if number % TELL_EVERY == 0 or last:
             log.tell_losses()
         if scores is not None:
-            log.log_scores(step.number, scores, told(scores))
+            log.log_scores(number, scores, told(scores))
         log.flush()
 
 

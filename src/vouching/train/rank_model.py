@@ -1,18 +1,14 @@
 # pyright: basic
-"""The scorer as a torch model: a causal model or an encoder with a linear head of one output.
+"""The scorer as a torch model, a causal model or an encoder with a linear head of one output, and what trains it.
 
-Left out: loading for use; ``verifiers`` reads what :func:`save_scorer` writes.
-
-TRL's ``RewardTrainer`` with the loss of DiVA, and what it is told. The one file that knows TRL's ways.
-
-TRL's own loss is -log sigmoid of the difference; here it is the hinge of DiVA's Eq. 1. Two defaults are undone: it
-reports its use to a server, and it switches off every dropout, that of the adapters too. Tried with TRL 1.16.
+TRL's ``RewardTrainer`` takes -log sigmoid of the difference; here the loss is the hinge of DiVA's Eq. 1. Two defaults
+are undone: it reports its use to a server, and it switches off every dropout, that of the adapters too. Tried with TRL
+1.16. What :func:`save_scorer` writes is loaded for use by ``methods.discriminative``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -113,18 +109,6 @@ def margin_loss(better: Any, worse: Any, margin: float) -> Any:
     return (margin - (better - worse)).clip(min=0).mean()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What happened in one step of the optimizer."""
-
-    number: int
-    """Which one, from 1."""
-    steps: int
-    """How many there are."""
-    losses: dict[str, float]
-    """``total``, the loss; ``gap``, the mean difference of the scores; ``order``, the share of pairs in order."""
-
-
 def training_arguments(config: RankConfig, out: Path) -> Any:
     """The settings in TRL's words.
 
@@ -173,18 +157,6 @@ def make_trainer(
     trainer.margin = config.margin
     trainer.remove_callback(imported("transformers").PrinterCallback)
     return trainer
-
-
-def tell_steps(trainer: Any, tell: Callable[[Step], None]) -> None:
-    """Have ``tell`` called after every step, before a checkpoint is written."""
-
-    class Told(imported("transformers").TrainerCallback):
-        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
-            if logs is not None and "loss" in logs:
-                losses = {"total": logs["loss"], "gap": logs["gap"], "order": logs["order"]}
-                tell(Step(state.global_step, state.max_steps, losses))
-
-    trainer.add_callback(Told())
 
 
 @cache

@@ -1,14 +1,10 @@
-"""What the scorer learns from: pairs of answers to one question, the better and the worse, each with its evidence.
+"""What the scorer learns from: pairs of answers to one question, and the questions that pairs are made for.
 
     {"id": "q7/1", "set": "2wiki/train", "group": "q7", "question": "When did it open?",
      "better": {"answer": "In 1973.", "label": "correct", "facts": ["It opened in 1973."], "reasoning": ""},
      "worse": {"answer": "In 1937.", "label": "incorrect", "facts": [...], "reasoning": ""}, "history": "..."}
 
-Left out: pairs of answers that are equally good, which a margin cannot rank.
-
-The questions that pairs of answers are made for, and the rows they come from.
-
-Left out: questions without a known right answer; nothing could be said about their answers.
+Not supported: pairs of answers that are equally good, which a margin cannot rank; questions without a known answer.
 """
 
 from __future__ import annotations

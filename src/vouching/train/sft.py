@@ -2,37 +2,37 @@
 """``vouch train sft``: a language model learns to write records by imitation (SEVA, 3.1; Tables 8 and 11).
 
     OUT/run.json         settings, revision, versions, digests of the data
-    OUT/metrics.jsonl    a line per step, see ``runlog``
-    OUT/checkpoints/     what a killed run goes on from, exactly (TRL's), and the best one
+    OUT/metrics.jsonl    a line per step, see ``run_folder``
+    OUT/checkpoints/     what a killed run resumes from, exactly (TRL's), and the best one
     OUT/model/           the weights or adapters of the best checkpoint: where GRPO starts
     OUT/binary/          the same of the first stage, if there is one
 
+It learns chats, as ``vouch data annotate`` writes them: {"messages": [..., {"role": "assistant", "content": "{...}"}]}.
 The engine is TRL's ``SFTTrainer``; the loss is that of what the assistant says, not of the prompt. With ``binary`` rows
-the labels alone are learned first and the records then, by the same weights or adapters, which go on being trained. The
+(claim, source, label) the labels alone are learned first and the records then, by the same weights or adapters. The
 paper does not say what its binary stage wrote; here it is the reply of the shipped prompt for label and confidence.
-Left out: packing several chats into one row.
-
-The settings of one supervised run: a TOML file, and ``key=value`` over it.
-
-The defaults are SEVA's for the whole 3B model (Table 8). Left out: settings that no two recipes differ in; those are
-constants beside their use, or TRL's own.
+Not supported: packing several chats into one row.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from vouching.errors import ConfigError, InputError, TrainingError
+from vouching.inputs import as_claim, as_sources, row_sources
+from vouching.judging.windows import ScreenedSources
+from vouching.methods.read import ChatMessage, messages_of, read_files
+from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.training import LoraSettings, PowerSettings, WatchSettings, require
-from vouching.train.checkpoint import CHECKPOINTS, MODEL, go_on, keep_model, last_checkpoint, room_for, step_of
+from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
 from vouching.train.extra import imported, see_device
-from vouching.train.lessons import Lesson, read_chats, read_labels
 from vouching.train.policy import load_policy, lora_of
 from vouching.train.run_folder import RunLog, digest_of_lines, open_run, told_to
 from vouching.train.watch import Dev, Watch, also_learnt, steer
@@ -102,11 +102,69 @@ class SftConfig:
 
 BINARY = "binary"
 """The folder of the first stage, in that of the run."""
+_WINDOW = 24_000
+"""Characters of sources in a prompt, as ``vouch data annotate`` has it."""
+_LABELS = ("Attributable", "Not Attributable")
 _IGNORED = -100
 """Label of a token that is not learned."""
 _NAMES = {"mean_token_accuracy": "token_accuracy", "loss": "loss", "learning_rate": "learning_rate",
           "grad_norm": "grad_norm", "entropy": "entropy"}  # fmt: skip
 """What is logged, by TRL's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A prompt and what shall be said to it."""
+
+    id: str
+    """Name of the row."""
+    prompt: tuple[ChatMessage, ...]
+    """Chat messages, the last one the user's."""
+    completion: str
+    """What the assistant shall say."""
+
+
+def read_chats(paths: Sequence[str]) -> list[Lesson]:
+    """The chats of files, in order. Raises InputError for a file, a row without ``messages``, or no row at all."""
+    return read_files(paths, chat_of, "messages")
+
+
+def read_labels(paths: Sequence[str]) -> list[Lesson]:
+    """Labelled claims as lessons of the binary stage. Raises InputError as :func:`read_chats`."""
+    return read_files(paths, label_lesson, "claim, source and label")
+
+
+def chat_of(fields: Mapping[str, Any], name: str) -> Lesson:
+    """A row as a chat.
+
+    >>> asked = {"role": "user", "content": "Is it so?"}
+    >>> chat_of({"messages": [asked, {"role": "assistant", "content": "Yes."}]}, "row-1").completion
+    'Yes.'
+    """
+    messages = messages_of(fields, "messages")
+    if len(messages) < 2 or messages[-1]["role"] != "assistant":
+        raise InputError("its messages do not end with one of the assistant: give chats, as  vouch data annotate  does")
+    return Lesson(name, messages[:-1], messages[-1]["content"])
+
+
+def label_lesson(fields: Mapping[str, Any], name: str) -> Lesson:
+    """A labelled claim as a lesson: the shipped prompt for label and confidence alone, and the label, held for certain.
+
+    >>> label_lesson({"claim": "It rained.", "source": "It did.", "label": "Attributable"}, "row-1").completion
+    '{"label": "Attributable", "confidence": 1.0}'
+    """
+    label = fields.get("label", fields.get("gold"))
+    if label not in _LABELS:
+        raise InputError(f'its label is {label!r}, wanted "Attributable" or "Not Attributable"')
+    if "claim" not in fields:
+        raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
+    evidence = ScreenedSources(as_sources(row_sources(fields)))
+    windows = [] if evidence.empty else evidence.windows(_WINDOW)
+    if len(windows) != 1:
+        raise InputError(f"its sources are empty or do not fit one prompt of {_WINDOW:,} characters")
+    asked = structured_prompt("label").messages(as_claim(fields["claim"]), windows[0])
+    prompt = tuple({"role": message.role, "content": message.content} for message in asked)
+    return Lesson(name, prompt, json.dumps({"label": label, "confidence": 1.0}))
 
 
 def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None) -> Path:
@@ -206,7 +264,7 @@ def _train(
     _tell_steps(trainer, watch)
     steer(trainer, watch)
     with room_for(out):
-        go_on(trainer, checkpoint)
+        train_from(trainer, checkpoint)
     if arguments.process_index == 0:
         say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
     trainer.accelerator.wait_for_everyone()  # a second stage starts from these weights

@@ -110,17 +110,25 @@ def steer(trainer: Any, watch: Watch, every: int = 1) -> None:
         every: steps between those in which a checkpoint can be written; a run ends in one of them.
     """
 
-    class Steered(imported("transformers").TrainerCallback):
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            if logs is None or "loss" not in logs:
-                return
-            if watch.worth is not None and (state.best_metric is None or watch.worth > state.best_metric):
-                state.best_metric, state.best_global_step = watch.worth, state.global_step
-                control.should_save = True
-            if watch.alarm is not None and state.global_step % every == 0:
-                control.should_save = control.should_training_stop = True
+    def steered(state: Any, control: Any, _: Mapping[str, Any]) -> None:
+        if watch.worth is not None and (state.best_metric is None or watch.worth > state.best_metric):
+            state.best_metric, state.best_global_step = watch.worth, state.global_step
+            control.should_save = True
+        if watch.alarm is not None and state.global_step % every == 0:
+            control.should_save = control.should_training_stop = True
 
-    trainer.add_callback(Steered())
+    after_steps(trainer, steered)
+
+
+def after_steps(trainer: Any, call: Callable[[Any, Any, Mapping[str, Any]], None]) -> None:
+    """Have ``call`` told after every step, before a checkpoint is written: TRL's state, its control, and its log."""
+
+    class Told(imported("transformers").TrainerCallback):
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if logs is not None and "loss" in logs:
+                call(state, control, logs)
+
+    trainer.add_callback(Told())
 
 
 def also_learnt(learned: Sequence[object], scored: Sequence[object]) -> str:
