@@ -139,9 +139,6 @@ def spread_of(changes: Mapping[str, tuple[Figure, int]]) -> Spread:
     The variance of a change is that of its interval. A set where nothing changed has none and counts as known to one
     row; a set whose interval was refused is left out.
 
-    Args:
-        changes: for each set its change and its rows.
-
     >>> up, down = ({"estimate": x, "low": x - 0.0196, "high": x + 0.0196} for x in (0.1, -0.1))
     >>> found = spread_of({"a": (up, 90), "b": (down, 90), "c": (up, 90)})
     >>> found.gained, found.lost, round(found.spread, 3)  # Q = 266.7, (Q - 2) / (3e4 - 1e4) = .0132

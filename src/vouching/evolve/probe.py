@@ -310,11 +310,6 @@ def typed_rows(held: Sequence[Row], each: int, seed: int = 0) -> list[Row]:
     They are of a set of their own and stay in the group of what they were made from. Gold types follow from strategies,
     and nobody looked at each; docs/evolve.md says how many of them are right.
 
-    Args:
-        held: held-out rows; the Attributable ones are changed.
-        each: rows of each type.
-        seed: of all chance.
-
     Raises:
         InputError: none of the rows can be used.
 

@@ -226,11 +226,6 @@ def fit_combined(folder: Path, rows: Sequence[Row], kept: KeptReadings) -> None:
     Sets with rows of both labels count alike, and so do the labels in each; sets with one are left out. Written last of
     all, the file tells that a round is whole. Rows that the encoder is not asked about say nothing of it.
 
-    Args:
-        folder: has the encoder in ``run/export``.
-        rows: to fit on.
-        kept: what was made of them before.
-
     Raises:
         InputError: no set has rows of both labels.
     """

@@ -163,10 +163,6 @@ class Router:
 class RoutedVerifier:
     """One verifier of several: each claim goes to the one that the router names.
 
-    Args:
-        router: who is asked.
-        verifiers: all of its specialists, by name.
-
     Raises:
         ConfigError: a specialist is missing.
     """

@@ -84,15 +84,7 @@ def clipped_value_loss(guesses: Any, values: Any, returns: Any, mask: Any, clip:
 
 
 class Critic:
-    """Guesses, gives advantages, and learns from what came.
-
-    Args:
-        model: of token classification with one label; see :func:`load_critic`.
-        settings: the settings.
-        pad: token id of the padding.
-        rows: how many completions are read at once.
-        processes: who trains together.
-    """
+    """Guesses, gives advantages, and learns from what came."""
 
     def __init__(
         self, model: Any, settings: CriticSettings, pad: int, rows: int, processes: Processes | None = None

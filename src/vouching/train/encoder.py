@@ -176,9 +176,6 @@ def split_units(config: EncoderConfig) -> Split:
 def split_of_export(folder: Path) -> Split:
     """The split that the run of an export had, made again from its settings and checked against its record.
 
-    Args:
-        folder: the ``export`` folder of a run.
-
     Raises:
         InputError: the manifest cannot be read or does not say what was held out, or the files that the settings name
             now give another split: what seems held out may have been trained on.

@@ -264,11 +264,6 @@ def answers_of(model: Any, units: Sequence[EncodedUnit], pad: int, most_tokens: 
 def scores_of(places: Sequence[str], units: Sequence[EncodedUnit], answers: Answers) -> dict[str, dict[str, float]]:
     """Figures by set, and over the sets ("all").
 
-    Args:
-        places: the set of each unit.
-        units: the units.
-        answers: what :func:`answers_of` found.
-
     Returns:
         By set: ``rows`` and ``auroc`` (left out with one class). Over all: ``auroc``, the mean of the sets; ``tokens``,
         the AUROC of marked tokens; ``pairs``, the share of pairs in which the claim with the error scores lower;

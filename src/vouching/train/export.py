@@ -61,10 +61,6 @@ def export_run(run: Path, out: Path) -> Path:
     A run that has not ended gives the best of its checkpoints, or the last. One that trained several policies gives a
     model of each, in folders by role.
 
-    Args:
-        run: folder of the run.
-        out: where to; a new or empty folder.
-
     Raises:
         InputError: there is no run or no checkpoint, or ``out`` is not empty or cannot be written.
         ConfigError: the model that adapters are for cannot be loaded.

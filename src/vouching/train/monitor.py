@@ -66,10 +66,6 @@ def alarms(columns: Columns, monitors: Sequence[Monitor] | None = None) -> list[
 
     A fault that goes away and comes back within a window is told once.
 
-    Args:
-        columns: the numbers of the run, from ``runlog.columns_of``.
-        monitors: who looks; None for ``MONITORS``.
-
     >>> steps = np.arange(1.0, 101.0)
     >>> [alarm] = alarms({"step": steps, "kl": steps / 100})  # the mean over 20 steps exceeds .5 in step 60
     >>> alarm.step, alarm.kind

@@ -130,12 +130,7 @@ def add_adapters(model: Any, policies: Sequence[str], lora: LoraSettings) -> Non
 
 
 def activate(model: Any, policy: str) -> None:
-    """Let one adapter speak and learn; the others keep the gradients that they have. A model without any is left alone.
-
-    Args:
-        model: with its adapters; not wrapped.
-        policy: which.
-    """
+    """Let one adapter speak and learn; the others keep their gradients. A model without any is left alone."""
     if hasattr(model, "peft_config"):
         if [*model.active_adapters] != [policy]:
             model.set_adapter(policy)

@@ -76,10 +76,6 @@ def by_question(questions: Sequence[RatedQuestion], values: Sequence[float]) -> 
 def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> dict[str, dict[str, float]]:
     """Figures by set, and over all questions ("all").
 
-    Args:
-        questions: Q questions.
-        values: scores of their answers, one after the other.
-
     Returns:
         By set: ``questions``; ``p_at_1``, the share in which the answer on top is a best one; ``tau``, the mean of
         Kendall's tau-b, 0 where all scores are equal; ``chance``, what ``p_at_1`` is for a random order.
@@ -215,14 +211,7 @@ def read_material(config: RankConfig) -> Material:
 
 
 class Held:
-    """What is held out, as the model reads it.
-
-    Args:
-        questions: the questions.
-        model: the scorer, while it is trained.
-        tokenizer: its tokenizer.
-        config: the settings.
-    """
+    """What is held out, as the model reads it."""
 
     def __init__(self, questions: Sequence[RatedQuestion], model: Any, tokenizer: Any, config: RankConfig) -> None:
         self._questions, self._model, self._config = questions, model, config

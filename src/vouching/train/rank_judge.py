@@ -32,12 +32,6 @@ R = TypeVar("R")
 async def answers_of(models: Sequence[Model], question: str, per_model: int, seed: int = 0) -> list[Candidate]:
     """Answers of several models, each text once, in the order of the models.
 
-    Args:
-        models: who answers.
-        question: what.
-        per_model: answers of each, drawn at temperature 1.
-        seed: of the sampling.
-
     Raises:
         ModelError: a model is out of reach, and the same call may succeed later; where it cannot, a model that gives
             no answer is passed over.
@@ -59,10 +53,6 @@ async def answers_of(models: Sequence[Model], question: str, per_model: int, see
 
 class Judge:
     """Marks answers and compares them, by a reference.
-
-    Args:
-        model: what judges.
-        seed: of the second attempts.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel

@@ -28,10 +28,6 @@ _HEADS = {"classifier", "score"}
 def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
     """A model with a new head drawn by the seed, its tokenizer, and the names of the weights that were drawn.
 
-    Args:
-        config: the settings.
-        reduced: whether to hold the weights in bfloat16.
-
     Raises:
         ConfigError: it cannot be loaded, or reads fewer tokens than the settings want.
         MissingExtraError: torch or transformers is not installed.

@@ -84,10 +84,6 @@ def comparison(runs: Sequence[Run]) -> Iterator[Table]:
 def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
     """Write the page of one run, or of several over each other.
 
-    Args:
-        path: the file; replaced as a whole.
-        runs: what to draw.
-
     Raises:
         InputError: the file cannot be written.
     """
