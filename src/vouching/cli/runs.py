@@ -49,7 +49,7 @@ def list_command(root: _Root = Path("runs"), as_json: _Json = False) -> None:
     with usage_errors():
         found = find_runs(root)
     if as_json:
-        _print([_summary(run) for run in found])
+        _print([run.summary() for run in found])
     else:
         draw_tables([runs_table(found)])
 
@@ -64,8 +64,7 @@ def show_command(run: _Run, as_json: _Json = False) -> None:
         found = read_run(run)
         tables = [*run_tables(found)]
     if as_json:
-        rose = [{"part": rise.part, "first": rise.first, "last": rise.last, "half": rise.half} for rise in rises(found)]
-        _print({**_summary(found), "settings": found.settings, "rises": rose})
+        _print({**found.summary(), "settings": found.settings, "rises": [rise.summary() for rise in rises(found)]})
     else:
         draw_tables(tables)
 
@@ -79,7 +78,7 @@ def compare_command(runs: _Runs, as_json: _Json = False) -> None:
     with usage_errors():
         found = [read_run(run) for run in runs]
     if as_json:
-        _print({"settings": differing(found), "runs": [_summary(run) for run in found]})
+        _print({"settings": differing(found), "runs": [run.summary() for run in found]})
     else:
         draw_tables(comparison(found))
 
@@ -116,13 +115,6 @@ def diagnose_command(run: _Run, as_json: _Json = False) -> None:
         _print({"steps": found.steps, "alarms": [asdict(alarm) for alarm in found.alarms()]})
     else:
         draw_tables([alarm_table(found)])
-
-
-def _summary(run: Any) -> dict[str, Any]:
-    ends = {name: {"first": first, "last": last} for name, (first, last) in run.ends().items()}
-    alarms = [asdict(alarm) for alarm in run.alarms()]
-    about = {key: run.note.get(key) for key in ("kind", "revision", "units")}
-    return {"run": run.name, **about, "steps": run.steps, "finished": run.finished, "alarms": alarms, "numbers": ends}
 
 
 def _print(value: Any) -> None:

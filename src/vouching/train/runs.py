@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,6 +72,14 @@ class Run:
                 found[name] = (float(there[:wide].mean()), float(there[-wide:].mean()))
         return found
 
+    def summary(self) -> dict[str, Any]:
+        """What is told of it as JSON."""
+        about = {key: self.note.get(key) for key in ("kind", "revision", "units")}
+        ends = {name: {"first": first, "last": last} for name, (first, last) in self.ends().items()}
+        found = [asdict(alarm) for alarm in self.alarms()]
+        return {"run": self.name, **about, "steps": self.steps, "finished": self.finished, "alarms": found,
+                "numbers": ends}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Rise:
@@ -87,6 +95,10 @@ class Rise:
     """The step in which it had half of its rise behind it; None if it did not rise."""
     shares: tuple[float, ...]
     """What share of its rise it had behind it, step by step; empty if it did not rise."""
+
+    def summary(self) -> dict[str, Any]:
+        """What is told of it as JSON."""
+        return {"part": self.part, "first": self.first, "last": self.last, "half": self.half}
 
 
 def read_run(folder: Path) -> Run:
