@@ -16,13 +16,13 @@ from typing import Any, get_args
 from zlib import crc32
 
 from same_items import Item, blocks, played, reward, some
-from vouching.cli.reward_checklist import reward_record
 
 from tests.train.assurance_runs import task_row
 from vouching.integrations.verl import assurance_score
 from vouching.judging.matching import Match, rule
 from vouching.judging.values import find_numbers
 from vouching.judging.votes import Aggregate
+from vouching.methods import METHODS
 from vouching.methods.assurance.game import AssuranceGame
 from vouching.methods.assurance.reward import AssuranceCosts, Transition, action_rewards, reward_of_reply
 from vouching.methods.assurance.reward import reward_of_row as unit_reward
@@ -73,7 +73,7 @@ def games() -> Iterator[Item]:
     yield from blocks("blinded/directions to be repaired/game", 5, lambda d: blinded_play(d, "directed"), size=20)
     yield from blocks("blinded/directions to be repaired/audit", 2, directed_audit, size=20)
     yield from blocks("checklist/votes", 16, voted)
-    yield from blocks("checklist/rows", 4, lambda draw: reward_record(votes_row(draw), checklist_rules(draw)))
+    yield from blocks("checklist/rows", 4, lambda draw: votes_reward(votes_row(draw), checklist_rules(draw)))
     yield from blocks("checklist/verifier", 4, labelled)
     yield from blocks("checklist/game/judge", 10, judge_play, size=10)
     yield from blocks("checklist/game/self", 10, self_play, size=10)
@@ -221,6 +221,11 @@ def votes_row(draw: Random) -> dict[str, Any]:
     if draw.random() < 0.05:
         votes[0] = draw.choice((None, [], [2], "yes", [0.5]))
     return {"votes": votes} | ({"holistic": draw.choice(([1, 0], 1, 0, [None]))} if draw.random() < 0.3 else {})
+
+
+def votes_reward(row: dict[str, Any], rules: ChecklistRules) -> Any:
+    """What the command writes for a row."""
+    return METHODS["checklist"].load("reward_row")(row, **asdict(rules))
 
 
 def voted(draw: Random) -> Any:

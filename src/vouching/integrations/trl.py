@@ -22,22 +22,16 @@ from vouching.inputs import as_sources
 from vouching.methods import METHODS
 from vouching.methods.base import ReplyReward
 from vouching.methods.blinded.reward import PAPER as PAPER_BLINDED
-from vouching.methods.blinded.reward import BlindedRules, reply_reward
+from vouching.methods.blinded.reward import BlindedRules
+from vouching.methods.blinded.reward import reply_reward as audited_reward
 from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.methods.checklist.items import as_items, instruction_of
-from vouching.methods.checklist.reward import (
-    PAPER,
-    PARTS,
-    ChecklistRules,
-    checklist_reward,
-    holistic_reward,
-    item_votes,
-)
+from vouching.methods.checklist.reward import PAPER, ChecklistRules, reply_reward
 from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.methods.discriminative.rank import Ranker
 from vouching.methods.discriminative.reward import By, ranking_rewards
 from vouching.models.running import all_of, run
-from vouching.types import ItemResult, Reward, Unverified
+from vouching.types import Reward, Unverified
 
 __all__ = ["TrlReward", "trl_blinded_reward", "trl_checklist_reward", "trl_ranking_reward", "trl_reward"]
 
@@ -153,17 +147,14 @@ def trl_checklist_reward(verifier: ChecklistVerifier, rules: ChecklistRules = PA
     [0.25]
     """
 
-    async def judged(reply: str, prompt: object, items: object) -> Reward | Unverified:
-        if not reply.strip():
-            return Reward(0.0, dict.fromkeys(PARTS, 0.0))
-        chosen = None if items is None else as_items(items)
-        report = await verifier.verify(instruction_of({"prompt": prompt}), reply, items=chosen)
-        votes = item_votes([one for one in report.findings if isinstance(one, ItemResult | Unverified)])
-        return holistic_reward(votes[0], rules) if verifier.config.holistic else checklist_reward(votes, rules)
-
     async def judge_all(replies: Sequence[str], columns: Mapping[str, Any]) -> list[Reward | Unverified]:
         lists = columns.get("checklist") or [None] * len(replies)
-        return await all_of(map(judged, replies, columns["prompts"], lists))
+        return await all_of(
+            reply_reward(
+                verifier, instruction_of({"prompt": prompt}), reply, None if items is None else as_items(items), rules
+            )
+            for prompt, reply, items in zip(columns["prompts"], replies, lists, strict=True)
+        )
 
     def reward(
         *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any
@@ -197,7 +188,7 @@ def trl_blinded_reward(verifier: BlindedVerifier, rules: BlindedRules = PAPER_BL
 
     async def audit_all(replies: Sequence[str], sources: Sequence[Any]) -> list[Reward | Unverified]:
         documents = map(as_sources, sources)
-        return await all_of(reply_reward(verifier, *one, rules) for one in zip(replies, documents, strict=True))
+        return await all_of(audited_reward(verifier, *one, rules) for one in zip(replies, documents, strict=True))
 
     def reward(
         *, completions: Sequence[object], log_metric: Callable[[str, float], None] | None = None, **columns: Any

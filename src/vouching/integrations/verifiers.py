@@ -21,6 +21,7 @@ from vouching.methods import METHODS
 from vouching.methods.blinded.reward import PARTS as BLINDED_PARTS
 from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.methods.checklist.reward import PARTS
+from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.types import Reward
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "audited_reward",
     "blinded",
     "checklist",
+    "judged_reward",
     "structured",
     "trace_reward",
 ]
@@ -76,31 +78,43 @@ assurance_review: TraceReward = trace_reward("assurance", role="verifier")
 """What a verifier of structured work earns; the task's data has ``unit``, ``gold`` and ``proposal``."""
 
 
-async def checklist(task: Any, trace: Any) -> float:
-    """The soft reward of a checklist, by the judge that ``VOUCH_MODEL`` names, one answer to each item.
+def judged_reward(judge: str | ChecklistVerifier = "", **settings: Any) -> TraceReward:
+    """A reward of a trace: its last reply judged by a checklist, with the parts recorded as ``checklist/PART``.
+
+    Args:
+        judge: who judges; "" is the model that ``VOUCH_MODEL`` names when the reward is called.
+        settings: ``votes``, ``beta`` and ``holistic``, see
+            :func:`~vouching.integrations.verl.checklist_score`.
 
     Raises:
-        ConfigError: no judge is named.
-        InputError: the task has no instruction or no checklist.
-        BackendError: the judge failed.
+        ConfigError: from the function made: no judge is named.
+        InputError: from the function made: the task has no instruction or no checklist.
+        BackendError: from the function made: the judge failed.
 
     >>> import asyncio
     >>> from types import SimpleNamespace
     >>> trace = SimpleNamespace(last_reply="Yes, sir.", record_metrics=lambda parts: None)
     >>> rows = SimpleNamespace(prompt="Be brief.", checklist=[{"rule": "punctuation:no_comma"}])
-    >>> from unittest.mock import patch
-    >>> with patch.dict(os.environ, VOUCH_MODEL="http://localhost:1/v1#judge"):  # a rule decides, nobody is asked
-    ...     asyncio.run(checklist(rows, trace))
+    >>> asyncio.run(judged_reward("http://localhost:1/v1#judge")(rows, trace))  # a rule decides, nobody is asked
     0.0
     """
-    judge = os.environ.get("VOUCH_MODEL")
-    if not judge:
-        raise ConfigError("the checklist needs a judge: set VOUCH_MODEL, such as http://localhost:8000/v1#name")
-    row = {name: getattr(task, name) for name in ("prompt", "checklist", "instruction_id_list", "kwargs")
-           if hasattr(task, name)}  # fmt: skip
-    scored = await checklist_score("", trace.last_reply, "", row, judge=judge)
-    trace.record_metrics({f"checklist/{part}": scored[part] for part in PARTS})
-    return scored["score"]
+
+    async def reward(task: Any, trace: Any) -> float:
+        judging = judge or os.environ.get("VOUCH_MODEL")
+        if not judging:
+            raise ConfigError("the checklist needs a judge: set VOUCH_MODEL, such as http://localhost:8000/v1#name")
+        row = {name: getattr(task, name) for name in ("prompt", "checklist", "instruction_id_list", "kwargs")
+               if hasattr(task, name)}  # fmt: skip
+        scored = await checklist_score("", trace.last_reply, "", row, judge=judging, **settings)
+        trace.record_metrics({f"checklist/{part}": scored[part] for part in PARTS})
+        return scored["score"]
+
+    reward.__name__ = "checklist"
+    return reward
+
+
+checklist: TraceReward = judged_reward()
+"""The soft reward of a checklist, by the judge that ``VOUCH_MODEL`` names, one answer to each item."""
 
 
 def audited_reward(judge: str | BlindedVerifier = "embedded", **rules: Any) -> TraceReward:

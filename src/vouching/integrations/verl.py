@@ -27,11 +27,11 @@ from vouching.methods import METHODS
 from vouching.methods.blinded.game import read_row
 from vouching.methods.blinded.reward import BlindedRules, Scale, reply_reward
 from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
-from vouching.methods.checklist.game import judged, task_of
+from vouching.methods.checklist.game import task_of
 from vouching.methods.checklist.reward import PAPER, ChecklistRules
+from vouching.methods.checklist.reward import reply_reward as checklist_reward
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier, open_checklist
 from vouching.methods.structured.reward_weights import Calibration, Split, Variant
-from vouching.models.base import spoken
 from vouching.types import Reward, Unverified
 
 __all__ = ["assurance_score", "blinded_score", "checklist_score", "structured_score"]
@@ -120,7 +120,7 @@ async def checklist_score(
     ground_truth: str,
     extra_info: Mapping[str, Any] | None = None,
     *,
-    judge: str = "",
+    judge: str | ChecklistVerifier = "",
     votes: int = 1,
     beta: float = PAPER.beta,
     holistic: bool = False,
@@ -132,7 +132,7 @@ async def checklist_score(
         solution_str: the reply.
         ground_truth: not used.
         extra_info: the row's other fields.
-        judge: name of the model that judges; there is none by default.
+        judge: name of the model that judges; there is none by default. A verifier itself outside a configuration.
         votes: J, answers to each question.
         beta: what the soft score counts where not all items pass.
         holistic: whether one question is asked about the whole.
@@ -162,7 +162,8 @@ async def checklist_score(
             f"row {task.name!r} has no checklist: make checklists first, with  vouch data checklist,  or ask about the "
             "whole, with holistic=true"
         )
-    outcome = await judged(_judge(judge, votes, holistic), task, spoken(solution_str).strip(), rules)
+    verifier = _judge(judge, votes, holistic) if isinstance(judge, str) else judge
+    outcome = await checklist_reward(verifier, task.instruction, solution_str, task.items or None, rules)
     if isinstance(outcome, Unverified):
         raise BackendError(f"the judge could not score the reply ({outcome.reason}): {outcome.message}")
     return {"score": outcome.total, "acc": outcome.parts["strict"], **outcome.parts}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,14 +16,17 @@ from vouching.methods.checklist.reward import (
     checklist_reward,
     generator_reward,
     holistic_reward,
-    item_votes,
     partition,
     partition_rewards,
     replay_label,
+    report_reward,
+    reward_of_row,
     soft_score,
     verifier_reward,
 )
-from vouching.types import Claim, ItemResult, Reward, Unverified
+from vouching.methods.checklist.verify import WHOLE
+from vouching.types import Claim, ItemResult, PairResult, Report, Reward, Unverified
+from vouching.types.serial import to_json
 
 Y, N, U = True, False, None
 FAILED = Unverified(Claim("Is it short?"), "backend", "the server is gone")
@@ -77,7 +82,21 @@ def test_a_rule_gives_one_vote_beside_the_j_of_a_judge() -> None:
 def test_a_failed_judge_gives_no_reward_at_all() -> None:
     assert checklist_reward([[Y], FAILED, [N]]) is FAILED
     assert holistic_reward(FAILED) is FAILED
-    assert item_votes([ItemResult("Is it red?", (Y, U), 0.5, False), FAILED]) == [(Y, U), FAILED]
+    assert report_reward(Report("Red.", (), (ItemResult("Is it red?", (Y, U), 0.5, False), FAILED))) is FAILED
+
+
+def test_a_judgment_of_the_whole_is_the_reward_itself() -> None:
+    # Half of the votes, shaped: as the share of items passed it would be discounted by beta.
+    rules = ChecklistRules(aggregate="shaped")
+    report = Report("Red.", (), (ItemResult(WHOLE, (Y, N), 0.5, False),))
+    reward = report_reward(report, rules)
+    assert isinstance(reward, Reward)
+    assert reward.total == reward_of_row(json.loads(to_json(report)), aggregate="shaped")["total"] == 0.5
+
+
+def test_a_report_of_another_method_is_refused() -> None:
+    with pytest.raises(InputError, match="take one of a checklist"):
+        report_reward(Report("Red.", (), (PairResult("How many?", "2", "same"),)))
 
 
 @pytest.mark.parametrize(

@@ -17,17 +17,15 @@ from typing import Any, cast
 from vouching.errors import ConfigError, InputError
 from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
-from vouching.methods.checklist.reward import PAPER, ChecklistRules, checklist_reward, holistic_reward, item_votes
+from vouching.methods.checklist.reward import PAPER, ChecklistRules, reply_reward
 from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.methods.rules.verify import named_items, rule_on
 from vouching.models.base import Message, spoken
 from vouching.models.running import all_of
-from vouching.types import ChecklistItem, ItemResult, Reward, Unverified
+from vouching.types import ChecklistItem, Reward
 
 GENERATOR = "generator"
 """Who responds."""
-BLANK = (False,)
-"""The votes on an item, or on the whole, of a blank response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,11 @@ def task_of(row: Row) -> Task:
     )
 
 
+def watched(task: Task, response: str, reward: Reward) -> Measures:
+    """What is measured of a response beside its reward."""
+    return {**against_rules(task, response, reward.parts["s"]), "blank": float(not response)}
+
+
 def against_rules(task: Task, response: str, score: float) -> Measures:
     """Measures of a response beside the rules that its row names; none where it names none.
 
@@ -89,29 +92,6 @@ def against_rules(task: Task, response: str, score: float) -> Measures:
     passed = [rule_on(rule, response).passed for rule in task.rules]
     share = sum(passed) / len(passed)
     return {"oracle/rules": share, "oracle/all": float(all(passed)), "gap/rules": score - share}
-
-
-async def judged(
-    verifier: ChecklistVerifier, task: Task, response: str, rules: ChecklistRules = PAPER
-) -> Reward | Unverified:
-    """What a response earns by a judge, who goes item by item or looks at the whole, as its settings say.
-
-    Raises:
-        ModelError: the judge is out of reach.
-
-    >>> import asyncio
-    >>> from vouching.models import ScriptedModel
-    >>> task = task_of({"prompt": "Name a bridge in Japan.", "checklist": ["Is it a bridge?", "Is it in Japan?"]})
-    >>> judge = ChecklistVerifier(ScriptedModel({"Is it a bridge": "yes", "Is it in": "no"}))
-    >>> asyncio.run(judged(judge, task, "Tower Bridge.")).total  # s = 1/2, R = .5 * 1/2
-    0.25
-    """
-    whole = verifier.config.holistic
-    if not response:
-        return holistic_reward(BLANK, rules) if whole else checklist_reward([BLANK], rules)
-    report = await verifier.verify(task.instruction, response, items=task.items or None)
-    votes = item_votes([one for one in report.findings if isinstance(one, ItemResult | Unverified)])
-    return holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +146,12 @@ class ChecklistGame:
         """Respond to every instruction, have every response judged."""
         tasks = [task_of(row) for row in rows]
         answers = await sampler.sample([task.prompt for task in tasks], GENERATOR, self.samples)
-        responses = [
-            (task, spoken(one.text).strip()) for task, said in zip(tasks, answers, strict=True) for one in said
-        ]
+        replies = [(task, one.text) for task, said in zip(tasks, answers, strict=True) for one in said]
         outcomes = await all_of(
-            outcome_of(judged(self.verifier, task, response, self.rules), task.instruction)
-            for task, response in responses
+            outcome_of(
+                reply_reward(self.verifier, task.instruction, reply, task.items or None, self.rules), task.instruction
+            )
+            for task, reply in replies
         )
         settled = [
             settle(f"{place}:{task.name}", said, outcomes[at : at + self.samples], self.samples)
@@ -183,8 +163,8 @@ class ChecklistGame:
             failures=tuple(failure for _, failed in settled for failure in failed),
             dropped=sum(group is None for group, _ in settled),
             measures=gathered_measures(
-                {**against_rules(task, response, outcome.parts["s"]), "blank": float(not response)}
-                for (task, response), outcome in zip(responses, outcomes, strict=True)
+                watched(task, spoken(reply).strip(), outcome)
+                for (task, reply), outcome in zip(replies, outcomes, strict=True)
                 if isinstance(outcome, Reward)
             ),
         )

@@ -93,9 +93,9 @@ def lint_messages(instruction: str, questions: Sequence[str]) -> tuple[Message, 
     return Message("system", load_prompt(_PACKAGE, "prompts/lint").text.strip()), Message("user", user)
 
 
-def ask_again(reply: str) -> tuple[Message, Message]:
+def ask_again() -> str:
     """What follows an answer that cannot be used."""
-    return _said(reply), Message("user", load_prompt(_PACKAGE, "prompts/again").text.strip())
+    return load_prompt(_PACKAGE, "prompts/again").text.strip()
 
 
 def ask_to_revise(reply: str, faults: Iterable[str]) -> tuple[Message, Message]:

@@ -13,7 +13,8 @@ Algorithm 1 has one threshold, tau_plus, for passing and for replay; so has this
 items" in S, its line 20 also keeps items that everybody said yes to in a response that failed: the line rules. Replay
 tags ask p_k alone, whatever the aggregator. The paper does not publish beta; .5 is ours. Where the judge failed there
 is no reward: an Unverified, not a 0. Left out: sampling from the buffers, and the weights lambda_v and lambda_p, which
-belong to training.
+belong to training. :func:`report_reward` is the one way from a report to its reward: of both games, the command, and
+the adapters.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from typing import Any, cast
 
 from vouching.errors import ConfigError, InputError
 from vouching.judging.votes import Aggregate, Votes, as_votes, check_aggregate, judgment, vote_share
-from vouching.types import ItemResult, Reward, Unverified
+from vouching.methods.checklist.verify import WHOLE, ChecklistVerifier
+from vouching.models.base import spoken
+from vouching.types import ChecklistItem, ItemResult, Report, Reward, Unverified
 
 PARTS = ("s", "strict", "yes", "unclear")
 """Names of the parts: soft score, strict success, mean share of yes, share of unclear votes; all in [0, 1]."""
@@ -87,13 +90,58 @@ def checklist_reward(votes_KJ: Sequence[Votes | Unverified], rules: ChecklistRul
     return Reward(generator_reward(score, rules.beta), parts)
 
 
-def item_votes(findings: Sequence[ItemResult | Unverified]) -> list[Votes | Unverified]:
-    """The votes of a report's findings, as :func:`checklist_reward` takes them.
+def report_reward(report: Report, rules: ChecklistRules = PAPER) -> Reward | Unverified:
+    """The generator's reward for the response that a checklist reports on, item by item or as a whole (Eq. 3).
 
-    >>> item_votes([ItemResult("Is it red?", (True, None), 0.5, True)])
-    [(True, None)]
+    Returns:
+        R with its parts; the first Unverified where the judge failed.
+
+    >>> report_reward(Report("Red.", (), (ItemResult("Is it red?", (True, None), 0.5, True),))).total
+    0.0
     """
-    return [one if isinstance(one, Unverified) else one.votes for one in findings]
+    findings = [one for one in report.findings if isinstance(one, ItemResult | Unverified)]
+    if len(findings) < len(report.findings):
+        raise InputError("the report judges no items: take one of a checklist (vouch check --method checklist)")
+    votes = [one if isinstance(one, Unverified) else one.votes for one in findings]
+    whole = [one.question for one in findings if isinstance(one, ItemResult)] == [WHOLE]
+    return holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
+
+
+async def reply_reward(
+    verifier: ChecklistVerifier, instruction: str, reply: str, items: Sequence[ChecklistItem] | None = None,
+    rules: ChecklistRules = PAPER,
+) -> Reward | Unverified:  # fmt: skip
+    """The reward of a policy's reply, without its thoughts; a blank one passes nothing and is shown to no judge.
+
+    Args:
+        verifier: judges; of its settings the threshold and the aggregator give way to those of ``rules``.
+        instruction: what the reply answers.
+        reply: what was said.
+        items: the checklist; None takes the verifier's own, or has one made.
+        rules: how votes become rewards.
+
+    Raises:
+        ModelError: the judge is out of reach.
+
+    >>> import asyncio
+    >>> from vouching.models import ScriptedModel
+    >>> judge = ChecklistVerifier(ScriptedModel({"Is it a bridge": "yes", "Is it in": "no"}))
+    >>> items = [ChecklistItem("Is it a bridge?"), ChecklistItem("Is it in Japan?")]
+    >>> asyncio.run(reply_reward(judge, "Name a bridge in Japan.", "Tower Bridge.", items)).total  # .5 * 1/2
+    0.25
+    """
+    return report_reward(await reply_report(verifier, instruction, reply, items), rules)
+
+
+async def reply_report(
+    verifier: ChecklistVerifier, instruction: str, reply: str, items: Sequence[ChecklistItem] | None = None
+) -> Report:
+    """What a policy's reply is rewarded by; the arguments are those of :func:`reply_reward`."""
+    response = spoken(reply).strip()
+    if response:
+        return await verifier.verify(instruction, response, items=items)
+    [report] = await verifier.verify_all([(instruction, "", items or (ChecklistItem(WHOLE),))])
+    return report
 
 
 def check_votes(votes_KJ: Sequence[Votes]) -> Sequence[Votes]:
@@ -202,21 +250,20 @@ def verifier_reward(vote: bool | None, label: bool) -> float:
 
 
 def reward_of_row(
-    row: Mapping[str, Any], tau: float = PAPER.tau, tau_minus: float = PAPER.tau_minus, beta: float = PAPER.beta,
+    row: Mapping[str, Any], *, tau: float = PAPER.tau, tau_minus: float = PAPER.tau_minus, beta: float = PAPER.beta,
     aggregate: Aggregate = PAPER.aggregate,
 ) -> dict[str, Any]:  # fmt: skip
-    """Total and parts of a row: everything that Algorithm 1 makes of the votes on one response.
+    """Total and parts of a row from a file: everything that Algorithm 1 makes of the votes on one response.
 
     Args:
         row: ``votes``, or the ``findings`` of a report; and, if it was judged as a whole too, ``holistic``.
         tau: see :class:`ChecklistRules`; also the others.
-        tau_minus: share of yes up to which an item goes to replay as a no.
-        beta: what the share of items passed counts if not all pass.
-        aggregate: how the votes on an item become a judgment.
+        tau_minus: as there.
+        beta: as there.
+        aggregate: as there.
 
     Raises:
         InputError: no such field, votes that are none, or a judge that failed.
-        ConfigError: a setting out of range.
 
     >>> record = reward_of_row({"votes": [[1, 1], [1, None], [0, 0]]})
     >>> record["parts"]["p"], record["parts"]["S"], record["parts"]["replay"]
@@ -225,31 +272,36 @@ def reward_of_row(
     rules = ChecklistRules(tau, tau_minus, beta, aggregate)
     if row.get("kind") == "unverified":
         raise InputError(f"it was not judged: {row.get('message')}")
-    votes = check_votes(_votes_of(row))
+    votes, whole = _votes_of(row)
+    reward = holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
+    if isinstance(reward, Unverified):  # votes of a file are all there
+        raise InputError(f"its judge failed ({reward.reason}): a failure is no reward")
     shares = [vote_share(one) for one in votes]
-    score = soft_score([judgment(one, rules.tau, rules.aggregate) for one in votes])
+    score = reward.parts["s"]
     labels = [replay_label(share, rules) for share in shares]
-    reward = generator_reward(score, rules.beta)
     parts: dict[str, Any] = {
         "p": shares,
         "s": score,
-        "strict": float(score == 1),
-        "generator": reward,
+        "strict": reward.parts["strict"],
+        "generator": reward.total,
         "S": [*partition(shares, score)],
         "replay": [None if label is None else int(label) for label in labels],
     }
     if row.get("holistic") is not None:
         given: Any = row["holistic"]
-        whole = as_votes(cast("object", given if isinstance(given, list) else [given]), "the whole")
-        parts["holistic"] = judgment(whole, rules.tau, rules.aggregate)
-    return {"total": reward, "parts": parts}
+        found = as_votes(cast("object", given if isinstance(given, list) else [given]), "the whole")
+        parts["holistic"] = judgment(found, rules.tau, rules.aggregate)
+    return {"total": reward.total, "parts": parts}
 
 
-def _votes_of(row: Mapping[str, Any]) -> list[Votes]:
+def _votes_of(row: Mapping[str, Any]) -> tuple[list[Votes], bool]:
+    """The votes of a row, and whether they are on the whole."""
     given: Any = row.get("votes")
+    whole = False
     if given is None and isinstance(row.get("findings"), list):
         findings = cast("list[Mapping[str, Any] | None]", row["findings"])
+        whole = [one.get("question") for one in findings if isinstance(one, Mapping)] == [WHOLE]
         given = [finding.get("votes") if isinstance(finding, Mapping) else finding for finding in findings]
     if not isinstance(given, list):
         raise InputError(f'the row has the keys {[*row]}, wanted "votes", a list of votes for each item')
-    return [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]
+    return [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))], whole

@@ -2,7 +2,7 @@
 
     line 3         G responses to each instruction                          role "generator"
     lines 4 to 6   J answers of the policy to each item of each response    role "verifier"
-    lines 7 to 12  votes to rewards                                         rewards/checklist.py
+    lines 7 to 12  votes to rewards                                         reward.report_reward
     lines 13 to 19 items on which the votes agree go to replay              gathered over processes
     line 20        S: items with a yes in a response that failed
     lines 21 to 25 G answers to a labelled item for each instruction        role "verifier", weight lambda_v
@@ -12,7 +12,7 @@ The engine makes a mean of its own of each role, so that their sum is Eq. 24. Th
 they are: compared within an item, as GRPO compares, those that all say yes would cost nothing, and S has them on
 purpose. An item that names a rule is decided by it; it has no answers, and goes neither to replay nor to S. An answer
 that cannot be read is no yes: the policy wrote it, so it is data and not a failure of the judge. Departures: one
-labelled item per instruction, from gold by a share (``checklist_replay``); and a blank response passes no item by rule,
+labelled item per instruction, from gold by a share (``replay``); and a blank response passes no item by rule,
 so that a policy that judges itself cannot earn by saying nothing. The paper publishes neither beta nor lambda_v; .5 and
 1 are ours. Left out: an outside judge beside the policy.
 """
@@ -24,24 +24,25 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError, InputError
-from vouching.judging.votes import vote_share
+from vouching.judging.votes import Votes, vote_share
 from vouching.methods.base import Measures, Play, Processes, Row, Sampler, gathered_measures, settle
-from vouching.methods.checklist.game import BLANK, GENERATOR, Task, against_rules, task_of
+from vouching.methods.checklist.game import GENERATOR, Task, task_of, watched
 from vouching.methods.checklist.prompt import item_messages
 from vouching.methods.checklist.replay import Labelled, Replay
-from vouching.methods.checklist.reply import read_answer
+from vouching.methods.checklist.reply import ItemAnswer, read_answer
 from vouching.methods.checklist.reward import (
     PAPER,
     ChecklistRules,
-    checklist_reward,
     partition,
     partition_rewards,
     replay_label,
+    report_reward,
     verifier_reward,
 )
+from vouching.methods.checklist.verify import ChecklistVerifier, Put, Voted, asked_items
 from vouching.methods.rules.verify import item_result
 from vouching.models.base import Message, spoken
-from vouching.types import Group, Reward, Rollout
+from vouching.types import Group, ItemResult, Report, Reward, Rollout, Unverified
 
 VERIFIER, PARTITION = "verifier", "partition"
 Ask: TypeAlias = Callable[[str, str, str], Sequence[Message]]
@@ -69,27 +70,49 @@ class SelfVerification:
                 raise ConfigError(f"{name} must be at least 0, got {getattr(self, name)}")
 
 
+class PolicyVoter:
+    """The policy as its own judge: what cannot be read is no yes.
+
+    Args:
+        sampler: speaks for it.
+        votes: J.
+        ask: how an item is put to it.
+    """
+
+    def __init__(self, sampler: Sampler, votes: int, ask: Ask = item_messages) -> None:
+        self._sampler, self._votes, self._ask = sampler, votes, ask
+        self.said: list[list[Rollout]] = []
+        """The answers to each question of the last call."""
+
+    async def vote(self, put: Sequence[Put]) -> list[Voted]:
+        """The answers to each question, from one call of the sampler."""
+        prompts = [self._ask(one.instruction, one.response, one.question or "") for one in put]
+        self.said = await self._sampler.sample(prompts, VERIFIER, self._votes)
+        return [Voted(tuple(map(_answer, several))) for several in self.said]
+
+    async def aclose(self) -> None:
+        """There is nothing to let go of."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class Judged:
     """A response under the policy's own judgment."""
 
     task: Task
+    """What it responds to."""
     place: str
     """Key of its group."""
     said: Rollout
-    response: str
+    """The response."""
+    report: Report
+    """The judgment, as ``vouch reward checklist`` reads it."""
     answers: Mapping[int, Sequence[Rollout]]
     """Of the policy, on each item that no rule decides, by its place in the checklist; none on a blank response."""
 
     @property
-    def votes_KJ(self) -> list[tuple[bool | None, ...]]:
+    def votes_KJ(self) -> list[Votes]:
         """On every item."""
-        if not self.response:
-            return [BLANK] * len(self.task.items)
-        return [
-            tuple(map(_vote, self.answers[k])) if k in self.answers else item_result(item, self.response).votes
-            for k, item in enumerate(self.task.items)
-        ]
+        return [one.votes for one in self.report.findings if isinstance(one, ItemResult)]
 
 
 class SelfVerifyGame:
@@ -159,7 +182,7 @@ class SelfVerifyGame:
             InputError: it has no instruction, or no item that is put to the policy.
         """
         task = task_of(row)
-        if not any(item.rule is None for item in task.items):
+        if not asked_items(task.items):
             raise InputError(
                 f"row {task.name!r} has no item that the policy could judge: make checklists with  vouch data checklist"
             )
@@ -168,18 +191,15 @@ class SelfVerifyGame:
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
         """Algorithm 1 for a batch of instructions, up to the update."""
         setting, rules = self._setting, self._setting.rules
-        judged = await self._judged(sampler, [task_of(row) for row in rows])  # lines 2 to 6
+        judged = await self.audit(sampler, rows)  # lines 2 to 6
         votes = [one.votes_KJ for one in judged]
-        rewards = [_reward(one, rules) for one in votes]  # lines 7 to 12
+        rewards = [_reward(one.report, rules) for one in judged]  # lines 7 to 12
         groups = [
             settle(one.place, [each.said for each in judged[at : at + self.samples]], rewards[at : at + self.samples],
                    self.samples)[0]
             for at, one in enumerate(judged) if at % self.samples == 0
         ]  # fmt: skip
-        found = [
-            {**against_rules(one.task, one.response, reward.parts["s"]), "blank": float(not one.response)}
-            for one, reward in zip(judged, rewards, strict=True)
-        ]
+        found = [watched(one.task, one.report.response, reward) for one, reward in zip(judged, rewards, strict=True)]
         if self._replay is not None:
             tagged = [example for one, cast in zip(judged, votes, strict=True) for example in _tagged(one, cast, rules)]
             self._replay.add(self._processes.gather(tagged))  # lines 13 to 19
@@ -197,29 +217,27 @@ class SelfVerifyGame:
         ]
         return Play(tuple(group for group in groups if group is not None), measures=gathered_measures(found))
 
-    async def _judged(self, sampler: Sampler, tasks: Sequence[Task]) -> list[_Judged]:
-        """Responses, each with the answers of the policy to its items."""
+    async def audit(self, sampler: Sampler, rows: Sequence[Row]) -> list[Judged]:
+        """Responses to each row, each with the policy's own judgment."""
+        tasks = [task_of(row) for row in rows]
         said = await sampler.sample([task.prompt for task in tasks], GENERATOR, self.samples)
-        responses = [
-            _Judged(task, f"{place}:{task.name}", one, spoken(one.text).strip(), {})
-            for place, (task, group) in enumerate(zip(tasks, said, strict=True))
-            for one in group
-        ]
-        asked = [
-            (at, k)
-            for at, one in enumerate(responses)
-            if one.response
-            for k, item in enumerate(one.task.items)
-            if not item.rule
-        ]
-        prompts = [
-            self._ask(responses[at].task.instruction, responses[at].response, responses[at].task.items[k].text)
-            for at, k in asked
-        ]
-        answers: list[dict[int, Sequence[Rollout]]] = [{} for _ in responses]
-        for (at, k), voted in zip(asked, await sampler.sample(prompts, VERIFIER, self._setting.votes), strict=True):
-            answers[at][k] = [replace(one, turn=1) for one in voted]
-        return [replace(one, answers=found) for one, found in zip(responses, answers, strict=True)]
+        spoke = [(f"{at}:{task.name}", task, one) for at, task in enumerate(tasks) for one in said[at]]
+        voter = PolicyVoter(sampler, self._setting.votes, self._ask)
+        reports = await self.verifier(sampler, voter).verify_all(
+            [(task.instruction, spoken(one.text).strip(), task.items) for _, task, one in spoke]
+        )
+        answers = iter(voter.said)
+        return [
+            Judged(task, place, one, report, {
+                k: [replace(vote, turn=1) for vote in next(answers)]
+                for k, item in enumerate(task.items) if report.response and item.rule is None
+            })
+            for (place, task, one), report in zip(spoke, reports, strict=True)
+        ]  # fmt: skip
+
+    def verifier(self, sampler: Sampler, voter: PolicyVoter | None = None) -> ChecklistVerifier:
+        """The judge of the game, for which the policy votes."""
+        return ChecklistVerifier(voter or PolicyVoter(sampler, self._setting.votes, self._ask))
 
     async def _taught(self, sampler: Sampler, replay: Replay, rows: int) -> tuple[list[Group | None], list[Measures]]:
         """A labelled item for each row, answered G times; and how often a yes was said where it should not be."""
@@ -238,30 +256,33 @@ class SelfVerifyGame:
         return groups, measures
 
 
-def _vote(answer: Rollout) -> bool | None:
+def _answer(said: Rollout) -> ItemAnswer | None:
+    """What a completion answers; None if it is cut off or no answer."""
+    return None if said.finish_reason == "length" else read_answer(said.text)
+
+
+def _vote(said: Rollout) -> bool | None:
     """Yes, no, or None for an answer that is unclear, cut off or none."""
-    found = None if answer.finish_reason == "length" else read_answer(answer.text)
+    found = _answer(said)
     return None if found is None else found.vote
 
 
-def _reward(votes_KJ: Sequence[Sequence[bool | None]], rules: ChecklistRules) -> Reward:
-    reward = checklist_reward(votes_KJ, rules)
-    if not isinstance(reward, Reward):
+def _reward(report: Report, rules: ChecklistRules) -> Reward:
+    reward = report_reward(report, rules)
+    if isinstance(reward, Unverified):
         raise TypeError("votes of a policy are all there, and were not")
     return reward
 
 
-def _tagged(one: _Judged, votes_KJ: Sequence[Sequence[bool | None]], rules: ChecklistRules) -> Iterator[Labelled]:
+def _tagged(one: Judged, votes_KJ: Sequence[Votes], rules: ChecklistRules) -> Iterator[Labelled]:
     """The items on which the answers agree well enough (lines 14 to 18)."""
     for k in one.answers:
         label = replay_label(vote_share(votes_KJ[k]), rules)
         if label is not None:
-            yield Labelled(one.task.instruction, one.response, one.task.items[k].text, label)
+            yield Labelled(one.task.instruction, one.report.response, one.task.items[k].text, label)
 
 
-def _penalised(
-    one: _Judged, number: int, votes_KJ: Sequence[Sequence[bool | None]], score: float, weight: float
-) -> Iterator[Group]:
+def _penalised(one: Judged, number: int, votes_KJ: Sequence[Votes], score: float, weight: float) -> Iterator[Group]:
     """The answers on the items of S, one group for each item (lines 20 and 26 to 30)."""
     for k in partition([vote_share(votes) for votes in votes_KJ], score):
         if k not in one.answers:
@@ -273,10 +294,10 @@ def _penalised(
         ))  # fmt: skip
 
 
-def _against_the_rule(one: _Judged, votes_KJ: Sequence[Sequence[bool | None]]) -> Iterator[bool | None]:
+def _against_the_rule(one: Judged, votes_KJ: Sequence[Votes]) -> Iterator[bool | None]:
     """The votes on items that are rules in words and are not followed: a yes there is wrong."""
     words = {rule.text: rule for rule in one.task.rules}
     for k in one.answers:
         rule = words.get(one.task.items[k].text)
-        if rule is not None and not item_result(rule, one.response).passed:
+        if rule is not None and not item_result(rule, one.report.response).passed:
             yield from votes_KJ[k]

@@ -1,29 +1,31 @@
 """A response verified item by item: J votes of a language model on each question of a checklist (Soft-RLVR, 2.3).
 
 The checklist is given, or made from the instruction. An item that names a rule is decided by it, exactly and once; the
-others are put to the model, all at the same time. A reply that is no answer is asked for once more; then it is no vote
-for yes. Where more than half of the votes on an item are no answers, or the model refuses, the judge has failed and the
-item is Unverified. Holistic verification (Eq. 3), one question about the whole response, stands beside it with the
-same votes, so that both can be measured on the same completions. Departures from the paper: own prompts, with "unclear"
-as a third answer and, on request, a reason and the words that decide. Left out: a response cut to fit a prompt, and
-sentences of a response withheld because they address the judge; here they are what is judged.
+others are put to whoever votes, all at the same time: a language model, or a policy that judges itself in a game. A
+model's reply that is no answer is asked for once more; then it is no vote for yes. Where more than half of the votes on
+an item are no answers, or the model refuses, the judge has failed and the item is Unverified. Holistic verification
+(Eq. 3), one question about the whole response, stands beside it with the same votes, so that both can be measured on
+the same completions. Departures from the paper: own prompts, with "unclear" as a third answer and, on request, a reason
+and the words that decide. Left out: a response cut to fit a prompt, and sentences of a response withheld because they
+address the judge; here they are what is judged.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
-from vouching.errors import ConfigError, InputError, ModelError
+from vouching.errors import ConfigError, InputError
+from vouching.judging.ask import Replies, ReplyError, Unread, ask
 from vouching.judging.votes import Aggregate, check_aggregate, judgment, vote_share
-from vouching.methods.base import failed
-from vouching.methods.checklist.lint import Fault, encoder_nearness
+from vouching.methods.checklist.lint import encoder_nearness
 from vouching.methods.checklist.make import ChecklistMaker
 from vouching.methods.checklist.prompt import ask_again, item_messages, prompt_digest, whole_messages
 from vouching.methods.checklist.reply import ItemAnswer, read_answer
 from vouching.methods.rules.verify import item_result
-from vouching.models.base import Completion, Message, Model, Sampling
+from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of
 from vouching.text.locate import locate
 from vouching.types import (
@@ -41,6 +43,7 @@ from vouching.types import (
 
 WHOLE = "Does the response fulfil the whole instruction?"
 """The one item of holistic verification, as a report names it."""
+_BLANK = "The response is blank."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +74,93 @@ class ChecklistConfig:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
-@dataclass(slots=True)
-class _Case:
-    """One response under judgment, and what was spent on it."""
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A question put about a response."""
 
     instruction: str
+    """What the response answers."""
     response: str
-    sources: Sequence[Source]
-    said: list[Completion] = field(default_factory=list[Completion])
+    """What is judged."""
+    question: str | None = None
+    """The item; None asks about the whole."""
+    sources: tuple[Source, ...] = ()
+    """Texts that came with the instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voted:
+    """What came back."""
+
+    answers: tuple[ItemAnswer | None, ...] = ()
+    """J; None for one that is no answer."""
+    said: tuple[Completion, ...] = ()
+    """What a language model wrote, for its cost."""
+    failure: Unread | None = None
+    """Why there is no judgment, where a judge failed."""
+
+
+@runtime_checkable
+class Voter(Protocol):
+    """Answers questions about responses, J times each."""
+
+    async def vote(self, put: Sequence[Put]) -> list[Voted]:
+        """The answers to each question; all of a call are under way at the same time."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVoter:
+    """A language model that votes; where more than half of its replies to a question are no answers, it has failed."""
+
+    model: Model
+    """What votes."""
+    config: ChecklistConfig
+    """How it is asked."""
+
+    async def vote(self, put: Sequence[Put]) -> list[Voted]:
+        """The answers to each question.
+
+        Raises:
+            ModelError: the model is out of reach, and the same call may succeed later.
+        """
+        return await all_of(map(self._voted, put))
+
+    async def aclose(self) -> None:
+        """Let go of the model."""
+        await self.model.aclose()
+
+    async def _voted(self, put: Put) -> Voted:
+        config, form = self.config, "reason" if self.config.reasons else "word"
+        asked = (
+            whole_messages(put.instruction, put.response, form, put.sources)
+            if put.question is None
+            else item_messages(put.instruction, put.response, put.question, form, put.sources)
+        )
+        temperature = config.temperature if config.votes > 1 else 0.0
+        sampling = Sampling(config.max_tokens, temperature, n=config.votes, seed=config.seed)
+        said: list[Completion] = []
+        found = await ask(self.model, asked, sampling, _read, lambda _: ask_again(), said)
+        unread = [one for one in found if isinstance(one, Unread)]
+        failure = next((one for one in unread if one.reason == "backend"), None)
+        if failure is None and 2 * len(unread) > len(found):
+            cut = any(one.reason == "truncated" and len(one.replies) == 1 for one in unread)
+            more = ": allow more by max_tokens (--max-tokens)" if cut else ", nor are those to a second question"
+            message = f"{len(unread)} of {len(found)} replies are neither yes, no nor unclear{more}"
+            failure = Unread("truncated" if cut else "unparsable", message)
+        answers = tuple(None if isinstance(one, Unread) else one for one in found)
+        return Voted(answers, tuple(said), failure)
 
 
 class ChecklistVerifier:
     """Verifies whole responses against the instruction they answer.
 
     Args:
-        model: what votes.
+        model: a language model that votes, or whoever else does.
         config: how it is asked.
         items: the checklist for every response; None makes one from each instruction.
         maker: makes checklists; None lets the same model do it.
@@ -104,17 +179,17 @@ class ChecklistVerifier:
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Voter,
         config: ChecklistConfig | None = None,
         items: Sequence[ChecklistItem] | None = None,
         maker: ChecklistMaker | None = None,
     ) -> None:
         if items is not None and not items:
             raise ConfigError("the checklist has no items: give at least one, or none at all to have it made")
-        self.model = model
         self.config = config or ChecklistConfig()
         self._items = None if items is None else tuple(items)
-        self._maker = maker or ChecklistMaker(model, self.config.seed or 0)
+        self._voter: Voter = model if isinstance(model, Voter) else ModelVoter(model, self.config)
+        self._maker = maker if maker or isinstance(model, Voter) else ChecklistMaker(model, self.config.seed or 0)
 
     @property
     def decoding(self) -> dict[str, str | float | None]:
@@ -162,89 +237,71 @@ class ChecklistVerifier:
         if items is not None and not items:
             raise InputError("the checklist has no items: give at least one, or none at all to have it made")
         started = time.perf_counter()
-        case = _Case(question, response, sources)
-        warnings: tuple[VerdictWarning, ...] = ()
-        if self.config.holistic:
-            findings = [await self._whole(case)]
-        else:
-            chosen, faults = await self._chosen(items, case)
-            warnings = tuple(VerdictWarning("checklist", _sentence(str(fault))) for fault in faults if chosen)
-            findings = await all_of(self._item(item, number, case) for number, item in enumerate(chosen, 1))
-            if not chosen:
-                why = "; ".join(map(str, faults))
-                findings = [Unverified(Claim(question, id="checklist"), "unparsable", f"no checklist was made: {why}")]
-        return _report(case, findings, self.config, warnings, started)
+        chosen, warnings, made = items or self._items, list[VerdictWarning](), list[Completion]()
+        if not chosen and not self.config.holistic:
+            if self._maker is None:
+                raise InputError("there is no checklist, and nobody to make one: give at least one item")
+            new = await self._maker.make(question)
+            made += new.said
+            if new.checklist is None:
+                why = "; ".join(map(str, new.faults))
+                failed = Unverified(Claim(question, id="checklist"), "unparsable", f"no checklist was made: {why}")
+                report = _report(question, response, sources, [failed], self.config, made)
+                return replace(report, usage=replace(report.usage, seconds=time.perf_counter() - started))
+            chosen = new.checklist.items
+            warnings = [VerdictWarning("checklist", _sentence(str(fault))) for fault in new.faults]
+        [report] = await self.verify_all([(question, response, chosen or ())], sources)
+        spent = total_usage([*made, report])
+        return replace(report, warnings=tuple(warnings), usage=replace(spent, seconds=time.perf_counter() - started))
+
+    async def verify_all(
+        self, answers: Sequence[tuple[str, str, Sequence[ChecklistItem]]], sources: Sequence[Source] = ()
+    ) -> list[Report]:
+        """The reports on several responses, each with its instruction and its items; who votes is asked once for all.
+
+        A response without a word passes nothing and is shown to nobody; it is data here, not wrong input.
+
+        Raises:
+            ModelError: as for :meth:`verify`.
+        """
+        put = [
+            Put(instruction, response, item.text if item else None, tuple(sources))
+            for instruction, response, items in answers
+            for item in self._asked(response, items)
+        ]
+        voted = iter(await self._voter.vote(put))
+        reports: list[Report] = []
+        for instruction, response, items in answers:
+            findings: list[ItemResult | Unverified] = []
+            said: list[Completion] = []
+            for number, item in enumerate((None,) if self.config.holistic else items, 1):
+                if not response.strip():
+                    findings.append(ItemResult(item.text if item else WHOLE, (False,), 0.0, False, _BLANK))
+                elif item is not None and item.rule is not None:
+                    findings.append(item_result(item, response))
+                else:
+                    found = next(voted)
+                    said += found.said
+                    findings.append(self._result(item.text if item else WHOLE, number, found, response))
+            reports.append(_report(instruction, response, sources, findings, self.config, said))
+        return reports
 
     async def aclose(self) -> None:
-        """Let go of the model."""
-        await self.model.aclose()
-        await self._maker.aclose()
+        """Let go of the models."""
+        await self._voter.aclose()
+        if self._maker is not None:
+            await self._maker.aclose()
 
-    async def _chosen(
-        self, items: Sequence[ChecklistItem] | None, case: _Case
-    ) -> tuple[Sequence[ChecklistItem], tuple[Fault, ...]]:
-        """The items for a response, and what is wrong with them if they had to be made; none if they could not be."""
-        given = items or self._items
-        if given is not None:
-            return given, ()
-        made = await self._maker.make(case.instruction)
-        case.said += made.said
-        return made.checklist.items if made.checklist else (), made.faults
+    def _asked(self, response: str, items: Sequence[ChecklistItem]) -> Sequence[ChecklistItem | None]:
+        """What is put to who votes; None is the whole."""
+        if not response.strip():
+            return ()
+        return (None,) if self.config.holistic else asked_items(items)
 
-    async def _whole(self, case: _Case) -> ItemResult | Unverified:
-        form = "reason" if self.config.reasons else "word"
-        messages = whole_messages(case.instruction, case.response, form, case.sources)
-        return await self._voted(messages, WHOLE, 1, case)
-
-    async def _item(self, item: ChecklistItem, number: int, case: _Case) -> ItemResult | Unverified:
-        if item.rule is not None:
-            return item_result(item, case.response)
-        form = "reason" if self.config.reasons else "word"
-        messages = item_messages(case.instruction, case.response, item.text, form, case.sources)
-        return await self._voted(messages, item.text, number, case)
-
-    async def _voted(
-        self, messages: tuple[Message, ...], question: str, number: int, case: _Case
-    ) -> ItemResult | Unverified:
-        """The outcome of J votes on one question."""
-        config, claim = self.config, Claim(question, id=f"item-{number}")
-        sampling = Sampling(
-            max_tokens=config.max_tokens,
-            temperature=config.temperature if config.votes > 1 else 0.0,
-            n=config.votes,
-            seed=config.seed,
-        )
-        try:
-            completions = await self._generate(messages, sampling, case)
-            answers = await all_of(self._answer(said, messages, sampling, case) for said in completions)
-        except ModelError as error:
-            return failed(error, claim)
-        unusable = sum(answer is None for answer in answers)
-        if 2 * unusable > len(answers):
-            cut = any(said.finish_reason == "length" for said in completions)
-            more = ": allow more by max_tokens (--max-tokens)" if cut else ", nor are those to a second question"
-            message = f"{unusable} of {len(answers)} replies are neither yes, no nor unclear{more}"
-            return Unverified(claim, "truncated" if cut else "unparsable", message)
-        return self._result(question, answers, case.response)
-
-    async def _answer(
-        self, said: Completion, messages: tuple[Message, ...], sampling: Sampling, case: _Case
-    ) -> ItemAnswer | None:
-        """What a completion answers; one that is no answer is asked for once more."""
-        whole = said.finish_reason != "length"
-        found = read_answer(said.text) if whole else None
-        if found is not None or not whole:
-            return found
-        [second] = await self._generate((*messages, *ask_again(said.text)), replace(sampling, n=1), case)
-        return read_answer(second.text) if second.finish_reason != "length" else None
-
-    async def _generate(self, messages: Sequence[Message], sampling: Sampling, case: _Case) -> list[Completion]:
-        completions = await self.model.generate(messages, sampling)
-        case.said += completions
-        return completions
-
-    def _result(self, question: str, answers: Sequence[ItemAnswer | None], response: str) -> ItemResult:
-        config = self.config
+    def _result(self, question: str, number: int, found: Voted, response: str) -> ItemResult | Unverified:
+        if found.failure is not None:
+            return found.failure.unverified(Claim(question, id=f"item-{number}"))
+        config, answers = self.config, found.answers
         votes = tuple(None if answer is None else answer.vote for answer in answers)
         passed = judgment(votes, config.threshold, config.aggregate) >= config.threshold
         # Who was outvoted explains nothing; where nobody said no, the unclear ones do.
@@ -253,6 +310,15 @@ class ChecklistVerifier:
         spans = [span for one in speaking if (span := _found(one.quote, response)) is not None]
         reason = next((one.reason for one in speaking if one.reason), "")
         return ItemResult(question, votes, vote_share(votes), passed, reason, spans[0] if spans else None)
+
+
+def asked_items(items: Sequence[ChecklistItem]) -> tuple[ChecklistItem, ...]:
+    """The items that are put to who votes: those that no rule decides.
+
+    >>> asked_items([ChecklistItem("Is it red?"), ChecklistItem("No commas.", "punctuation:no_comma")])[0].text
+    'Is it red?'
+    """
+    return tuple(item for item in items if item.rule is None)
 
 
 def open_checklist(
@@ -295,22 +361,31 @@ def soft_share(findings: Sequence[ItemResult | Unverified], config: ChecklistCon
 
 
 def _report(
-    case: _Case,
+    instruction: str,
+    response: str,
+    sources: Sequence[Source],
     findings: Sequence[ItemResult | Unverified],
     config: ChecklistConfig,
-    warnings: tuple[VerdictWarning, ...],
-    started: float,
+    said: Sequence[Completion],
 ) -> Report:
     return Report(
-        response=case.response,
-        sources=tuple(case.sources),
+        response=response,
+        sources=tuple(sources),
         findings=tuple(findings),
-        question=case.instruction,
+        question=instruction,
         totals=Totals(unverified=sum(isinstance(one, Unverified) for one in findings)),
         score=soft_share(findings, config),
-        warnings=warnings,
-        usage=replace(total_usage(case.said), seconds=time.perf_counter() - started),
+        usage=total_usage(said),
     )
+
+
+def _read(replies: Replies) -> ItemAnswer:
+    """The answer in the last reply."""
+    last = replies[-1]
+    found = read_answer(last.text) if last.finish_reason != "length" else None
+    if found is None:
+        raise ReplyError("it is neither yes, no nor unclear")
+    return found
 
 
 def _sentence(words: str) -> str:
