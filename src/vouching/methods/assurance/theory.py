@@ -77,11 +77,7 @@ class Logits:
     """Of raising a case (verifier)."""
 
     def moved(self, step: Logits, size: float) -> Logits:
-        """These and ``size`` times a step.
-
-        >>> even_logits(1).moved(Logits(np.ones(1), np.ones((1, 2)), np.ones((1, 2))), 0.5).proposal_M.tolist()
-        [0.5]
-        """
+        """These and ``size`` times a step."""
         return Logits(
             self.proposal_M + size * step.proposal_M,
             self.revise_MX + size * step.revise_MX,
@@ -89,21 +85,13 @@ class Logits:
         )
 
     def distance(self, other: Logits) -> float:
-        """Largest difference of any logit.
-
-        >>> even_logits(2).distance(even_logits(2))
-        0.0
-        """
+        """Largest difference of any logit."""
         pairs = ((self.proposal_M, other.proposal_M), (self.revise_MX, other.revise_MX), (self.sac_MX, other.sac_MX))
         return max(float(np.abs(a - b).max()) for a, b in pairs)
 
 
 def even_logits(contexts: int) -> Logits:
-    """Policies that toss a coin everywhere.
-
-    >>> even_logits(3).sac_MX.shape
-    (3, 2)
-    """
+    """Policies that toss a coin everywhere."""
     return Logits(np.zeros(contexts), np.zeros((contexts, 2)), np.zeros((contexts, 2)))
 
 
@@ -217,12 +205,7 @@ class TabularGame:
 
 
 def flow(game: TabularGame, start: Logits, time: float, steps: int) -> Iterator[Logits]:
-    """The game's ODE by the classical Runge-Kutta method: the states at 0, time / steps, ..., time.
-
-    >>> game = TabularGame(np.ones(1), np.ones((1, 2)), even_logits(1))
-    >>> len([*flow(game, even_logits(1), 1.0, 4)])
-    5
-    """
+    """The game's ODE by the classical Runge-Kutta method: the states at 0, time / steps, ..., time."""
     size, here = time / steps, start
     yield here
     for _ in range(steps):
@@ -245,10 +228,6 @@ def alternating_updates(
         rate: size of a step; ``steps`` of them cover the time ``rate * steps`` of the ODE.
         steps: how many.
         draws: a generator of random numbers and the contexts drawn per step; None takes all, by their weight.
-
-    >>> game = TabularGame(np.ones(1), np.ones((1, 2)), even_logits(1))
-    >>> len([*alternating_updates(game, even_logits(1), 0.1, 4)])
-    5
     """
     here = start
     yield here

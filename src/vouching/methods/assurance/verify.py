@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -82,17 +82,7 @@ async def challenge(
         raise InputError(
             f"the proposal has no value for {missing[0]} ({len(missing)} of {len(task.units)} are missing)"
         )
-    submitted: dict[str, Value] = {}
-    findings: list[UnitResult | Unverified] = []
-    for unit in task.units:
-        state = UnitState(task, unit, dict(submitted))
-        given = proposal[unit.id]
-        step = await _verified(state, given, verifier)
-        submitted[unit.id] = given.value
-        findings.append(step.finding)
-        if on_step is not None:
-            on_step(unit, step)
-    return _assurance(task, findings, submitted)
+    return await _through(task, lambda state: _verified(state, proposal[state.unit.id], verifier), {}, on_step)
 
 
 async def verify(task: object, proposal: object, verifier: UnitVerifier) -> Assurance:
@@ -130,19 +120,31 @@ async def fill(
     Raises:
         ModelError: a model gives no reply.
     """
+    return await _through(
+        task, lambda state: play_unit(state, generator, verifier, select, oracle), done or {}, on_step
+    )
+
+
+async def _through(
+    task: Task,
+    decide: Callable[[UnitState], Awaitable[Step]],
+    done: Mapping[str, Step],
+    on_step: OnStep | None,
+) -> Assurance:
+    """Unit by unit; each sees what was submitted before it."""
     submitted: dict[str, Value] = {}
     findings: list[UnitResult | Unverified] = []
     for unit in task.units:
-        state = UnitState(task, unit, dict(submitted))
-        step = (done or {}).get(unit.id)
+        step = done.get(unit.id)
         if step is None:
-            step = await play_unit(state, generator, verifier, select, oracle)
+            step = await decide(UnitState(task, unit, dict(submitted)))
             if on_step is not None:
                 on_step(unit, step)
         if step.submitted is not None:
             submitted[unit.id] = step.submitted
         findings.append(step.finding)
-    return _assurance(task, findings, submitted)
+    values = {name: found for name, value in submitted.items() if (found := value_json(value)) is not None}
+    return Assurance(task.id, tuple(_with_doubts(task, findings)), values)
 
 
 async def play_unit(
@@ -249,11 +251,6 @@ def _decided(step: Step, unit: TaskUnit, revision: Proposal | None, revise: bool
         reason=why,
     )
     return replace(step, finding=finding, submitted=submitted, revision=value)
-
-
-def _assurance(task: Task, findings: Sequence[UnitResult | Unverified], submitted: Mapping[str, Value]) -> Assurance:
-    values = {name: found for name, value in submitted.items() if (found := value_json(value)) is not None}
-    return Assurance(task.id, tuple(_with_doubts(task, findings)), values)
 
 
 def _with_doubts(task: Task, findings: Sequence[UnitResult | Unverified]) -> Iterator[UnitResult | Unverified]:
