@@ -165,12 +165,6 @@ def voted(row: Line, votes: Mapping[str, Vote]) -> Line | None:
     """A row with what people said about it; None if two of them reject it.
 
     Three votes make it verified by people; fewer leave it verified by a model alone.
-
-    >>> row = {"id": "q", "verified": "model", "votes": {}}
-    >>> voted(row, {"ada": "accept", "bob": "reject", "cy": "accept"})["verified"]
-    'people'
-    >>> voted(row, {"ada": "accept"})["verified"], voted(row, {"ada": "reject", "bob": "reject"})
-    ('model', None)
     """
     if sum(vote == "reject" for vote in votes.values()) >= REJECTIONS:
         return None
@@ -182,9 +176,6 @@ def votes_of(records: Iterable[Mapping[str, Any]]) -> dict[str, Vote]:
 
     Raises:
         InputError: a record without id, or with another vote than accept or reject.
-
-    >>> votes_of([{"id": "q", "vote": "accept"}, {"id": "q", "vote": "reject"}])
-    {'q': 'reject'}
     """
     found: dict[str, Vote] = {}
     for number, record in enumerate(records, 1):
@@ -204,9 +195,6 @@ def agreement(votes: Mapping[str, Mapping[str, Vote]]) -> dict[str, float | int 
     Returns:
         rows; all_agree, the share on which all votes are the same; pairwise, the share of pairs of votes that are; and
         kappa, the mean of Cohen's kappa over pairs of people. None where that is undefined.
-
-    >>> agreement({"ada": {"a": "accept", "b": "accept"}, "bob": {"a": "accept", "b": "reject"}})
-    {'rows': 2, 'all_agree': 0.5, 'pairwise': 0.5, 'kappa': 0.0}
     """
     people = [*votes.values()]
     shared = [name for name in people[0] if all(name in one for one in people)] if people else []
@@ -227,11 +215,7 @@ def agreement(votes: Mapping[str, Mapping[str, Vote]]) -> dict[str, float | int 
 
 
 def why_dropped(lines: Iterable[Line]) -> Counter[str]:
-    """How many questions made no row, by reason.
-
-    >>> why_dropped([{"fault": "no answer is correct"}, {"fault": None}])
-    Counter({'no answer is correct': 1})
-    """
+    """How many questions made no row, by reason."""
     return Counter(line["fault"] for line in lines if line["fault"] is not None)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vouching import metrics
 from vouching.bench.catalog import DATA_SETS
-from vouching.bench.evaluate import mean_over
+from vouching.bench.evaluate import main_statistics, mean_over
 from vouching.bench.intervals import RESAMPLES, intervals, plain, verdict_of
 from vouching.bench.ranking_figures import MEANS, METRICS, Ranked, ranked
 from vouching.bench.rankings import PARTS, ScoredRanking
@@ -145,14 +145,6 @@ def _arrays(pairs: Pairs) -> tuple[Labelled, Labelled] | None:
     return None if one is None or other is None else (one, other)
 
 
-def _statistics(arrays: Labelled) -> dict[str, Statistic]:
-    return {
-        "auroc": partial(metrics.auroc, arrays.gold, arrays.score),
-        "macro_f1": partial(metrics.macro_f1, arrays.gold, arrays.label),
-        "balanced_accuracy": partial(metrics.balanced_accuracy, arrays.gold, arrays.label),
-    }
-
-
 def _difference(first: Statistic, second: Statistic) -> Statistic:
     return lambda weights: second(weights) - first(weights)
 
@@ -160,7 +152,7 @@ def _difference(first: Statistic, second: Statistic) -> Statistic:
 def _comparison(first: Labelled, second: Labelled, resamples: int) -> Record:
     return {
         "rows": len(first.gold),
-        **_differences(_statistics(first), _statistics(second), (first, second), resamples),
+        **_differences(main_statistics(first), main_statistics(second), (first, second), resamples),
         "mcnemar": asdict(metrics.mcnemar_exact(first.right, second.right)),
     }
 
@@ -171,7 +163,7 @@ def _mean_comparison(
     """The same of the mean over sets, in which each counts the same; ``first`` and ``second`` are all their rows."""
     sizes = [len(one.gold) for one, _ in each]
     one, other = (
-        {name: mean_over([_statistics(arrays)[name] for arrays in sets], sizes) for name in COMPARED}
+        {name: mean_over([main_statistics(arrays)[name] for arrays in sets], sizes) for name in COMPARED}
         for sets in zip(*each, strict=True)
     )
     return _differences(one, other, (first, second), resamples)

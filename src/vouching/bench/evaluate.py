@@ -116,9 +116,9 @@ def pooled_figures(sets: Mapping[str, Sequence[Scored]], resamples: int = RESAMP
     names, each, together = _both_classes(sets)
     if together is None:
         return None
-    measures = _main_statistics(together)
+    measures = main_statistics(together)
     sizes = [len(arrays.gold) for arrays in each]
-    means = {name: mean_over([_main_statistics(arrays)[name] for arrays in each], sizes) for name in measures}
+    means = {name: mean_over([main_statistics(arrays)[name] for arrays in each], sizes) for name in measures}
     both = {**{f"all {k}": v for k, v in measures.items()}, **{f"mean {k}": v for k, v in means.items()}}
     found = intervals(both, together.group, resamples)
     return {
@@ -141,7 +141,8 @@ def _counts(rows: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def _main_statistics(arrays: Labelled) -> dict[str, Statistic]:
+def main_statistics(arrays: Labelled) -> dict[str, Statistic]:
+    """The figures that baselines, parts, pools and comparisons are told by."""
     return {
         "auroc": partial(metrics.auroc, arrays.gold, arrays.score),
         "overlap_auroc": partial(metrics.auroc, arrays.gold, arrays.overlap),
@@ -203,7 +204,7 @@ def _metrics(arrays: Labelled, resamples: int) -> dict[str, Figure]:
 
 def _against_baselines(arrays: Labelled, resamples: int) -> dict[str, Any]:
     """Overlap of words, claim length and both constant labels; the AUROC difference to the first and its verdict."""
-    main = _main_statistics(arrays)
+    main = main_statistics(arrays)
     found = intervals(
         {name: main[name] for name in ("overlap_auroc", "length_auroc", "difference")}, arrays.group, resamples
     )
@@ -323,14 +324,14 @@ def _mean_balanced_accuracy(rows: Sequence[Scored], resamples: int) -> Figure | 
     _, each, together = _both_classes(_members(rows))
     if together is None:
         return None
-    statistics = [_main_statistics(arrays)["balanced_accuracy"] for arrays in each]
+    statistics = [main_statistics(arrays)["balanced_accuracy"] for arrays in each]
     mean = mean_over(statistics, [len(arrays.gold) for arrays in each])
     return intervals({"mean": mean}, together.group, resamples)["mean"]
 
 
 def _part(rows: Sequence[Scored], resamples: int) -> dict[str, Any]:
     arrays = labelled(rows)
-    statistics = _main_statistics(arrays) if arrays else {}
+    statistics = main_statistics(arrays) if arrays else {}
     # Where no row is Not Attributable its F1 is 0 whatever is said, as long as one row is called so.
     if arrays and not arrays.gold.all():
         statistics["na_f1"] = partial(metrics.na_f1, arrays.gold, arrays.label)

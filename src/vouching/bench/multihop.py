@@ -106,23 +106,12 @@ def multihop_row(record: Record) -> MultihopRow:
 
 
 def corpus(rows: Iterable[MultihopRow]) -> list[Source]:
-    """Every paragraph of the questions once, in the order of first sight.
-
-    >>> one = Source("It stands.", "a", "Mill")
-    >>> row = MultihopRow("1", "Who built it?", ("Ada",), (one,), frozenset(["a"]))
-    >>> [source.id for source in corpus([row, row])]
-    ['a']
-    """
+    """Every paragraph of the questions once, in the order of first sight."""
     return [*{source.id: source for row in rows for source in row.passages}.values()]
 
 
 def recall(row: MultihopRow, found: Iterable[str]) -> float:
-    """Share of a question's supporting paragraphs that are among those found, in [0, 1].
-
-    >>> row = MultihopRow("1", "Who built it?", ("Ada",), (Source("It stands.", "a"),), frozenset(["a", "b"]))
-    >>> recall(row, ["c", "a"])
-    0.5
-    """
+    """Share of a question's supporting paragraphs that are among those found, in [0, 1]."""
     return len(row.supporting.intersection(found)) / len(row.supporting)
 
 

@@ -87,13 +87,6 @@ def fgveribench_row(record: Record, name: str, part: str | None = None) -> Itera
     Raises:
         InputError: a field is missing, the ranking is no permutation, there is not just one correct and one incorrect
             answer, or the ranking contradicts the labels.
-
-    >>> answers = [{"text": "1937", "label": "incorrect"}, {"text": "1973", "label": "correct"},
-    ...     {"text": "I do not know.", "label": "irrelevant"}]
-    >>> record = {"question": "When?", "reference": "1973", "answers": answers, "ranking": [2, 3, 1]}
-    >>> [row] = fgveribench_row(record, "q")
-    >>> row.worth, row.labels
-    ((1.0, 3.0, 2.0), ('incorrect', 'correct', 'intermediate'))
     """
     answers: list[Any] = list_of(record, "answers")
     given = [text_of(_answer(answer), "label") for answer in answers]
@@ -110,11 +103,7 @@ def fgveribench_row(record: Record, name: str, part: str | None = None) -> Itera
 
 
 def worth_of(ranking: Sequence[object], count: int) -> tuple[float, ...]:
-    """Worth of each answer by a ranking: numbers of answers from 1, best first. Raises InputError if it is none.
-
-    >>> worth_of([3, 1, 2], 3)
-    (2.0, 1.0, 3.0)
-    """
+    """Worth of each answer by a ranking: numbers of answers from 1, best first. Raises InputError if it is none."""
     places = [number for number in ranking if isinstance(number, int)]
     if len(ranking) != count or sorted(places) != [*range(1, count + 1)]:
         raise InputError(f"its ranking is {[*ranking]}, wanted the numbers of its {count} answers, each once")
@@ -162,12 +151,7 @@ def samples(paths: Sequence[Path], split: Split) -> Read:
 
 
 def sample_row(record: Record, name: str) -> Iterator[RankingRow]:
-    """A row with ``question``, ``reference`` (a text or several) and ``answers`` (texts). Raises InputError.
-
-    >>> [row] = sample_row({"question": "When?", "reference": "1973", "answers": ["1937", "1973"]}, "q")
-    >>> row.answers, row.references, row.worth
-    (('1937', '1973'), ('1973',), None)
-    """
+    """A row with ``question``, ``reference`` (a text or several) and ``answers`` (texts). Raises InputError."""
     answers = texts_of(record, "answers")
     if len(answers) < 2:
         raise InputError("it has one answer, wanted at least two to choose from")

@@ -117,14 +117,7 @@ def converted(path: Path, convert: Convert[Made]) -> Iterator[Made | Fault]:
 
 
 def records(path: Path) -> Iterator[tuple[str, Record]]:
-    """The records of a file that others refer to, each with its id or number; what cannot be read is left out.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "pages.jsonl"
-    >>> _ = path.write_text('{"id": "Bridge", "text": "It opened."}', encoding="utf-8")
-    >>> [*records(path)]
-    [('Bridge', {'id': 'Bridge', 'text': 'It opened.'})]
-    """
+    """The records of a file that others refer to, each with its id or number; what cannot be read is left out."""
     with open_rows(str(path)) as reader:
         yield from ((row.name, row.fields) for row in reader if row.fields is not None)
 
@@ -150,11 +143,7 @@ def is_broken(line: Record) -> bool:
 
 
 def text_of(record: Record, key: str) -> str:
-    """A text field that must be there and not be blank. Raises InputError.
-
-    >>> text_of({"claim": "It opened."}, "claim")
-    'It opened.'
-    """
+    """A text field that must be there and not be blank. Raises InputError."""
     value = record.get(key)
     if value is None:
         raise InputError(f'it has the fields {", ".join(map(str, record)) or "none"}, wanted "{key}" as text')
@@ -166,11 +155,7 @@ def text_of(record: Record, key: str) -> str:
 
 
 def list_of(record: Record, key: str) -> list[Any]:
-    """A field that must be a list. Raises InputError.
-
-    >>> list_of({"spans": []}, "spans")
-    []
-    """
+    """A field that must be a list. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, list):
         raise InputError(f'its "{key}" is {"missing" if value is None else type(value).__name__}, wanted a list')
@@ -178,11 +163,7 @@ def list_of(record: Record, key: str) -> list[Any]:
 
 
 def texts_of(record: Record, key: str) -> tuple[str, ...]:
-    """A text or a list of texts, at least one. Raises InputError.
-
-    >>> texts_of({"documents": ["one", "two"]}, "documents")
-    ('one', 'two')
-    """
+    """A text or a list of texts, at least one. Raises InputError."""
     if not isinstance(record.get(key), list):
         return (text_of(record, key),)
     texts = list_of(record, key)
@@ -192,11 +173,7 @@ def texts_of(record: Record, key: str) -> tuple[str, ...]:
 
 
 def label_of(record: Record, key: str, meanings: Mapping[Any, bool]) -> bool:
-    """A gold label, True for Attributable, by the table of the set's own labels. Raises InputError.
-
-    >>> label_of({"label": "e"}, "label", {"e": True, "n": False, "c": False})
-    True
-    """
+    """A gold label, True for Attributable, by the table of the set's own labels. Raises InputError."""
     value = record.get(key)
     if not isinstance(value, str | int) or value not in meanings:
         wanted = ", ".join(repr(meaning) for meaning in meanings)

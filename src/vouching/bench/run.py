@@ -153,11 +153,7 @@ def read_record(out: Path, name: str) -> Record:
 
 
 def rows_path(out: Path, name: str) -> Path:
-    """Where the scored rows of a set lie.
-
-    >>> rows_path(Path("runs/a"), "wice").as_posix()
-    'runs/a/rows/wice.jsonl'
-    """
+    """Where the scored rows of a set lie."""
     return out / "rows" / f"{name}.jsonl"
 
 
@@ -289,11 +285,7 @@ def _run_record(
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """The first 16 digits of the SHA-256 of files, one after the other.
-
-    >>> fingerprint([])
-    'e3b0c44298fc1c14'
-    """
+    """The first 16 digits of the SHA-256 of files, one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

@@ -158,12 +158,7 @@ def unsupported_spans(verdict: Verdict) -> Offsets:
 
 
 def span_counts_of(row: BenchRow, predicted: Offsets) -> list[int]:
-    """Characters or tokens of a row that are unsupported by both, by ``predicted``, by gold; and all there are.
-
-    >>> row = BenchRow("1", "It opened.", (), False, spans=((3, 9),), tokens=((0, 2), (3, 9), (9, 10)))
-    >>> span_counts_of(row, ((8, 10),))
-    [1, 2, 1, 3]
-    """
+    """Characters or tokens of a row that are unsupported by both, by ``predicted``, by gold; and all there are."""
     gold = [row.spans or ()]
     counts = token_counts(gold, [predicted], [row.tokens]) if row.tokens else span_counts(gold, [predicted])
     return [*map(int, counts[0]), len(row.tokens or row.text)]
@@ -186,12 +181,7 @@ def overlap(claim: str, source: str) -> float:
 
 
 def record_of(verdict: Verdict) -> dict[str, object]:
-    """The verdict with SEVA's keys, as a model would write it.
-
-    >>> from vouching import check
-    >>> record_of(check("It opened in 1937.", "It opened in 1973."))["evidence_alignment"]
-    [{'claim_span': 'opened in 1937', 'source_span': 'opened in 1973', 'status': 'mismatch'}]
-    """
+    """The verdict with SEVA's keys, as a model would write it."""
     return {
         "evidence_alignment": [
             {
@@ -223,10 +213,6 @@ def structure_of(verdict: Verdict) -> dict[str, float]:
     format: 1 if alignment and chain are there and a Not Attributable claim has an error type. alignment, chain: R_a and
     R_c of SEVA's reward. grounded: share of its quotations that are in the texts. consistent: 1 if the label is
     Attributable exactly when every part of the claim matches.
-
-    >>> from vouching import check
-    >>> structure_of(check("It opened in 1937.", "It opened in 1973."))
-    {'format': 1.0, 'alignment': 1.0, 'chain': 1.0, 'grounded': 1.0, 'consistent': 1.0}
     """
     record = record_of(verdict)
     statuses = [entry.status for entry in verdict.evidence_alignment]
@@ -282,13 +268,7 @@ class Labelled:
 
 
 def labelled(rows: Sequence[Scored]) -> Labelled | None:
-    """The rows that can be measured, as arrays; None if there are none.
-
-    >>> row = {"attributable": True, "label": True, "score": 0.9, "overlap": 1.0, "length": 9, "keys": []}
-    >>> row["is_response"] = False
-    >>> labelled([row, {**row, "score": None}]).right
-    array([ True])
-    """
+    """The rows that can be measured, as arrays; None if there are none."""
     kept = [row for row in rows if row["attributable"] is not None and row["score"] is not None]
     if not kept:
         return None
@@ -305,9 +285,5 @@ def labelled(rows: Sequence[Scored]) -> Labelled | None:
 
 
 def group_numbers(rows: Sequence[Scored]) -> NDArray[np.intp]:
-    """The number of each row's group: rows that share a source, a document or a claim, of whichever set.
-
-    >>> group_numbers([{"keys": ["a", "b"]}, {"keys": ["c"]}, {"keys": ["b"]}])
-    array([0, 1, 0])
-    """
+    """The number of each row's group: rows that share a source, a document or a claim, of whichever set."""
     return document_numbers(row["keys"] for row in rows)

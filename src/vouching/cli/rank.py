@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _WHAT = "What to rank"
-_NEEDS_NOTHING = ("no-search", "generative")
+NEEDS_NOTHING = ("no-search", "generative")
 """Modes that look at no evidence."""
 _AT_ONCE = 8
 """Rows under way where nothing is waited for: enough to fill a batch, few enough that lines come soon."""
@@ -137,7 +137,7 @@ def rank_command(
         if input is not None and output is not None:
             # A wrong setting shows before any file is made.
             ranker = open_ranker(score_model, mode, search_model=search_model, engines=engines, queries=search.queries)
-            needed = not search and mode not in _NEEDS_NOTHING
+            needed = not search and mode not in NEEDS_NOTHING
             job = _job((input, output, resume), ranker, (score_model, search_model), search, needed)
             raise typer.Exit(_told(show_rows(job)))
         given, warnings = given_sources(source or (), source_text or ())
@@ -153,11 +153,11 @@ def rank_command(
 
 def _refuse_mode(mode: RankMode | None, search_model: str | None, evidence: bool, needed: bool) -> None:
     """Raise InputError if the mode, and what is there to rank by, do not go together."""
-    if needed and not evidence and mode not in _NEEDS_NOTHING:
+    if needed and not evidence and mode not in NEEDS_NOTHING:
         raise InputError("nothing to rank by: give --source FILE, --source-text TEXT, --index PATH or --web ENGINE")
-    if mode in _NEEDS_NOTHING and evidence:
+    if mode in NEEDS_NOTHING and evidence:
         raise InputError(f"got --mode {mode}, which looks at no evidence, with sources or engines: leave them out")
-    if mode in _NEEDS_NOTHING and search_model is not None:
+    if mode in NEEDS_NOTHING and search_model is not None:
         raise InputError(f"got --search-model with --mode {mode}, which searches nothing: leave it out")
 
 
