@@ -1,4 +1,4 @@
-"""The loop: verify, reflect, probe, refine, and let a gate look at what came out (SEVA, Algorithm 2).
+"""The loop: verify, reflect, probe, refine, and let a gate look at what came out (SEVA, Algorithm 2); then the test.
 
     OUT/run.json                 settings, data, versions
     OUT/round-K/student/         the verifier of the round
@@ -8,19 +8,14 @@
     OUT/round-K/replay.jsonl     rows of before that went along
     OUT/round-K/gate.json        how it compares with the verifier that it started from
     OUT/round-K/round.json       that the round is over, which round it started from and whether it stays
+    OUT/test/rows.jsonl          at the end: rows of test sets, which nothing before has read
+    OUT/test/round-K.jsonl       what each round answered
+    OUT/test/fingerprint.json    what each round did to each set against round 0, fingerprint.html the same to look at
 
-Each file is written whole, in this order, and what is there is not made again: a loop that was killed and gone on with
-ends like one that was not, within a round as far as the student's own training does. Every round starts from the last
-one that stays; without a gate all stay. Not supported: several students at once.
-
-The end of an evolution: its rounds on test sets, which nothing before has read, and once.
-
-    OUT/test/rows.jsonl        the rows
-    OUT/test/round-K.jsonl     what each round answered
-    OUT/test/fingerprint.json  what each round did to each set against round 0, fingerprint.html the same to look at
-
-Whoever looks at test sets twice chooses by them. A test that is finished is not run again unless that is asked for; one
-that was killed goes on. Left out: whole responses, which are more than one claim.
+Each file is written whole, in this order, and what is there is not made again: a loop that was killed and resumed ends
+like one that was not, within a round as far as the student's own training does. Every round starts from the last one
+that stays; without a gate all stay. Whoever looks at test sets twice chooses by them: a test that is finished is not
+run again unless that is asked for. Not supported: several students at once; whole responses as test rows.
 """
 
 from __future__ import annotations

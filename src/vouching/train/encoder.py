@@ -125,7 +125,7 @@ def train_encoder(
         report: takes lines of progress; None writes them to standard error.
 
     Returns:
-        The figures of the last evaluation, see ``encoder_scores.scores_of``.
+        The figures of the last evaluation, see ``encoder_model.scores_of``.
 
     Raises:
         MissingExtraError: the extra "train", or onnx for the export, is not installed.

@@ -1,6 +1,6 @@
 """Early warnings: pure functions of a run's log that tell when its training goes wrong.
 
-A monitor reads the numbers of a whole run by name (``runlog`` lists the names) and says in which steps something is
+A monitor reads the numbers of a whole run by name (``run_folder`` lists the names) and says in which steps something is
 wrong, and what. All work on means over the last ``WINDOW`` steps, since single steps are noise, and are silent about
 what a log does not have. The thresholds are ours, chosen to be silent on healthy runs; they are constants here, each
 beside its use. A new game adds a function to a tuple: ``alarms(columns, (*MONITORS, mine))``.
