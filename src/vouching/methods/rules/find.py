@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from vouching.methods.rules import find_counts, find_form, find_words
 from vouching.methods.rules.directions import Direction, directions
+from vouching.methods.rules.find_counts import frequency_rules, length_rules, list_rules, paragraph_rules
+from vouching.methods.rules.find_form import answer_rules, case_rules, language_rules, mark_rules
+from vouching.methods.rules.find_words import end_rules, word_rules
 from vouching.types import ChecklistItem
 
 _FINDERS: tuple[Callable[[Direction], Iterator[ChecklistItem]], ...] = (
-    find_counts.length_rules, find_counts.list_rules, find_counts.paragraph_rules, find_counts.frequency_rules,
-    find_words.word_rules, find_words.end_rules,
-    find_form.case_rules, find_form.language_rules, find_form.mark_rules, find_form.answer_rules,
+    length_rules, list_rules, paragraph_rules, frequency_rules,
+    word_rules, end_rules,
+    case_rules, language_rules, mark_rules, answer_rules,
 )  # fmt: skip
 _CASES = ("change_case:english_capital", "change_case:english_lowercase")
 
