@@ -16,7 +16,7 @@ from vouching.cli.streams import Exit
 from vouching.errors import InputError, ModelUnavailableError
 from vouching.methods.checklist import gold
 from vouching.methods.checklist.gold import forbidden_prompts, read_labels
-from vouching.methods.checklist.replay import KnownTexts
+from vouching.methods.checklist.game import KnownTexts
 from vouching.models import ScriptedModel
 from vouching.rows import MadeFiles
 

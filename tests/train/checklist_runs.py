@@ -12,7 +12,7 @@ import torch
 
 from tests.train.engine_runs import PLACES, PLAIN, config, tokenizer_of, trainer_of, weights_of
 from vouching.methods.base import ScriptedSampler
-from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.game import Labelled, Replay
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.models.base import Message
 from vouching.train.checkpoint import train_from

@@ -10,8 +10,7 @@ import pytest
 
 from vouching.errors import ConfigError, InputError
 from vouching.methods.base import Play, Processes, Row, ScriptedSampler
-from vouching.methods.checklist.game import ChecklistGame
-from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay
 from vouching.methods.checklist.reward import ChecklistRules
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier

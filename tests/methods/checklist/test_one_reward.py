@@ -18,8 +18,7 @@ from vouching.integrations.trl import trl_checklist_reward
 from vouching.integrations.verifiers import judged_reward
 from vouching.integrations.verl import checklist_score
 from vouching.methods.base import Play, ScriptedSampler
-from vouching.methods.checklist.game import ChecklistGame, task_of
-from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay, task_of
 from vouching.methods.checklist.reward import ChecklistRules, reply_report, reward_of_row
 from vouching.methods.checklist.self_game import Judged, SelfVerification, SelfVerifyGame
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from vouching.errors import InputError
 from vouching.methods.rules.catalog import RULES, bind
-from vouching.methods.rules.counting import capital_words, count_sentences, count_words
-from vouching.methods.rules.language import LANGUAGES, language_of
+from vouching.methods.rules.ruling import LANGUAGES, capital_words, count_sentences, count_words, language_of
 from vouching.methods.rules.verify import followed, item_result, loose_variants, named_items, rule_on
 from vouching.types import ChecklistItem
 

@@ -14,8 +14,7 @@ from vouching.errors import ConfigError, InputError
 from vouching.inputs import check_text
 from vouching.judging.votes import Aggregate
 from vouching.methods.base import Game
-from vouching.methods.checklist.game import ChecklistGame, task_of
-from vouching.methods.checklist.replay import Labelled, Replay
+from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay, task_of
 from vouching.methods.checklist.reward import ChecklistRules
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.methods.checklist.verify import ChecklistConfig, open_checklist

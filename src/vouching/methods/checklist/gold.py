@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from vouching.errors import InputError, ModelError
+from vouching.methods.checklist.game import KnownTexts
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruction_of, items_json
-from vouching.methods.checklist.replay import KnownTexts
 from vouching.methods.rules.verify import named_items, rule_on
 from vouching.models.base import Message, Model, Role, Sampling, spoken
 from vouching.rows import (

@@ -26,9 +26,8 @@ from typing import Any, TypeAlias
 from vouching.errors import ConfigError, InputError
 from vouching.judging.votes import Votes, vote_share
 from vouching.methods.base import Measures, Play, Processes, Row, Sampler, gathered_measures, settle
-from vouching.methods.checklist.game import GENERATOR, Task, task_of, watched
+from vouching.methods.checklist.game import GENERATOR, Labelled, Replay, Task, task_of, watched
 from vouching.methods.checklist.prompt import item_messages
-from vouching.methods.checklist.replay import Labelled, Replay
 from vouching.methods.checklist.reply import ItemAnswer, read_answer
 from vouching.methods.checklist.reward import (
     PAPER,

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from vouching.errors import InputError
 from vouching.methods.rules import shape, wording
-from vouching.methods.rules.language import LANGUAGES
-from vouching.methods.rules.ruling import Ruling
+from vouching.methods.rules.ruling import LANGUAGES, Ruling
 from vouching.types import ChecklistItem, Span
 
 RELATIONS = ("at least", "less than")

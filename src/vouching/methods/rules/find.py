@@ -1,4 +1,8 @@
-"""Rules found in the text of an instruction: what can be verified with no language model.
+"""Rules about the form of the whole response, read from a direction: case, language, marks, JSON, title, postscript.
+
+Left out: the form of a part, as of a title in capitals; a language that is asked for beside another.
+
+Rules found in the text of an instruction: what can be verified with no language model.
 
 Precision goes before recall: what is said of a part, in a quotation, in a question or only roughly gives no rule. Left
 out: languages other than English, and every requirement for which there is no exact checker.
@@ -6,13 +10,184 @@ out: languages other than English, and every requirement for which there is no e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
-from vouching.methods.rules.directions import Direction, directions
-from vouching.methods.rules.find_counts import frequency_rules, length_rules, list_rules, paragraph_rules
-from vouching.methods.rules.find_form import answer_rules, case_rules, language_rules, mark_rules
-from vouching.methods.rules.find_words import end_rules, word_rules
+from vouching.methods.rules.directions import RESPONSE, Direction, directions, unquoted
+from vouching.methods.rules.find_counts import (
+    end_rules,
+    frequency_rules,
+    length_rules,
+    list_rules,
+    paragraph_rules,
+    word_rules,
+)
+from vouching.methods.rules.ruling import LANGUAGES
+from vouching.methods.rules.wording import ANSWERS
+from vouching.text.sentences import sentence_spans
 from vouching.types import ChecklistItem
+
+_NO = (
+    r"(?:do not|don['’]t|never|avoid\w*|without|refrain\w*|must not|mustn['’]t|should not|shouldn['’]t|cannot|can['’]t"
+    r"|not|no|zero|free of|omit|exclud\w+)"
+)
+_COMMA = re.compile(
+    rf"\b{_NO}\b[^.,;:\n]{{0,40}}?\bcommas?\b(?![- ]?(?:splice|separated|before|between|after))"
+    r"|\bcommas? (?:is|are) (?:not allowed|not permitted|forbidden|prohibited|banned)",
+    re.IGNORECASE,
+)
+_ONLY = r"\b(?:all|only|entirely|completely|fully|exclusively)\b[\s-]*(?:in |using |with |use )?(?:all[\s-]*)?(?:the )?"
+_UPPER = re.compile(
+    rf"{_ONLY}(?:capital letters|capitals|caps|upper[\s-]?case)\b"
+    r"|\bno lower[\s-]?case(?: letters)?\b|\bin (?:capital letters|upper[\s-]?case)\b",
+    re.IGNORECASE,
+)
+_LOWER = re.compile(
+    rf"{_ONLY}lower[\s-]?case\b|\bin lower[\s-]?case\b"
+    rf"|\b{_NO}\b[^.,;:\n]{{0,25}}?\b(?:capital letters|capitals|upper[\s-]?case(?: letters)?)\b",
+    re.IGNORECASE,
+)
+_OF_SOME = re.compile(
+    r"\b(?:words?|titles?|headings?|headlines?|names?|first letters?|each|every|keywords?|terms?|sentences?|subject"
+    r"|sections?|acronyms?|some|certain|times|least)\b[^.;]*\Z",
+    re.IGNORECASE,
+)
+_ALL = rf"\b(?:entire|whole|full|complete|your|{RESPONSE})\b"
+_MARKS = r"(?:a pair of )?(?:straight )?(?:double[\s-]quot(?:ation marks?|es)|quotation marks)\b"
+_QUOTATION = re.compile(
+    rf"\b(?:wrap|enclos|put|surround|plac|encas|envelop)\w*\b(?:[^.\n]{{0,60}}?{_ALL}[^.\n]{{0,60}}?"
+    rf"\b(?:in|with|within|inside|between|by) {_MARKS}|[^.\n]{{0,10}}?{_MARKS} around [^.\n]{{0,20}}?{_ALL})",
+    re.IGNORECASE,
+)
+_JSON = re.compile(
+    rf"\b(?:wrap|format|return|respond|answer|output|reply|present|provide|give|write|{RESPONSE})\w*\b[^.\n]{{0,60}}?"
+    r"\b(?:in|as|using|to|be)\s+(?:an?\s+)?(?:single\s+)?(?:valid\s+)?JSON\b"
+    r"(?!\s+(?:files?|parser|library|schema|data|strings?|web))"
+    r"|\buse (?:the )?JSON format\b|\bonly\s+(?:valid\s+)?JSON\b|\bJSON (?:format )?only\b",
+    re.IGNORECASE,
+)
+_ABOUT_JSON = re.compile(
+    r"\b(?:explain|how|pars\w+|convert|differ\w*|example|code|function|script|program|read|load)\b", re.IGNORECASE
+)
+_TITLE = re.compile(
+    r"\btitle\b[^\n]{0,150}?(?:<<|\bdouble ang(?:ular|le) brackets)|<<[^<>\n]*title[^<>\n]*>>", re.IGNORECASE
+)
+_POSTSCRIPT = re.compile(
+    r"(?<!\w)(?:(?P<twice>P\.\s?P\.\s?S\b\.?|PPS\b)|P\.\s?S\b\.?|PS\b|\bpost\s?-?scripts?\b)", re.I
+)
+_ADDS = re.compile(
+    r"\b(?:add|includ|end|finish|conclud|append|put|attach|writ|start|with|hav|must|should)\w*\b", re.IGNORECASE
+)
+_SIX_STARS = re.compile(r"(?<!\*)\*{6}(?!\*)|\b(?:six|6) (?:asterisks?|stars)\b", re.IGNORECASE)
+_TWO = re.compile(r"\b(?:two|2) (?:\w+ ){0,2}\w+s\b", re.IGNORECASE)
+_REPEAT = re.compile(
+    r"\brepeat(?:ing)?\b[^.\n]{0,20}?\b(?:request|question|prompt|instruction|query|sentence|text)s?\b[^.\n]{0,40}?"
+    r"(?:\b(?:above|below|word[\s-]for[\s-]word|exactly|verbatim|without (?:any )?chang\w*|as (?:it )?is|unchanged)\b)",
+    re.IGNORECASE,
+)
+_ABOUT_REPEATING = re.compile(r"\b(?:request|repeat\w*|answer|respond|say|words?)\b", re.IGNORECASE)
+_ASIDE = re.compile(r"\s*\([^()]*\)[.\s]*")
+_NAMES = {name.lower(): code for code, name in LANGUAGES.items()} | {
+    "mandarin": "zh", "simplified chinese": "zh-cn", "traditional chinese": "zh-tw", "farsi": "fa", "filipino": "tl",
+    "castilian": "es", "slovene": "sl",
+}  # fmt: skip
+_LANGUAGE = "|".join(sorted((re.escape(name) for name in _NAMES if "(" not in name), key=len, reverse=True))
+_IN_LANGUAGE = re.compile(
+    rf"\b(?:in|using|use)\s+(?:only\s+|the\s+)*(?P<name>{_LANGUAGE})\b"
+    r"(?=\s*(?:$|[.,;:!?)]|\b(?:language|only|and|with|without|no other|please|about|to|for|on)\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_RESPONDS = re.compile(
+    rf"\b(?:respond|answer|write|reply|compose|create|generate|draft|produce|entire|whole|please|{RESPONSE}"
+    r"|(?:be|is) (?:all |only )?)\b[^.;\n]*\Z",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(r"\W*(?:language)?\W*(?:only)?\W*", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"\b(?:say|said|taught|spoken|published|called|means?|words?|written by|course|class|original\w*|subtitles)\b"
+    r"[^,;]*\Z",
+    re.IGNORECASE,
+)
+
+
+def case_rules(said: Direction) -> Iterator[ChecklistItem]:
+    """All in capitals or all in lower case.
+
+    >>> [one.rule for one in case_rules(Direction("Write it in all lowercase letters.", 0, ""))]
+    ['change_case:english_lowercase']
+    """
+    plain = unquoted(said.text)
+    for rule, pattern in (("change_case:english_capital", _UPPER), ("change_case:english_lowercase", _LOWER)):
+        found = pattern.search(plain)
+        if found and not _OF_SOME.search(plain[: found.start()]):
+            yield said.item(rule, *found.span())
+
+
+def language_rules(said: Direction) -> Iterator[ChecklistItem]:
+    """The language of the response.
+
+    >>> [one] = language_rules(Direction("Please answer in German only.", 0, ""))
+    >>> one.arguments["language"]
+    'de'
+    """
+    plain = unquoted(said.text)
+    found = [
+        one for one in _IN_LANGUAGE.finditer(plain)
+        if _RESPONDS.search(plain[: one.start()]) or _ALONE.fullmatch(plain.replace(one.group(), ""))
+    ]  # fmt: skip
+    if len({one["name"].lower() for one in found}) == 1 and not _SPOKEN.search(plain[: found[0].start()]):
+        yield said.item("language:response_language", *found[0].span(), language=_NAMES[found[0]["name"].lower()])
+
+
+def mark_rules(said: Direction) -> Iterator[ChecklistItem]:
+    """No commas, quotation marks around all, JSON, a title, a postscript.
+
+    >>> [one.rule for one in mark_rules(Direction("Wrap your response in double quotes and use no commas.", 0, ""))]
+    ['punctuation:no_comma', 'startend:quotation']
+    """
+    plain = unquoted(said.text)
+    whole = {"punctuation:no_comma": _COMMA, "startend:quotation": _QUOTATION, "detectable_format:title": _TITLE}
+    for rule, pattern in whole.items():
+        if found := pattern.search(said.text if rule == "detectable_format:title" else plain):
+            yield said.item(rule, *found.span())
+    if (found := _JSON.search(plain)) and not _ABOUT_JSON.search(plain):
+        yield said.item("detectable_format:json_format", *found.span())
+    if (found := _POSTSCRIPT.search(said.text)) and _ADDS.search(said.text):
+        twice = any(one["twice"] for one in _POSTSCRIPT.finditer(said.text))
+        yield said.item("detectable_content:postscript", *found.span(), postscript_marker="P.P.S" if twice else "P.S.")
+
+
+def answer_rules(said: Direction) -> Iterator[ChecklistItem]:
+    """Two answers, one of three fixed answers, the request repeated.
+
+    >>> instruction = "Name a fruit. First repeat the request word for word, then answer."
+    >>> [one] = answer_rules(Direction("First repeat the request word for word, then answer.", 14, instruction))
+    >>> one.arguments["prompt_to_repeat"]
+    'Name a fruit.'
+    """
+    two = _TWO.search(said.text)
+    if two and _SIX_STARS.search(said.following):
+        yield said.item("combination:two_responses", *two.span())
+    if ANSWERS[0][:-1].lower() in said.text.lower() and all(
+        answer[:-1].lower() in said.following.lower() for answer in ANSWERS
+    ):
+        yield said.item("detectable_format:constrained_response")
+    found = _REPEAT.search(said.text)
+    request = _request(said) if found else None
+    if found and request:
+        yield said.item("combination:repeat_prompt", *found.span(), prompt_to_repeat=request)
+
+
+def _request(said: Direction) -> str | None:
+    """The request that a sentence asks to repeat: what stands before the sentence; None if that is not certain."""
+    end = said.start + len(said.text)
+    aside = _ASIDE.match(said.instruction, end)
+    after = said.instruction[aside.end() if aside else end :].strip()
+    # What follows may go on about the repeating; anything else may belong to the request or not.
+    rest = [after[start:end] for start, end in sentence_spans(after)]
+    certain = all(_ABOUT_REPEATING.search(sentence) for sentence in rest)
+    return said.instruction[: said.start].strip() if certain else None
+
 
 _FINDERS: tuple[Callable[[Direction], Iterator[ChecklistItem]], ...] = (
     length_rules, list_rules, paragraph_rules, frequency_rules,

@@ -1,10 +1,26 @@
-"""What an exact checker says: passed or not, what it found, and where."""
+"""What became of a rule, and what the checkers of rules count: words, sentences, capital letters, languages.
+
+What an exact checker says: passed or not, what it found, and where.
+
+Counts that need a decision: what is a word, a sentence, a word in capitals. Nothing is downloaded.
+
+Left out: sentences that end with a line and no stop, as list items and headings do: they go on into the next, as they
+do in IFEval. Scripts without spaces between words count as one word from space to space or mark.
+
+The language a text is written in, by ``langdetect``: a naive Bayes over letters, seeded, nothing downloaded.
+
+Left out: texts of several languages; short ones are often told wrong.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
+from vouching.errors import needed
+from vouching.text.sentences import LIST_MARKER, abbreviates
 from vouching.types import Span
 
 _LONGEST_SPAN = 400
@@ -50,3 +66,116 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('It has 1 word.', 'It has 0 words.')
     """
     return f"It has {number:,} {one if number == 1 else many or one + 's'}."
+
+
+_WORD = re.compile(r"\w+")
+_STOP = re.compile(
+    r"""(?P<stop>(?<![.!?…])[.!?…]++)["'”’»)\]*_`]*+(?=\s)|[。！？｡؟۔।॥։።]+[」』）】》”’"')\]]*(?=.)""", re.DOTALL
+)
+_BLANKS = re.compile(r"\s*+")
+_LETTERS = re.compile(r"[^\W_]")
+_CAPITALS = re.compile(r"[^\W_]+(?:(?:[-&./]|['’](?=[A-Z]))[^\W_]+)*")
+
+
+def count_words(text: str) -> int:
+    """Runs of letters, digits and underscores; a hyphen or an apostrophe separates two.
+
+    >>> count_words("It's a well-known fact.")
+    6
+    """
+    return len(_WORD.findall(text))
+
+
+def count_sentences(text: str) -> int:
+    r"""Stretches that end in a stop, a question or an exclamation mark, and what is left at the end.
+
+    Points of abbreviations, of initials and of the numbers of a list end nothing.
+
+    >>> count_sentences("Dr. Smith left. why? Nobody knows")
+    3
+    >>> count_sentences("1. Apples\n2. Pears"), count_sentences("* * *")
+    (1, 0)
+    """
+    count, start = 0, 0
+    for stop in _STOP.finditer(text):
+        if _ends_sentence(text, stop) and _LETTERS.search(text, start, stop.end()):
+            count += 1
+            start = stop.end()
+    return count + bool(_LETTERS.search(text, start))
+
+
+def capital_words(text: str) -> list[str]:
+    """Words with capitals and without lower case; hyphens and points inside hold them together.
+
+    >>> capital_words("I met NASA's U.S. team, COVID-19 or not: WOW, 42!")
+    ['I', 'NASA', 'U.S', 'COVID-19', 'WOW']
+    """
+    return [word for word in _CAPITALS.findall(text) if word.isupper()]
+
+
+def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
+    """Whether a run of stops ends a sentence: always, but for points before lower case or after an abbreviation."""
+    marks = stop["stop"]
+    if marks is None or not marks.startswith("."):
+        return True
+    following = _skip_blanks(text, stop.end())
+    goes_on = text[following : following + 1].islower()
+    if len(marks) > 1:
+        return not goes_on
+    line = _skip_blanks(text, text.rfind("\n", 0, stop.start()) + 1)
+    marker = LIST_MARKER.match(text, line)
+    if marker and stop.start() < marker.end():
+        return False
+    before = text[max(line, stop.start() - 40) : stop.start()]
+    return not before.split() or not abbreviates(before, "" if goes_on else text[following : following + 40])
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
+
+
+SEED = 0
+"""The sampling inside langdetect starts from it, for every text anew: one text, one language."""
+
+LANGUAGES = {
+    "af": "Afrikaans", "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech",
+    "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "et": "Estonian",
+    "fa": "Persian", "fi": "Finnish", "fr": "French", "gu": "Gujarati", "he": "Hebrew", "hi": "Hindi",
+    "hr": "Croatian", "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "kn": "Kannada",
+    "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian", "ml": "Malayalam", "mr": "Marathi",
+    "ne": "Nepali", "nl": "Dutch", "no": "Norwegian", "pa": "Punjabi", "pl": "Polish", "pt": "Portuguese",
+    "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "so": "Somali", "sq": "Albanian",
+    "sv": "Swedish", "sw": "Swahili", "ta": "Tamil", "te": "Telugu", "th": "Thai", "tl": "Tagalog", "tr": "Turkish",
+    "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh-cn": "Chinese (simplified)",
+    "zh-tw": "Chinese (traditional)", "zh": "Chinese",
+}  # fmt: skip
+"""Every code that :func:`language_of` can tell, with its language; "zh" stands for Chinese, however written."""
+
+
+def language_of(text: str) -> str | None:
+    """ISO 639-1 code of the language, "zh-cn" or "zh-tw" for Chinese; None for a text without letters.
+
+    Raises:
+        MissingExtraError: langdetect is not installed.
+
+    >>> language_of("Das ist ein Satz auf Deutsch."), language_of("1973!")
+    ('de', None)
+    """
+    factory, no_language = _detector()
+    detector = factory.create()
+    detector.append(text)
+    try:
+        return str(detector.detect())
+    except no_language:
+        return None
+
+
+@cache
+def _detector() -> tuple[Any, type[Exception]]:
+    """Makes detectors; one of our own, so that nobody else's seed is changed."""
+    module = needed("langdetect.detector_factory", "rules", "telling the language of a text")
+    factory = module.DetectorFactory()
+    factory.set_seed(SEED)
+    factory.load_profile(module.PROFILES_DIRECTORY)
+    return factory, module.LangDetectException

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from vouching.methods.rules.counting import count_sentences, count_words
-from vouching.methods.rules.ruling import Ruling, counted, holds, ruled
+from vouching.methods.rules.ruling import Ruling, count_sentences, count_words, counted, holds, ruled
 
 _PLACEHOLDER = re.compile(r"\[.*?\]")
 _BULLET = re.compile(r"^[^\S\n]*(?:\*[^*\n]|-).*$", re.MULTILINE)

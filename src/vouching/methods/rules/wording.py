@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from vouching.methods.rules.counting import capital_words
-from vouching.methods.rules.language import LANGUAGES, language_of
-from vouching.methods.rules.ruling import Ruling, counted, holds, ruled
+from vouching.methods.rules.ruling import LANGUAGES, Ruling, capital_words, counted, holds, language_of, ruled
 
 ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 """What a constrained response may be."""
