@@ -34,7 +34,7 @@ def test_an_answer_is_printed_with_its_audit() -> None:
 
 @pytest.mark.parametrize(("options", "code"), [((), Exit.OK), (("--fail",), Exit.FINDINGS)])
 def test_a_wrong_answer_is_repaired_and_fails_only_if_asked(options: tuple[str, ...], code: Exit) -> None:
-    result = answer(*ASKED, *RULES, "--repair", *options, said=WRONG)
+    result = answer(*ASKED, *RULES, "--repair", "mark", *options, said=WRONG)
     assert result.exit_code == code, result.stderr
     assert result.stdout.startswith("The Sarn bridge opened in 1973.\n")
 
@@ -104,7 +104,6 @@ def test_without_a_language_model_the_error_names_the_variable(
     ("arguments", "message"),
     [
         (("--question", "When?"), "no source was given"),
-        ((*ASKED, "--rest", "mark"), "got --rest without --repair"),
         ((*ASKED, "--shots", "none.jsonl"), "none.jsonl"),
         (("--question", "When?", "--source", "-", "--source", "-"), "standard input can be read only once"),
         ((*ASKED, "--method", "structured"), "no language model"),

@@ -9,9 +9,9 @@ a search for the sources, and a second draft that is shown what was wrong with t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from vouching.answering.prompt import Reply, Shot, Style, answer_messages, read_reply, read_text, text_messages
 from vouching.errors import ConfigError, InputError, ModelAnswerError
@@ -25,6 +25,7 @@ from vouching.models.running import all_of, run
 from vouching.repair import Rest, repair
 from vouching.text.words import FUNCTION_WORDS, lower_words
 from vouching.types import Report, Source, Usage, total_usage
+from vouching.types.serial import to_python
 
 Audit: TypeAlias = Callable[[str, str, Sequence[Source]], Awaitable[Report]]
 """What judges an answer: question, response and sources to a report; see :func:`vouching.open_audit`."""
@@ -116,6 +117,25 @@ class Answered:
         """What to show: the response after repair, if there was one."""
         revised = self.report.revised_response if self.report else None
         return self.response if revised is None else revised
+
+    def record(self) -> dict[str, Any]:
+        """The answer with its drafts as plain JSON."""
+        return {
+            "question": self.question,
+            "answer": self.answer,
+            "text": self.text,
+            "response": self.response,
+            "abstained": self.abstained,
+            "votes": self.votes,
+            "faithful": self.faithful,
+            "drafts": [
+                {"answer": one.reply.answer, "response": one.reply.response, "reasoning": one.reply.reasoning,
+                 "passed": one.passed} for one in self.drafts
+            ],
+            "unusable": self.unusable,
+            "report": None if self.report is None else to_python(self.report),
+            "usage": asdict(self.usage),
+        }  # fmt: skip
 
 
 class Answerer:

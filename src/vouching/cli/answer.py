@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from vouching.answering.prompt import Style
-from vouching.cli.files import STDIN, argument_text, is_read, source_files
+from vouching.cli.options import (
+    Json,
+    Seed,
+    SourceFiles,
+    SourceTexts,
+    argument_text,
+    given_sources,
+    is_read,
+    refuse_second_stdin,
+)
 from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import ConfigError, InputError
-from vouching.rows.read import open_rows
+from vouching.rows import read_as
 from vouching.shortcuts import AuditMethod
-from vouching.types import Source
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,10 +37,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _Question = Annotated[str, typer.Option(metavar="TEXT", help="What to answer.")]
-_SourceFiles = Annotated[
-    list[str] | None, typer.Option(metavar="PATH|-", help="A text file to answer from. Repeatable.")
-]
-_SourceTexts = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A text to answer from. Repeatable.")]
 _Model = Annotated[
     str | None,
     typer.Option(
@@ -48,20 +51,15 @@ _Shots = Annotated[
 _Generations = Annotated[int, typer.Option(metavar="N", min=1, help="Drafts, of which the majority's answer is taken.")]
 _Method = Annotated[
     AuditMethod,
-    typer.Option(help="How each draft is judged: asked again blind, or claim by claim; see vouch check --method."),
+    typer.Option(help="How each draft is judged: asked again blind, or claim by claim; see docs/answer.md."),
 ]
 _Judge = Annotated[str, typer.Option(metavar="NAME", help="What judges: embedded, or a language model.")]
 _Repair = Annotated[
-    bool, typer.Option("--repair", metavar="", help="Apply the fixes to the answer and audit it again.")
-]
-_Rest = Annotated[
     Literal["mark", "remove", "keep"] | None,
-    typer.Option(metavar="HOW", help="With --repair: mark, remove or keep what has no fix. (mark)"),
+    typer.Option(help="Apply the fixes to the answer and audit it again; mark, remove or keep what has no fix."),
 ]
-_Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling; without it, none.")]
 _MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a draft; a model that thinks needs more.")]
 _Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with 1 if the answer's audit finds a fault.")]
-_Json = Annotated[bool, typer.Option("--json", metavar="", help="Print answer, drafts and report as JSON.")]
 _ReportFile = Annotated[str | None, typer.Option(metavar="PATH", help="Also write an HTML report on the answer.")]
 
 _EPILOG = """
@@ -69,7 +67,7 @@ _EPILOG = """
 
 vouch answer --question "How high is the tower?" --source tower.txt --model http://localhost:8000/v1#qwen
 
-vouch answer --question "How many are there?" --source a.txt --source b.txt --prompt cot --generations 8 --repair
+vouch answer --question "How many are there?" --source a.txt --source b.txt --prompt cot --generations 8 --repair mark
 
 **Exit status**: 0 done; 1 under --fail, the audit finds a fault; 2 the command line or a file cannot be used; 3 the
 audit could not tell, the language model was not reached, or the result could not be written; 130 interrupted.
@@ -79,20 +77,19 @@ audit could not tell, the language model was not reached, or the result could no
 @app.command("answer", epilog=_EPILOG)
 def answer_command(
     question: _Question,
-    source: _SourceFiles = None,
-    source_text: _SourceTexts = None,
+    source: SourceFiles = None,
+    source_text: SourceTexts = None,
     model: _Model = None,
     prompt: _Prompt = "plain",
     shots: _Shots = None,
     generations: _Generations = 1,
     method: _Method = "blinded",
     judge: _Judge = "embedded",
-    repair: _Repair = False,
-    rest: _Rest = None,
-    seed: _Seed = None,
+    repair: _Repair = None,
+    seed: Seed = None,
     max_tokens: _MaxTokens = 1024,
     fail: _Fail = False,
-    as_json: _Json = False,
+    as_json: Json = False,
     report: _ReportFile = None,
 ) -> None:
     """Answer a question from sources by a language model, audit the answer and repair it.
@@ -104,9 +101,11 @@ def answer_command(
     from vouching.shortcuts import open_audit
 
     with usage_errors():
-        if rest is not None and not repair:
-            raise InputError("got --rest without --repair, whose leftovers it is about: add --repair")
-        asked, given = _given(question, source or [], source_text or [])
+        if not source and not source_text:
+            raise InputError("no source was given: say what to answer from with --source FILE or --source-text TEXT")
+        refuse_second_stdin(*(source or ()))
+        given, _ = given_sources(source or (), source_text or ())
+        asked = argument_text(question, "--question")
         config = AnswerConfig(prompt, generations, max_tokens=max_tokens, seed=seed, shots=_shots(shots))
         if report is not None:
             from vouching.report.skeleton import page_target
@@ -117,7 +116,7 @@ def answer_command(
         writer, audit = writing_model(model), open_audit(judge, method)
         answerer = Answerer(writer, audit, config)
         with progress("Answering"):
-            answered = answerer.answer(asked, given, (rest or "mark") if repair else None)
+            answered = answerer.answer(asked, given, repair)
             answerer.close()
         _write_report(answered, report)
     _write(answered, as_json)
@@ -146,50 +145,13 @@ def writing_model(name: str | None) -> Model:
     return open_model(name)
 
 
-def answered_record(answered: Answered) -> dict[str, Any]:
-    """An answer with its drafts as plain JSON."""
-    from vouching.types.serial import to_python
-
-    return {
-        "question": answered.question,
-        "answer": answered.answer,
-        "text": answered.text,
-        "response": answered.response,
-        "abstained": answered.abstained,
-        "votes": answered.votes,
-        "faithful": answered.faithful,
-        "drafts": [
-            {"answer": one.reply.answer, "response": one.reply.response, "reasoning": one.reply.reasoning,
-             "passed": one.passed} for one in answered.drafts
-        ],
-        "unusable": answered.unusable,
-        "report": None if answered.report is None else to_python(answered.report),
-        "usage": asdict(answered.usage),
-    }  # fmt: skip
-
-
-def _given(question: str, files: list[str], texts: list[str]) -> tuple[str, list[Source | str]]:
-    """The question, and what to answer it from."""
-    if not files and not texts:
-        raise InputError("no source was given: say what to answer from with --source FILE or --source-text TEXT")
-    if files.count(STDIN) > 1:
-        raise InputError("got - more than once, but standard input can be read only once: name a file for the others")
-    read = [Source(file.text, id=file.name) for file in source_files(files)]
-    return argument_text(question, "--question"), [*read, *(argument_text(text, "--source-text") for text in texts)]
-
-
 def _shots(path: str | None) -> tuple[Shot, ...] | None:
     from vouching.answering.prompt import read_shots
 
     if path is None:
         return None
-    with open_rows(path) as reader:
-        rows = [*reader]
-    broken = next((row for row in rows if row.fields is None), None)
-    if broken is not None:
-        raise InputError(f"--shots {path}, {broken.place}: {broken.problem}")
     try:
-        return read_shots(row.fields for row in rows if row.fields is not None)
+        return read_shots(read_as(path, lambda fields, name: fields))
     except InputError as error:
         raise InputError(f"--shots {path}: {error}") from None
 
@@ -217,7 +179,7 @@ def _write_report(answered: Answered, path: str | None) -> None:
 
 def _write(answered: Answered, as_json: bool) -> None:
     if as_json:
-        write_result(json.dumps(answered_record(answered), indent=2 if sys.stdout.isatty() else None) + "\n")
+        write_result(json.dumps(answered.record(), indent=2 if sys.stdout.isatty() else None) + "\n")
         return
     from vouching.report.terminal import print_report
     from vouching.types.visible import visible, visible_line

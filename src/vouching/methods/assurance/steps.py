@@ -1,7 +1,7 @@
-"""The record of ``vouch challenge --fill``: a line for each unit as it is decided, so that a long run can go on.
+"""Structured work challenged from its first unit to its last, and the record of a fill that a long run resumes.
 
-The first line says what makes the others: the task and the settings; a run with others refuses the file. Left out: the
-evidence as data; a line has the finding, which quotes it.
+The record has a line for each unit as it is decided. Its first line says what makes the others: the task and the
+settings; a run with others refuses the file. Not here: the evidence as data; a line has the finding, which quotes it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,99 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import IO, Any, cast
 
-from vouching.errors import InputError
+from vouching.errors import ConfigError, InputError
+from vouching.methods.assurance.model import (
+    AssuranceConfig,
+    AssuranceVerifier,
+    ModelGenerator,
+    ModelVerifier,
+    prompt_digest,
+)
 from vouching.methods.assurance.reward import CASES, Transition
 from vouching.methods.assurance.values import as_decimal, read_value, same_value, value_json
-from vouching.methods.assurance.verify import Step
-from vouching.types import Proposal, Task, TaskUnit, UnitResult, Value
+from vouching.methods.assurance.verify import Step, challenge, fill
+from vouching.models.open import open_model
+from vouching.models.wrappers import Metered
+from vouching.types import Assurance, Proposal, Task, TaskUnit, UnitResult, Value, total_usage
 from vouching.types.serial import finding_from, finding_json
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeConfig:
+    """Who judges and who generates, and how a model is asked."""
+
+    model: str | None = None
+    """Name of the model that generates, and judges unless ``verifier`` does; None where rules are enough."""
+    verifier: str | None = None
+    """Name of the model that judges."""
+    candidates: int = 5
+    """Revisions after a case."""
+    seed: int | None = None
+    """Of the sampling."""
+    max_tokens: int = 1024
+    """Length of a reply."""
+
+
+async def challenged(
+    task: Task,
+    proposal: Mapping[str, Proposal] | None,
+    config: ChallengeConfig,
+    gold: Mapping[str, Proposal] | None = None,
+    output: Path | None = None,
+    resume: bool = False,
+) -> Assurance:
+    """Verify the values of a task, or generate them where there are none; the right values only count cases.
+
+    Args:
+        task: the work.
+        proposal: the values; None has them generated.
+        config: by whom.
+        gold: the right values.
+        output: where the steps of a fill are kept.
+        resume: whether to finish such a file.
+
+    Raises:
+        InputError: the output cannot be used, or a unit has no value.
+        ConfigError: an unknown model, a setting out of range, or nobody to generate.
+        ModelError: a model is out of reach.
+    """
+    asked = AssuranceConfig(candidates=config.candidates, max_tokens=config.max_tokens, seed=config.seed)
+    generating = Metered(open_model(config.model)) if config.model else None
+    judging = Metered(open_model(config.verifier)) if config.verifier else generating
+    verifier = AssuranceVerifier(ModelVerifier(judging, asked) if judging else None)
+    metered = [one for one in (generating, judging if judging is not generating else None) if one is not None]
+    steps: dict[str, Step] = {}
+    with ExitStack() as open_files:
+        file = None
+        if output is not None:
+            settings = {**asdict(config), "prompts": prompt_digest()}
+            file, done = open_steps(output, settings_line(task, settings), task, resume)
+            open_files.enter_context(file)
+            steps.update(done)
+
+        def keep(unit: TaskUnit, step: Step) -> None:
+            steps[unit.id] = step
+            if file is not None:
+                file.write(f"{step_line(unit, step)}\n")
+                file.flush()
+
+        try:
+            if proposal is not None:
+                record = await challenge(task, proposal, verifier, on_step=keep)
+            elif generating is None:
+                raise ConfigError("nobody is named to generate values: name a language model")
+            else:
+                record = await fill(task, ModelGenerator(generating, asked), verifier, done=dict(steps), on_step=keep)
+        finally:
+            for one in metered:
+                await one.aclose()
+    return replace(record, cases=case_counts(task, steps, gold) if gold else {}, usage=total_usage(metered))
 
 
 def settings_line(task: Task, settings: Mapping[str, Any]) -> str:
