@@ -16,7 +16,7 @@ from vouching.train.runs import Run
         ("structured", "`vouch check --method structured --model local:FOLDER`"),
         ("sft", "`vouch check --method structured --model local:FOLDER`"),
         ("rank", "`vouch rank --score-model discriminative:FOLDER`"),
-        ("checklist", "`vouch check --method checklist --model local:FOLDER`"),
+        ("checklist", "`vouch follow --method checklist --model local:FOLDER`"),
         ("assurance", "`vouch challenge --task T --fill --model local:FOLDER/generator --verifier"),
         ("blinded", "`vouch answer --model local:FOLDER`"),
     ],

@@ -38,7 +38,7 @@ _USES = {
     ),
     "checklist": (
         "It responds to instructions, and learnt from the share of a checklist that its responses pass. If it judged",
-        "itself, it judges others too: `vouch check --method checklist --model local:FOLDER`.", _MEASURE,
+        "itself, it judges others too: `vouch follow --method checklist --model local:FOLDER`.", _MEASURE,
     ),
     "assurance": (
         "`generator` fills in structured work, `verifier` raises cases against it, the generator keeps or revises:",
@@ -48,7 +48,7 @@ _USES = {
     ),
     "blinded": (
         "It answers questions from documents, `vouch answer --model local:FOLDER`, and learnt from audits of its",
-        "answers, which it makes of others' too: `vouch check --method blinded --model local:FOLDER`. What the",
+        "answers, which it makes of others' too: `vouch audit --model local:FOLDER`. What the",
         "documents bear out is not the same as true.", _MEASURE,
     ),
 }  # fmt: skip

@@ -94,7 +94,7 @@ def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unver
         return failed
     pairs = [finding for finding in findings if isinstance(finding, PairResult)]
     if len(pairs) < len(findings):
-        raise InputError("the report judges no questions: take one of a blinded audit (vouch check --method blinded)")
+        raise InputError("the report judges no questions: take one of a blinded audit (vouch audit)")
     numbers, asked = find_numbers(report.response), [pair.answer for pair in pairs if pair.outcome != "leaked"]
     unsaid = max(0, max(rules.min_numbers, int(not report.response.strip())) - len(numbers))
     outcomes: list[BlindOutcome] = [pair.outcome for pair in pairs]
