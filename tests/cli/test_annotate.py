@@ -11,8 +11,7 @@ import pytest
 
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, reply
 from vouching.cli.data import ended
-from vouching.cli.row_progress import show_rows
-from vouching.cli.streams import Exit
+from vouching.cli.streams import Exit, show_rows
 from vouching.errors import InputError, ModelUnavailableError
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.structured.reply import Reply, parse_reply

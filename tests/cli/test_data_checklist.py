@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from vouching.cli.data import ended
-from vouching.cli.row_progress import show_rows
-from vouching.cli.streams import Exit
+from vouching.cli.streams import Exit, show_rows
 from vouching.errors import InputError, ModelUnavailableError
 from vouching.methods.checklist.lint import encoder_nearness
 from vouching.methods.checklist.make import ChecklistMaker

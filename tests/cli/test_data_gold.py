@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from vouching.cli.data import ended, evaluations
-from vouching.cli.row_progress import show_rows
-from vouching.cli.streams import Exit
+from vouching.cli.streams import Exit, show_rows
 from vouching.errors import InputError, ModelUnavailableError
 from vouching.methods.checklist import gold
 from vouching.methods.checklist.gold import forbidden_prompts, read_labels

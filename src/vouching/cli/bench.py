@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vouching.cli import bench_run
-from vouching.cli.row_progress import show_rows
-from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.cli.streams import Exit, draw, progress, show_rows, usage_errors, write_error, write_result
 from vouching.errors import ConfigError, InputError
 from vouching.types.visible import visible_line
 

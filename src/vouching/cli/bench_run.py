@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vouching.answering.prompt import Style
-from vouching.cli.row_progress import LINE_SECONDS, RowProgress
-from vouching.cli.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
-from vouching.cli.streams import Exit, draw, usage_errors, write_error
+from vouching.cli.options import Indexes, WebEngines
+from vouching.cli.streams import LINE_SECONDS, Exit, RowProgress, draw, usage_errors, write_error
 from vouching.errors import InputError
+from vouching.search.options import SearchOptions
 from vouching.shortcuts import AuditMethod
 from vouching.types import RankMode
 
@@ -94,7 +94,7 @@ _KINDS: Mapping[str, tuple[Kind, ...]] = {
     "model": ("claims", "rankings", "answers"),
     "jobs": ("claims",),
     **dict.fromkeys(("score_model", "mode", "search_model", "relevance_model"), ("rankings",)),
-    **dict.fromkeys(("index", "web", "pages", "record", "replay", "queries"), ("rankings",)),
+    **dict.fromkeys(("index", "web"), ("rankings",)),
     **dict.fromkeys(("prompt", "generations", "method", "marker"), ("answers",)),
     **dict.fromkeys(("judge", "seed", "max_tokens"), ("answers", "judges")),
     "votes": ("judges",),
@@ -126,8 +126,7 @@ def run_command(
     context: typer.Context, names: _Names, out: _Out, model: _Model = None, split: _Split = "test",
     limit: _Limit = None, resume: _Resume = False, seed: _Seed = None, max_tokens: _MaxTokens = 1024, jobs: _Jobs = 1,
     score_model: _ScoreModel = None, mode: _Mode = None, search_model: _SearchModel = None,
-    relevance_model: _RelevanceModel = None, index: Indexes = None, web: WebEngines = None, pages: Pages = False,
-    record: RecordFile = None, replay: ReplayFile = None, queries: Queries = None, prompt: _Prompt = "plain",
+    relevance_model: _RelevanceModel = None, index: Indexes = None, web: WebEngines = None, prompt: _Prompt = "plain",
     generations: _Generations = 1, method: _Method = "blinded", marker: _Marker = None, judge: _Judges = None,
     votes: _Votes = 1, responses: _Responses = None,
 ) -> None:  # fmt: skip
@@ -234,14 +233,9 @@ def _rankings(given: Mapping[str, Any]) -> Task[Any]:
     from vouching.methods.discriminative.open import open_ranker
     from vouching.methods.structured.verify import StructuredConfig, open_verifier
 
-    search = SearchOptions(
-        tuple(given["index"] or ()), tuple(given["web"] or ()), given["pages"], given["record"], given["replay"],
-        given["queries"],
-    )  # fmt: skip
+    search = SearchOptions.read(given["index"], given["web"])
     mode, judged = given["mode"], given["relevance_model"]
     scorer = given["score_model"] or given["model"] or "embedded"
-    for complaint in search.complaints():
-        raise InputError(complaint)
     if mode in NEEDS_NOTHING and (search or judged):
         raise InputError(f"got --mode {mode}, which looks at no evidence, with engines or a relevance model")
     if mode not in NEEDS_NOTHING and not search:

@@ -18,8 +18,7 @@ import typer
 
 from vouching.cli.judge import Judging
 from vouching.cli.options import MaxTokens, Seed, Votes
-from vouching.cli.row_progress import show_rows, tell_rows
-from vouching.cli.streams import Exit, usage_errors, write_error
+from vouching.cli.streams import Exit, show_rows, tell_rows, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.inputs import gold_of, labelled_row
 from vouching.rows import STDIN, Line, Row, RowJob, Waiting, json_output, looker, open_rows, waiting_work

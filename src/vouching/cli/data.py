@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from vouching.cli.row_progress import RowProgress, show_rows
-from vouching.cli.search_options import Indexes, Pages, Queries, RecordFile, ReplayFile, SearchOptions, WebEngines
-from vouching.cli.streams import Exit, cannot_write, usage_errors, write_error
+from vouching.cli.options import Indexes, WebEngines
+from vouching.cli.streams import Exit, RowProgress, cannot_write, show_rows, usage_errors, write_error
 from vouching.errors import ConfigError, InputError
 from vouching.rows import Made, MadeFiles, Row, RowReader, new_output, open_rows
+from vouching.search.options import SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -258,8 +258,7 @@ def evaluations(files: list[str]) -> list[str]:
 def pairs_command(
     input: _Questions, output: _Output, model: _Models = None, judge: _Judge = None, per_model: _PerModel = 2,
     wrong: _Wrong = 4, pairs: _Pairs = 6, search_model: _SearchModel = None, index: Indexes = None,
-    web: WebEngines = None, pages: Pages = False, record: RecordFile = None, replay: ReplayFile = None,
-    queries: Queries = None, dpo: _Dpo = None, seed: _Seed = 0, resume: _Resume = False,
+    web: WebEngines = None, dpo: _Dpo = None, seed: _Seed = 0, resume: _Resume = False,
 ) -> None:  # fmt: skip
     """Make pairs of answers, the better and the worse, each with its evidence: what vouch train learns a ranking from.
 
@@ -271,9 +270,7 @@ def pairs_command(
         from vouching.train.rank_pairs import make_pairs
         from vouching.version import __version__
 
-        search = SearchOptions(tuple(index or ()), tuple(web or ()), pages, record, replay, queries)
-        if complaint := next(search.complaints(), None):
-            raise InputError(complaint)
+        search = SearchOptions.read(index, web)
         if model and judge is None:
             raise InputError("got --model without --judge: name the language model that marks the answers")
         settings = {

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 import typer
 
 from vouching.cli.options import refuse_second_stdin
-from vouching.cli.row_progress import MOST_NAMED
-from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.cli.streams import MOST_NAMED, Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
 from vouching.methods.structured.reward_weights import Equal, Variant
 from vouching.rows import STDIN, read_as

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from vouching.cli.row_progress import show_rows
-from vouching.cli.streams import Exit, usage_errors, write_error, write_result
+from vouching.cli.streams import Exit, show_rows, usage_errors, write_error, write_result
 from vouching.rows import json_output
 from vouching.version import __version__
 

@@ -143,10 +143,9 @@ def follow_command(
         settings = {"votes": votes, "aggregate": aggregate, "seed": seed, "reasons": reasons, "max_tokens": max_tokens}
         refuse_second_stdin(checklist, response, input)
         items = _items(checklist)
-        judging = Judging(
-            model, method, threshold, {} if method == "rules" else settings,
-            row_defaults={} if items is None else {"checklist": items},
-        )  # fmt: skip
+        settings = {} if method == "rules" else settings
+        defaults = {} if items is None else {"checklist": items}
+        judging = Judging(model, method, threshold, settings, row_defaults=defaults)
         subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report)
         subject.refuse((input, output, resume), {"--instruction": instruction})
         if input is not None and output is not None:

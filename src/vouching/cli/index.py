@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vouching.cli.options import argument_text
-from vouching.cli.row_progress import RowProgress
-from vouching.cli.streams import Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.cli.streams import Exit, RowProgress, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
 from vouching.types.visible import visible, visible_line
 

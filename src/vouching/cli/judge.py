@@ -22,8 +22,7 @@ from vouching.cli.options import (
     refuse_row_contradictions,
     refuse_second_stdin,
 )
-from vouching.cli.row_progress import AGAIN, show_rows, tell_rows
-from vouching.cli.streams import Exit, draw, write_error, write_result
+from vouching.cli.streams import AGAIN, Exit, draw, show_rows, tell_rows, write_error, write_result
 from vouching.errors import InputError
 from vouching.repair import Rest
 from vouching.rows import BatchSummary, Line, LookIn, Row, RowJob, Seen, Waiting, Work, may_pass

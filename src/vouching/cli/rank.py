@@ -27,8 +27,7 @@ from vouching.cli.options import (
     refuse_row_contradictions,
     refuse_second_stdin,
 )
-from vouching.cli.row_progress import show_rows, tell_rows
-from vouching.cli.streams import Exit, draw, progress, usage_errors, write_result
+from vouching.cli.streams import Exit, draw, progress, show_rows, tell_rows, usage_errors, write_result
 from vouching.errors import InputError
 from vouching.rows import ROWS_AT_ONCE, BatchSummary, RowJob
 from vouching.search.options import SearchOptions

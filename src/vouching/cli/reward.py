@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vouching.cli.options import HOW, OUTPUT, panel
-from vouching.cli.row_progress import show_rows, tell_rows
-from vouching.cli.streams import Exit, usage_errors
+from vouching.cli.streams import Exit, show_rows, tell_rows, usage_errors
 from vouching.errors import InputError
 from vouching.judging.matching import Match
 from vouching.judging.votes import Aggregate
@@ -242,7 +241,7 @@ def reward_job(
     with suppress(InputError):
         score({}, **settings)  # a wrong setting shows before any file is made
     lines = _LINES.get(method, _Lines((), lambda line: {}, lambda summary: ""))
-    blank = {key: {} if key == "parts" else None for key in lines.blank}
+    blank: Line = {key: {} if key == "parts" else None for key in lines.blank}
 
     def line(row: Row) -> Line:
         fields = fields_of(row)

@@ -231,7 +231,7 @@ class ChecklistVerifier:
             ConfigError: the model cannot be used at all.
         """
         if question is None or not question.strip():
-            raise InputError("a checklist judges a response by its instruction: pass it as the question (--instruction)")
+            raise InputError("a checklist judges a response by its instruction: pass it (--instruction)")
         if not response.strip():
             raise InputError("the response is empty: got no text, wanted an answer to judge")
         if items is not None and not items:
