@@ -91,11 +91,7 @@ def unit_messages(
 
 @cache
 def prompt_digest() -> str:
-    """SHA-256 of all that is constant in the questions, for the record of a run.
-
-    >>> len(prompt_digest())
-    64
-    """
+    """SHA-256 of all that is constant in the questions, for the record of a run."""
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in (*_TASKS, "again")]
     return hashlib.sha256("\0".join([*texts, *_TASKS.values(), fence_prompt().text]).encode()).hexdigest()
 
@@ -168,17 +164,6 @@ class ModelVerifier:
     Args:
         model: what is asked.
         config: how.
-
-    >>> import asyncio
-    >>> from decimal import Decimal
-    >>> from vouching.models import ScriptedModel
-    >>> from vouching.types import Task, TaskUnit
-    >>> unit = TaskUnit("x", "number")
-    >>> said = '{"line_findings": [{"line": "x", "claim": "Not 3.", "verdict": "wrong", "correction": 4}]}'
-    >>> verifier = ModelVerifier(ScriptedModel([said]))
-    >>> state = UnitState(Task("t", {}, {}, (unit,)), unit, {})
-    >>> asyncio.run(verifier.review(state, Proposal("x", Decimal(3)))).case.correction
-    Decimal('4')
     """
 
     def __init__(self, model: Model, config: AssuranceConfig | None = None) -> None:

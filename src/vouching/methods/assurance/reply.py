@@ -174,11 +174,7 @@ def challenge_text(action: Literal["SAC", "NS"], unit: TaskUnit) -> str:
 
 
 def choice_text(action: Literal["KEEP", "REVISE"]) -> str:
-    """An approver's reply that does nothing but this.
-
-    >>> choice_text("KEEP")
-    '{"decision": "KEEP", "reason": ""}'
-    """
+    """An approver's reply that does nothing but this."""
     return json.dumps({"decision": action, "reason": ""})
 
 

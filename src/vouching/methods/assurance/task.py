@@ -349,11 +349,7 @@ def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def units_of(rows: Sequence[dict[str, Any]]) -> int:
-    """Units of the longest task, 0 if there is none.
-
-    >>> units_of([{"task": {"units": [{}, {}]}}, {"task": {"units": [{}]}}])
-    2
-    """
+    """Units of the longest task, 0 if there is none."""
     return max((len(row["task"]["units"]) for row in rows), default=0)
 
 

@@ -150,11 +150,7 @@ def same_value(one: Value, other: Value) -> bool:
 
 
 def shown_value(raw: Any) -> str:
-    """A value that is refused, for a message: as JSON writes it, texts in single quotes.
-
-    >>> shown_value(None), shown_value(True), shown_value("12 apples")
-    ('null', 'true', "'12 apples'")
-    """
+    """A value that is refused, for a message: as JSON writes it, texts in single quotes."""
     if raw is None or isinstance(raw, bool):
         return {None: "null", True: "true", False: "false"}[raw]
     # repr of a whole number with thousands of digits raises.
