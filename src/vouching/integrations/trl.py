@@ -20,7 +20,6 @@ from typing import Any, TypeAlias, cast
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.inputs import as_sources
 from vouching.methods import METHODS
-from vouching.methods.base import ReplyReward
 from vouching.methods.blinded.reward import PAPER as PAPER_BLINDED
 from vouching.methods.blinded.reward import BlindedRules
 from vouching.methods.blinded.reward import reply_reward as audited_reward
@@ -30,6 +29,7 @@ from vouching.methods.checklist.reward import PAPER, ChecklistRules, reply_rewar
 from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.methods.discriminative.rank import Ranker
 from vouching.methods.discriminative.reward import By, ranking_rewards
+from vouching.methods.table import ReplyReward
 from vouching.models.running import all_of, run
 from vouching.types import Reward, Unverified
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vouching.errors import ConfigError
 from vouching.lazy import lazily
-from vouching.methods.base import Method
+from vouching.methods.table import METHODS, Method
 
 if TYPE_CHECKING:
     from vouching.methods.assurance.evidence import UnitState, case_quality, evidence_fault
@@ -47,77 +47,6 @@ if TYPE_CHECKING:
     from vouching.methods.structured.reward_weights import structured_weights
     from vouching.methods.structured.verify import StructuredVerifier
     from vouching.models.base import Model
-
-
-METHODS: dict[str, Method] = {
-    "embedded": Method(
-        name="embedded",
-        paper="",
-        judges="claims",
-        verifier="vouching.methods.embedded.verify:open_embedded",
-        settings="vouching.methods.base:ThresholdConfig",
-    ),
-    "rules": Method(
-        name="rules",
-        paper="IFEval",
-        judges="instruction",
-        verifier="vouching.methods.rules.verify:open_rules",
-        settings="vouching.methods.rules.verify:RulesConfig",
-    ),
-    "structured": Method(
-        name="structured",
-        paper="SEVA",
-        judges="claims",
-        verifier="vouching.methods.structured.verify:open_verifier",
-        settings="vouching.methods.structured.verify:StructuredConfig",
-        reward_row="vouching.methods.structured.reward:reward_of_row",
-        game="vouching.methods.structured.game:StructuredGame",
-        config="vouching.methods.structured.config:StructuredConfig",
-        variants={"label": {"style": "label"}},
-    ),
-    "discriminative": Method(
-        name="discriminative",
-        paper="DiVA",
-        judges="answers",
-        verifier="vouching.methods.discriminative.open:open_discriminative",
-        settings="vouching.methods.base:ThresholdConfig",
-        reward_row="vouching.methods.discriminative.reward:reward_of_row",
-        config="vouching.methods.discriminative.config:RankConfig",
-    ),
-    "checklist": Method(
-        name="checklist",
-        paper="Soft-RLVR",
-        judges="instruction",
-        verifier="vouching.methods.checklist.verify:open_checklist",
-        settings="vouching.methods.checklist.verify:ChecklistConfig",
-        reward_row="vouching.methods.checklist.reward:reward_of_row",
-        game="vouching.methods.checklist.game:ChecklistGame",
-        config="vouching.methods.checklist.config:ChecklistRunConfig",
-        variants={"holistic": {"holistic": True}},
-    ),
-    "blinded": Method(
-        name="blinded",
-        paper="MARCH",
-        judges="response",
-        verifier="vouching.methods.blinded.verify:open_blinded",
-        settings="vouching.methods.blinded.verify:BlindedConfig",
-        reward_row="vouching.methods.blinded.reward:reward_of_row",
-        game="vouching.methods.blinded.game:BlindedGame",
-        config="vouching.methods.blinded.config:BlindedConfig",
-        offline={"scope": "facts"},
-    ),
-    "assurance": Method(
-        name="assurance",
-        paper="DPA-GRPO",
-        judges="units",
-        verifier="vouching.methods.assurance.model:open_assurance",
-        settings="vouching.methods.assurance.model:AssuranceConfig",
-        reward_row="vouching.methods.assurance.reward:reward_of_row",
-        game="vouching.methods.assurance.game:AssuranceGame",
-        config="vouching.methods.assurance.config:AssuranceRunConfig",
-    ),
-}
-"""The methods by name. The command line, ``Checker``, training and the documents enumerate this table."""
 
 
 def method_for(

@@ -1,4 +1,4 @@
-"""The seams of a method: what verifies, rewards, is played, and speaks; and ``Method``, which names its parts.
+"""The seams of a method: what verifies, what is played, and who speaks.
 
 A verifier of claims gets claims with their sources, one of responses a whole response; a verdict or an honest failure
 comes out. A game asks a sampler for completions, scores them, and hands back groups whose members are compared with
@@ -14,14 +14,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
-from importlib import import_module
-from inspect import signature
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from vouching.errors import BackendError, ConfigError, ModelError
-from vouching.models.base import Message, Model
+from vouching.models.base import Message
 from vouching.types import Claim, Group, Report, Reward, Rollout, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
@@ -70,116 +67,6 @@ class ResponseVerifier(Protocol):
     async def aclose(self) -> None:
         """Let go of connections and the like; a verifier that is used again opens them again."""
         ...
-
-
-class RowReward(Protocol):
-    """From a row, as the transcript of a game holds it, to its reward: what ``vouch reward`` writes for the row."""
-
-    def __call__(self, row: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-        """The total, the parts, and what else is written. Raises InputError for a row that lacks what it needs."""
-        ...
-
-
-ReplyReward: TypeAlias = Callable[[str, Mapping[str, Any]], Reward | Unverified]
-"""What a reply to a row earns; Unverified if its judge failed."""
-Judges: TypeAlias = Literal["claims", "response", "instruction", "answers", "units"]
-"""What a method judges: single claims; a whole response by its sources; a response by its instruction; the answers to
-one question against each other (and claims, by the same scorer); the units of a task."""
-Part: TypeAlias = Literal["verifier", "settings", "reward_row", "game", "config"]
-"""What a method may consist of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method by the names of its parts, each "module:attribute" and imported on use; None where it has no such part.
-
-    >>> from vouching.methods import METHODS
-    >>> METHODS["blinded"].load("game").__name__
-    'BlindedGame'
-    """
-
-    name: str
-    """Its name, which is that of its folder."""
-    paper: str
-    """The paper it is from; empty for our own."""
-    judges: Judges
-    """What it judges."""
-    verifier: str
-    """A factory: the name of a model, or a model, and the settings make what verifies."""
-    settings: str
-    """The dataclass of the verifier's settings."""
-    reward_row: str | None = None
-    """From a row to its reward, as :class:`RowReward`."""
-    game: str | None = None
-    """What it is trained by, a class of :class:`Game`."""
-    config: str | None = None
-    """The settings of a training run."""
-    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, "Mapping[str, Any]"])
-    """Settings that go by a name of their own, such as a baseline."""
-    offline: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What is set, if nothing else is said, where no language model is asked."""
-
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """The names of the verifier's settings."""
-        return tuple(one.name for one in fields(self.load("settings")))
-
-    def load(self, part: Part) -> Any:
-        """A part. Raises ConfigError if the method has none."""
-        place: str | None = getattr(self, part)
-        if place is None:
-            raise ConfigError(f"the method {self.name} has no {part.replace('_', ' ')}")
-        module, _, name = place.partition(":")
-        return getattr(import_module(module), name)
-
-    def open(self, model: str | Model, settings: Mapping[str, Any] | None = None) -> Any:
-        """The verifier for a model, by its name or itself.
-
-        Raises:
-            ConfigError: a model that does not fit the method, an unknown setting (the nearest is named), or a value out
-                of range.
-
-        >>> from vouching.methods import METHODS
-        >>> METHODS["embedded"].open("embedded", {"treshold": 0.7})
-        Traceback (most recent call last):
-            ...
-        vouching.errors.ConfigError: the method embedded has no setting 'treshold'; did you mean threshold?
-        """
-        given = dict(settings or {})
-        self._check(given, self.takes)
-        if isinstance(model, str) and model.startswith("embedded"):
-            given = {**self.offline, **given}
-        return self.load("verifier")(model, self.load("settings")(**given))
-
-    def scorer(self, **settings: Any) -> ReplyReward:
-        """What a reply earns, for trainers that sample by themselves; ``reward_row`` with the reply as ``response``.
-
-        Args:
-            settings: of the reward.
-
-        Raises:
-            ConfigError: the method has no reward, or an unknown setting; from the function made, InputError for a row
-                that lacks what the reward needs.
-
-        >>> from vouching.methods import METHODS
-        >>> METHODS["structured"].scorer(variant="binary")('{"label": "yes"}', {"gold": "Attributable"}).total
-        1.0
-        """
-        reward_row = self.load("reward_row")
-        self._check(settings, [*signature(reward_row).parameters][1:])
-
-        def score(reply: str, row: Mapping[str, Any]) -> Reward:
-            found = reward_row({**row, "response": reply}, **settings)
-            return Reward(found["total"], found["parts"])
-
-        return score
-
-    def _check(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
-        """Raises ConfigError for a setting that there is not; the nearest is named."""
-        for name in (name for name in given if name not in known):
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
-            raise ConfigError(f"the method {self.name} has no setting {name!r}; {hint}")
 
 
 def failed(error: ModelError, claim: Claim) -> Unverified:

@@ -181,7 +181,7 @@ def _fact_score(rest: str) -> Scorer:
 
     if is_embedded(rest):
         return FactScore(split_sentences, open_embedded(rest), rest)
-    from vouching.methods import METHODS
+    from vouching.methods.table import METHODS
     from vouching.models.open import open_model
 
     model, judge = open_model(rest), METHODS["structured"]
