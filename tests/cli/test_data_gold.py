@@ -14,8 +14,7 @@ from vouching.cli.data import ended, evaluations
 from vouching.cli.streams import Exit, show_rows
 from vouching.errors import InputError, ModelUnavailableError
 from vouching.methods.checklist import gold
-from vouching.methods.checklist.gold import forbidden_prompts, read_labels
-from vouching.methods.checklist.game import KnownTexts
+from vouching.methods.checklist.gold import KnownTexts, forbidden_prompts, read_labels
 from vouching.models import ScriptedModel
 from vouching.rows import MadeFiles
 

@@ -1,6 +1,6 @@
 """Records inside a text: JSON values and cells of tables, each with what it is called and where it stands.
 
-Left out: YAML and HTML tables, JSON after other text, and cells that span several columns.
+Not supported: YAML and HTML tables, JSON after other text, and cells that span several columns.
 """
 
 from __future__ import annotations

@@ -1,27 +1,24 @@
-"""What a verifier that is trained beside its generator learns from: labelled items, of a file and of the run itself.
-
-Gold examples stay; replayed ones are the newest so many, since the generator that they are of moves on. Which example a
-step takes depends on its number, its row and the seed alone, and not on how many processes share the step. The paper
-draws from the union of both and says neither how large they are nor in which shares; here a share of the draws is
-gold's, or gold would drown: a step of the paper's size adds thousands of examples.
-
-What may not be trained on are texts that overlap with those of an evaluation: half of the runs of eight words of the
-shorter occur in the other, whatever their case and punctuation; a text of fewer words must be the same. Not supported:
-drawing labels evenly, and overlap by paraphrase or translation.
-
-Soft-RLVR's game: G responses to an instruction, judged item by item by somebody else (sections 2 and 3).
+"""Soft-RLVR's game: G responses to an instruction, judged item by item by somebody else (sections 2 and 3).
 
 The judge is a verifier with a model of its own, or with rules; all responses are put to it at the same time. A response
-earns R = 1[s = 1] + beta s 1[s < 1] of the share s of items passed, or what one question about the whole came to
-(eq. 3). A blank response passes nothing and is shown to no judge. Beside the reward the game watches what the reward
-does not promise: where a row names IFEval's rules, which of them a response follows (``oracle/rules``, ``oracle/all``),
-and how much more it earned than that (``gap/rules``). Left out: checklists that are made during a run; the paper keeps
-them fixed, and ``vouch data checklist`` makes them before.
+earns R = 1[s = 1] + beta s 1[s < 1] of the share s of items passed, or what one question about the whole came to (eq.
+3). A blank response passes nothing and is shown to no judge. Beside the reward the game watches what the reward does
+not promise: where a row names IFEval's rules, which of them a response follows (``oracle/rules``, ``oracle/all``), and
+how much more it earned than that (``gap/rules``).
+
+A verifier that is trained beside its generator learns from labelled items, of a file and of the run itself
+(``Replay``). Gold examples stay; replayed ones are the newest so many, since the generator that they are of moves on.
+Which example a step takes depends on its number, its row and the seed alone, and not on how many processes share the
+step. The paper draws from the union of both and says neither how large they are nor in which shares; here a share of
+the draws is gold's, or gold would drown: a step of the paper's size adds thousands of examples.
+
+Not supported: drawing labels evenly, and checklists that are made during a run; the paper keeps them fixed, and ``vouch
+data checklist`` makes them before.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
@@ -36,7 +33,6 @@ from vouching.methods.checklist.verify import ChecklistVerifier
 from vouching.methods.rules.verify import named_items, rule_on
 from vouching.models.base import Message, spoken
 from vouching.models.running import all_of
-from vouching.text.words import lower_words
 from vouching.types import ChecklistItem, Reward
 
 
@@ -106,46 +102,6 @@ class Replay:
     def load_state_dict(self, state: Iterable[Mapping[str, Any]]) -> None:
         """Go on from :meth:`state_dict`."""
         self._replayed = deque((Labelled(**one) for one in state), maxlen=self._replayed.maxlen)
-
-
-_RUN = 8
-_SHARE = 0.5
-
-
-class KnownTexts:
-    """Texts that others are compared with.
-
-    >>> known = KnownTexts(["Write a poem about the long road to the sea, and use no commas."])
-    >>> known.find("Please write a poem about the long road to the sea, with commas.")
-    'Write a poem about the long road to the sea, and use no commas.'
-    >>> known.find("Write a poem.") is None
-    True
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.texts = tuple(dict.fromkeys(texts))
-        """The texts, each once."""
-        self._runs = [_runs(text) for text in self.texts]
-        self._where: dict[tuple[str, ...], list[int]] = {}
-        for number, runs in enumerate(self._runs):
-            for run in runs:
-                self._where.setdefault(run, []).append(number)
-
-    def find(self, text: str) -> str | None:
-        """The text that overlaps most with this one; None if none does."""
-        runs = _runs(text)
-        shared = Counter(number for run in runs for number in self._where.get(run, ()))
-        shares = {number: count / min(len(runs), len(self._runs[number])) for number, count in shared.items()}
-        best = max(shares, key=lambda number: shares[number], default=None)
-        return self.texts[best] if best is not None and shares[best] >= _SHARE else None
-
-
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    """The runs of eight words; of a shorter text, all of it."""
-    words = lower_words(text)
-    if not words:
-        return frozenset()
-    return frozenset(tuple(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1)))
 
 
 GENERATOR = "generator"

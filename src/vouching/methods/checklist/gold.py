@@ -2,20 +2,21 @@
 
 A policy answers each instruction several times, and each item of its checklist gives an example (x, y, c, l) for every
 answer. An item that names a rule is labelled by it; the others wait in a file for a person, who fills in the labels and
-hands it back. A row whose instruction overlaps with a prompt of an evaluation is refused. Not supported: as many
-examples of each label; the paper does not say how its buffer is balanced.
+hands it back. A row whose instruction overlaps with a prompt of an evaluation is refused: half of the runs of eight
+words of the shorter occur in the other, whatever their case and punctuation; a text of fewer words must be the same.
+Not supported: as many examples of each label (the paper does not say how its buffer is balanced), and overlap by
+paraphrase or translation.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from vouching.errors import InputError, ModelError
-from vouching.methods.checklist.game import KnownTexts
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruction_of, items_json
 from vouching.methods.rules.verify import named_items, rule_on
 from vouching.models.base import Message, Model, Role, Sampling, spoken
@@ -35,6 +36,7 @@ from vouching.rows import (
     waiting_work,
     write_lines,
 )
+from vouching.text.words import lower_words
 from vouching.types import ChecklistItem
 from vouching.version import __version__
 
@@ -230,3 +232,43 @@ def _told(counts: Counter[str], unlabelled: Path) -> Iterator[str]:
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
+
+
+_RUN = 8
+_SHARE = 0.5
+
+
+class KnownTexts:
+    """Texts that others are compared with.
+
+    >>> known = KnownTexts(["Write a poem about the long road to the sea, and use no commas."])
+    >>> known.find("Please write a poem about the long road to the sea, with commas.")
+    'Write a poem about the long road to the sea, and use no commas.'
+    >>> known.find("Write a poem.") is None
+    True
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = tuple(dict.fromkeys(texts))
+        """The texts, each once."""
+        self._runs = [_runs(text) for text in self.texts]
+        self._where: dict[tuple[str, ...], list[int]] = {}
+        for number, runs in enumerate(self._runs):
+            for run in runs:
+                self._where.setdefault(run, []).append(number)
+
+    def find(self, text: str) -> str | None:
+        """The text that overlaps most with this one; None if none does."""
+        runs = _runs(text)
+        shared = Counter(number for run in runs for number in self._where.get(run, ()))
+        shares = {number: count / min(len(runs), len(self._runs[number])) for number, count in shared.items()}
+        best = max(shares, key=lambda number: shares[number], default=None)
+        return self.texts[best] if best is not None and shares[best] >= _SHARE else None
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    """The runs of eight words; of a shorter text, all of it."""
+    words = lower_words(text)
+    if not words:
+        return frozenset()
+    return frozenset(tuple(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.checklist.game import KnownTexts
+from vouching.methods.checklist.gold import KnownTexts
 
 LONG = "Write a summary of the history of the old bridge in at least 300 words and do not use any commas."
 KNOWN = KnownTexts([LONG, "Name a bridge.", ""])
