@@ -65,7 +65,7 @@ class IfevalTask(Task[Prompt]):
         responses: path of the rows with ``prompt``, as it is in the set, and ``response``.
     """
 
-    headings = ("", "required >", "strict >", "loose >", "followed [95 %]")
+    headings = ("rule", "required >", "strict >", "loose >")
 
     def __init__(self, responses: str | None) -> None:
         if responses is None:
@@ -117,10 +117,13 @@ class IfevalTask(Task[Prompt]):
 
     def table(self, found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         """Rows below ``headings``."""
-        for name, figure in found["levels"].items():
-            yield name, "", "", "", interval_words(figure)
         for name, counts in found["rules"].items():
-            yield name, *(str(counts[key]) for key in ("required", "strict", "loose")), ""
+            yield name, *(str(counts[key]) for key in ("required", "strict", "loose"))
+
+    def notes(self, found: Mapping[str, Any]) -> Iterator[str]:
+        """The four levels with their intervals."""
+        yield "\nfollowed [95 %]"
+        yield from (f"{name:20}{interval_words(figure)}" for name, figure in found["levels"].items())
 
     def incomplete(self, results: Mapping[str, Any], failed: int) -> str | None:
         """What is to be said of prompts without a response."""
