@@ -30,8 +30,7 @@ from vouching.methods.base import ScriptedSampler
 from vouching.methods.blinded.game import BlindedGame
 from vouching.methods.blinded.reward import BlindedRules, Scale, outcome_reward, report_reward, reward_of_row
 from vouching.methods.blinded.verify import open_blinded
-from vouching.methods.checklist.game import ChecklistGame
-from vouching.methods.checklist.game import Labelled, Replay
+from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay
 from vouching.methods.checklist.reward import (
     ChecklistRules,
     checklist_reward,
