@@ -14,7 +14,6 @@ from zlib import crc32
 
 from same_items import DATA, ROOT, SEED, Item
 from same_verdicts import responses
-from vouching.cli.check_rules import rules_work
 
 from recipes.taxes.mistakes import MISTAKES, make_mistake
 from recipes.taxes.returns import make_return
@@ -25,6 +24,7 @@ from vouching.methods.assurance.model import AssuranceVerifier, ModelGenerator, 
 from vouching.methods.assurance.task import as_proposal, as_task, read_proposal, read_task
 from vouching.methods.assurance.verify import challenge, fill
 from vouching.methods.blinded.verify import BlindedConfig, open_blinded
+from vouching.methods.rules.verify import rules_work
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
 from vouching.rows.read import Row

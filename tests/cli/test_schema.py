@@ -27,8 +27,8 @@ def test_without_a_name_it_is_the_schema_of_a_verdict() -> None:
 
 def test_what_check_prints_as_json_fits_the_schema() -> None:
     schema = json.loads(CliRunner().invoke(app, ["schema", "report"]).stdout)
-    arguments = ["check", "--response-text", "It opened in 1937.", "--source-text", "It opened in 1973.", "--json"]
-    jsonschema.validate(json.loads(CliRunner().invoke(app, arguments).stdout), schema)
+    arguments = ["check", "--response", "-", "--source-text", "It opened in 1973.", "--json"]
+    jsonschema.validate(json.loads(CliRunner().invoke(app, arguments, input="It opened in 1937.").stdout), schema)
 
 
 def test_an_unknown_record_is_a_usage_error() -> None:

@@ -17,7 +17,6 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -34,9 +33,7 @@ from vouching.bench.task import DataSet, Kind, Line, Listener, RowT, RunOptions,
 from vouching.bench.taxcalcbench_run import TaxesTask
 from vouching.errors import InputError
 from vouching.metrics import stratified_slice
-from vouching.rows.journal import open_journal
-from vouching.rows.read import Row
-from vouching.rows.run import Seen, run_batch
+from vouching.rows import Row, RowJob, RowReader, Seen, run_rows
 from vouching.version import __version__
 
 RUN, RESULTS, REPORT = "run.json", "results.json", "report.html"
@@ -239,21 +236,13 @@ def _score(
     """Score the rows of a set that are not scored yet. Returns why it was stopped, if it was."""
     settings = {**run["settings"], "data": run["data"][name]["fingerprint"]}
 
-    def seen(line: Line) -> Seen:
+    def seen(_: str, line: Line) -> Seen:
         problem = task.problem(line)
         return Seen(line["id"], None if problem is None else f"{line['id']}: {problem}")
 
-    with ExitStack() as stack:
-        journal = stack.enter_context(open_journal(str(rows_path(out, name)), settings, resume=True))
-        summary = run_batch(
-            rows,
-            journal,
-            task.work(),
-            seen,
-            jobs=jobs,
-            watch=lambda row, seen: tell(journal.rows, seen.problem),
-        )
-    return summary.stopped
+    reader, output = RowReader(name, iter(rows)), str(rows_path(out, name))
+    job = RowJob(reader, output, task.work(), seen, settings, resume=True, jobs=jobs)
+    return run_rows(job, lambda done: tell(done.rows, done.seen.problem)).stopped
 
 
 def _run_record(

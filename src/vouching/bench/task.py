@@ -159,7 +159,7 @@ class Task(Generic[RowT]):
 
     @abstractmethod
     def work(self) -> WorkFactory | Waiting:
-        """What scores rows, for :func:`~vouching.rows.run.run_batch`; asked for once for each set."""
+        """What scores rows, for :func:`~vouching.rows.run_rows`; asked for once for each set."""
         raise NotImplementedError
 
     def fields(self, name: str, row: RowT) -> dict[str, Any]:

@@ -6,6 +6,7 @@ settings; options and environment variables say everything there is to say.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
@@ -33,10 +34,9 @@ from vouching.cli import (
     rank,
     reward,
     runs,
-    schema,
     train,
 )
-from vouching.cli.streams import Exit, output_failed, write_error
+from vouching.cli.streams import Exit, output_failed, usage_errors, write_error, write_result
 from vouching.version import __version__
 
 app = typer.Typer(
@@ -51,7 +51,6 @@ app.add_typer(audit.app)
 app.add_typer(answer.app)
 app.add_typer(rank.app)
 app.add_typer(challenge.app)
-app.add_typer(schema.app)
 app.add_typer(index.app, name="index")
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
@@ -80,6 +79,32 @@ def vouch(
     """Check what language models say against the evidence, and say why."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+_SCHEMA_EPILOG = """
+**Example**
+
+vouch schema report > report.schema.json
+
+**Exit status**: 0 done; 2 there is no such record.
+"""
+
+
+@app.command("schema", epilog=_SCHEMA_EPILOG)
+def schema_command(
+    record: Annotated[
+        Literal["verdict", "unverified", "report", "ranking", "assurance", "reviewed"],
+        typer.Argument(help="Which record."),
+    ] = "verdict",
+) -> None:
+    """Print the JSON Schema of a record.
+
+    A verdict (one claim), unverified (the judge failed), a report, a ranking, an assurance, or a reviewed verdict.
+    """
+    from vouching.types.serial import json_schema
+
+    with usage_errors():
+        write_result(json.dumps(json_schema(record), indent=2, ensure_ascii=False) + "\n")
 
 
 def _no_option(found: re.Match[str]) -> str:

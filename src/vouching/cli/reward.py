@@ -245,7 +245,7 @@ def reward_job(
 
     def line(row: Row) -> Line:
         fields = fields_of(row)
-        return {"id": row.name, **_group_of(fields), **score(fields, **settings)}
+        return {"id": row.name, **(_group_of(fields) if "total" in blank else {}), **score(fields, **settings)}
 
     def make_work() -> Work:
         return json_work(line, blank, ensure_ascii=True)

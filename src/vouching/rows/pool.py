@@ -33,7 +33,7 @@ ROWS_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A factory of work that waits; :func:`~vouching.rows.run.run_batch` takes it like any other."""
+    """A factory of work that waits; :func:`~vouching.rows.run.run_rows` takes it like any other."""
 
     make_work: Callable[[], AsyncWork]
     """Makes the work."""
