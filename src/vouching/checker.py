@@ -23,7 +23,7 @@ from vouching.methods.embedded.verify import is_embedded, open_embedded
 from vouching.models.base import Model
 from vouching.models.running import run
 from vouching.repair import Rest, repair
-from vouching.rows.read import row_name
+from vouching.rows.row import row_name
 from vouching.search.base import Finder, SearchEngine
 from vouching.search.evidence import ClaimEvidence, Searches
 from vouching.search.open import as_finder

@@ -26,7 +26,8 @@ from vouching.rows.outputs import (
     write_lines,
 )
 from vouching.rows.pool import ROWS_AT_ONCE, Waiting
-from vouching.rows.read import FORMATS, STDIN, Fields, Row, RowReader, open_rows, read_as, row_name
+from vouching.rows.read import FORMATS, STDIN, RowReader, open_rows, read_as
+from vouching.rows.row import Fields, Row, row_name
 from vouching.rows.run import BatchSummary, Progress, RowJob, run_rows
 from vouching.rows.worker import Work, WorkFactory
 

@@ -8,71 +8,27 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import json
 import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from vouching.errors import InputError
+from vouching.rows.row import Fields, Row, read_json
+from vouching.rows.tables import csv_rows, parquet_rows
 
 STDIN = "-"
 """What stands for standard input."""
 FORMATS = (".jsonl", ".jsonl.gz", ".csv", ".parquet")
 """Endings of files that can be read."""
-Fields = dict[str, Any]
 Made = TypeVar("Made")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _GZIP = b"\x1f\x8b"
-_DEEPEST = 50
-"""Levels of nesting in a row; Python itself gives up at some hundreds, in whatever it is doing then."""
 _JSON_TYPES: dict[type, str] = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of an input.
-
-    >>> Row(3, "line 4", {"claim": "It opened in 1973."}).name, Row(3, "line 4", {"id": 7}).name
-    ('row-3', '7')
-    """
-
-    number: int
-    """Which row it is, from 1; blank lines and headers do not count."""
-    place: str
-    """Where it stands, for messages: "line 4" of a text, "row 3" of a table without lines."""
-    fields: Fields | None
-    """What it holds; None if it cannot be read."""
-    problem: str | None = None
-    """Why it cannot be read; None if it can."""
-
-    @property
-    def name(self) -> str:
-        """Its id, see :func:`row_name`."""
-        return row_name(self.fields or {}, self.number)
-
-
-def row_name(fields: Mapping[str, Any], number: int) -> str:
-    """The id of a row as text; "row-N" if it has none, or one that no file can hold (a lone surrogate).
-
-    A record of what could not be verified has its id in its claim.
-
-    >>> row_name({"id": 7}, 1), row_name({}, 1), row_name({"kind": "unverified", "claim": {"id": "a"}}, 1)
-    ('7', 'row-1', 'a')
-    """
-    given, claim = fields.get("id"), fields.get("claim")
-    if given is None and fields.get("kind") == "unverified" and isinstance(claim, Mapping):
-        given = cast("Mapping[str, Any]", claim).get("id")
-    if given is not None:
-        with suppress(UnicodeEncodeError):
-            return str(given).encode().decode()
-    return f"row-{number}"
 
 
 class RowReader:
@@ -171,16 +127,9 @@ def read_as(path: str, make: Callable[[Fields, str], Made]) -> Iterator[Made]:
 
 def _reader(raw: IO[bytes], ending: str, name: str, columns: Collection[str]) -> RowReader:
     if ending == ".parquet":
-        from vouching.rows.tables import parquet_rows
-
         return RowReader(name, *parquet_rows(raw, name, columns), raw.close)
     lines = _primed(cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if ending == ".jsonl.gz" else raw, name)
-    if ending == ".csv":
-        from vouching.rows.tables import csv_rows
-
-        rows = csv_rows(lines, name, columns)
-    else:
-        rows = _json_rows(lines)
+    rows = csv_rows(lines, name, columns) if ending == ".csv" else _json_rows(lines)
     status = os.fstat(raw.fileno())
     if not stat.S_ISREG(status.st_mode):  # a named pipe
         return RowReader(name, rows, close=raw.close)
@@ -246,50 +195,6 @@ def _json_row(number: int, place: str, line: bytes) -> Row:
             return Row(number, place, cast("Fields", value))
         problem = f"it is {_JSON_TYPES.get(type(value), 'a number')}, wanted a JSON object on each line"
     return Row(number, place, None, problem)
-
-
-def read_json(text: str) -> object:
-    """What a JSON text holds. Raises ValueError, in words for a reader; a key that occurs twice is an error too.
-
-    >>> read_json('{"id": 1, "id": 2}')
-    Traceback (most recent call last):
-    ...
-    ValueError: the key 'id' occurs twice in an object
-    """
-    too_deep = ValueError(f"it is nested more than {_DEEPEST} levels deep")
-    try:
-        value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error.msg} at character {error.pos + 1}") from None
-    except RecursionError:
-        raise too_deep from None
-    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
-        raise too_deep
-    return value
-
-
-def _is_deep(value: object, levels: int = _DEEPEST) -> bool:
-    """Whether lists and objects are nested in more than so many levels."""
-    if not isinstance(value, dict | list):
-        return False
-    members = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
-    return levels == 0 or any(_is_deep(member, levels - 1) for member in members)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Fields:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice in an object")
-    return fields
-
-
-def _whole(digits: str) -> int:
-    try:
-        return int(digits)
-    except ValueError:  # Python reads some thousands of digits, as their time grows with the square of their number
-        raise ValueError(f"it has a number of {len(digits):,} digits: put it in quotes, as a text") from None
 
 
 def told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import IO, Any
 
 from vouching.errors import InputError, needed
-from vouching.rows.read import Fields, Row, read_json
+from vouching.rows.row import Fields, Row, read_json
 
 _DELIMITERS = (",", ";", "\t")
 _LIST_COLUMN = "sources"
