@@ -101,7 +101,7 @@ def report_reward(report: Report, rules: ChecklistRules = PAPER) -> Reward | Unv
     """
     findings = [one for one in report.findings if isinstance(one, ItemResult | Unverified)]
     if len(findings) < len(report.findings):
-        raise InputError("the report judges no items: take one of a checklist (vouch check --method checklist)")
+        raise InputError("the report judges no items: take one of a checklist (vouch follow --method checklist)")
     votes = [one if isinstance(one, Unverified) else one.votes for one in findings]
     whole = [one.question for one in findings if isinstance(one, ItemResult)] == [WHOLE]
     return holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
