@@ -93,6 +93,19 @@ def test_rows_are_audited_one_by_one(tmp_path: Path) -> None:
     assert check("--input", rows, "--output", tmp_path / "again.jsonl", "--fail").exit_code == Exit.FINDINGS
 
 
+def test_a_run_stops_before_a_broken_row_if_asked_and_resumes_with_it(tmp_path: Path) -> None:
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    lines = [json.dumps({"id": name, "response": WRONG, "source": SOURCE}) for name in "abc"]
+    rows.write_text("\n".join([lines[0], "{", lines[2]]), encoding="utf-8")
+    arguments = ("--input", rows, "--output", out, "--stop-on-error", "--resume")
+    stopped = check(*arguments)
+    assert (stopped.exit_code, len(out.read_text(encoding="utf-8").splitlines())) == (Exit.INCOMPLETE, 1)
+    assert "stopped: rows.jsonl, line 2: it is no JSON" in stopped.stderr
+    rows.write_text("\n".join(lines), encoding="utf-8")
+    assert check(*arguments).exit_code == Exit.OK
+    assert [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()] == ["a", "b", "c"]
+
+
 def test_the_rows_have_an_html_report_too(tmp_path: Path) -> None:
     rows, page = tmp_path / "rows.jsonl", tmp_path / "page.html"
     given = [{"id": "first", "response": WRONG, "source": SOURCE}, {"id": "second", "response": RIGHT}]

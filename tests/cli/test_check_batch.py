@@ -130,10 +130,8 @@ def test_the_report_shows_the_claims_with_their_sources(rows: Path, output: Path
 
 def test_the_report_of_a_run_that_stopped_early_has_the_finished_rows(rows: Path, output: Path, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
-    packed = rows.with_name("rows.jsonl.gz")
-    whole = gzip.compress("".join(f"{json.dumps(row)}\n" for row in [ROWS[1], *[ROWS[3]] * 2]).encode())
-    packed.write_bytes(whole[:-30])
-    assert vouch("--input", packed, "--output", output, "--report", page).exit_code == 3
+    write_jsonl(rows, [ROWS[1], {}, ROWS[3]])
+    assert vouch("--input", rows, "--output", output, "--stop-on-error", "--report", page).exit_code == 3
     shown = page.read_text(encoding="utf-8")
     assert "Change 1937 to 1973." in shown
     assert "and more" in ROWS[3]["claim"]
@@ -219,6 +217,22 @@ def test_many_broken_rows_are_named_up_to_a_hundred_and_all_counted(rows: Path, 
     assert "150 of the rows cannot be used" in told[-1]
 
 
+def test_stopped_at_a_broken_row_the_run_resumes_with_it_when_it_is_repaired(rows: Path, output: Path) -> None:
+    lines = rows.read_text(encoding="utf-8").splitlines()
+    rows.write_text("\n".join([*lines[:2], "{", *lines[3:]]), encoding="utf-8")
+    for _ in range(2):
+        result = vouch("--input", rows, "--output", output, "--stop-on-error", "--resume")
+        assert result.exit_code == Exit.INCOMPLETE
+        assert result.stderr.startswith("vouch: stopped: rows.jsonl, line 3: it is no JSON")
+        assert "mend that and finish with --resume" in result.stderr
+        assert lines_of(output) == 2
+    write_jsonl(rows, ROWS)
+    assert vouch("--input", rows, "--output", output, "--stop-on-error", "--resume").exit_code == 0
+    whole = output.with_name("whole.jsonl")
+    vouch("--input", rows, "--output", whole)
+    assert untimed(output) == untimed(whole)
+
+
 def test_a_cut_gzip_file_gives_what_was_read(many: Path, output: Path, tmp_path: Path, expected: str) -> None:
     packed = tmp_path / "rows.jsonl.gz"
     raw = gzip.compress(many.read_bytes())
@@ -263,6 +277,7 @@ def test_an_output_is_never_overwritten_or_mixed(rows: Path, output: Path) -> No
         (("--input", "rows.jsonl"), "got --input without --output"),
         (("--output", "out.jsonl"), "got --output without --input"),
         (("It opened.", "--resume"), "got --resume without --input"),
+        (("It opened.", "--source-text", "x", "--stop-on-error"), "got --stop-on-error without --input"),
         (("It opened.", "--source-text", "x", "--jobs", "2"), "got --jobs without --input"),
         (("It opened.", "--input", "rows.jsonl", "--output", "-"), "got CLAIM with --input"),
         (("--source", "x", "--input", "rows.jsonl", "--output", "-"), "got --source with --input"),

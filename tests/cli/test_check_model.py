@@ -173,7 +173,7 @@ def test_a_reply_may_be_as_long_as_the_option_says(rows: Path) -> None:
     ("settings", "words"),
     [
         (["--votes", "3"], "got votes with embedded, which is no language model: name one, or leave out votes"),
-        (["--seed", "3", "--max-tokens", "9"], "got seed and max_tokens with embedded"),
+        (["--votes", "3", "--max-tokens", "9"], "got votes and max_tokens with embedded"),
         (["--method", "label"], "got method with embedded"),
     ],
 )

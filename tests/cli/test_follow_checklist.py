@@ -130,6 +130,11 @@ def test_a_run_that_was_cut_short_is_finished_with_the_same_settings(model: str,
     note = output.with_name("reports.jsonl.run.json")
     note.write_text(json.dumps({**json.loads(note.read_text()), "rows": 0, "digest": ""}))
     assert check(model, *arguments, "--resume", "--reasons").exit_code == Exit.USAGE
+    with rows.open("a", encoding="utf-8") as file:
+        file.write("no JSON\n")
+    stopped = check(model, *arguments, "--resume", "--stop-on-error")
+    assert (stopped.exit_code, "; mend that and finish with --resume" in stopped.stderr) == (Exit.INCOMPLETE, True)
+    rows.write_text("".join(rows.read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8")
     assert check(model, *arguments, "--resume").exit_code == Exit.OK
     assert len(output.read_bytes().splitlines()) == 4
 

@@ -115,6 +115,14 @@ def test_a_row_that_does_not_fit_is_named_and_the_others_go_on(
     assert "1 of the rows cannot be used" in result.stderr
 
 
+def test_a_run_that_stopped_at_a_broken_row_resumes_when_it_is_repaired(tmp_path: Path) -> None:
+    stopped, first = checked(tmp_path, NAMED, "{", options=("--stop-on-error",))
+    assert (stopped.exit_code, len(first)) == (3, 1)
+    result, lines = checked(tmp_path, NAMED, {**NAMED, "response": "One, two."}, options=("--resume",))
+    assert result.exit_code == 0, result.stderr
+    assert [line["strict"] for line in lines] == [[False, True], [False, False]]
+
+
 def test_the_report_on_rows_shows_items_with_their_instruction_and_the_words_that_decide(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     result, _ = checked(tmp_path, NAMED, {"prompt": "Write.", "response": "x"}, "{", options=("--report", page))

@@ -9,6 +9,7 @@ from typing import Any
 from tests.house.source_tree import ROOT
 
 GUIDE = ROOT / "docs" / "cli.md"
+CHECK_OPTIONS = 20
 
 
 def lines_of(command: Any, name: str, depth: int = 0) -> Iterator[str]:
@@ -45,6 +46,11 @@ def test_the_command_tree_is_the_one_in_the_guide() -> None:
     tree = real_tree()
     print(tree)  # noqa: T201 - shown when the test fails, ready to paste into the guide
     assert tree == shown_tree()
+
+
+def test_check_has_no_more_options_than_one_can_read() -> None:
+    [line] = [line for line in real_tree().splitlines() if line.startswith("  check ")]
+    assert line.count(" --") <= CHECK_OPTIONS
 
 
 def leaves_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -27,9 +27,10 @@ def batch(
     make_work: WorkFactory = works.echo,
     *,
     jobs: int = 1,
+    stop_on_problem: bool = False,
 ) -> BatchSummary:
     with open_journal(str(output), SETTINGS, resume=True) as journal:
-        return run_batch(rows, journal, make_work, seen, jobs=jobs, patience=0.0)
+        return run_batch(rows, journal, make_work, seen, jobs=jobs, stop_on_problem=stop_on_problem, patience=0.0)
 
 
 def ids(output: Path) -> list[str]:
@@ -69,6 +70,15 @@ def test_a_row_with_a_problem_is_counted_and_the_others_go_on(output: Path) -> N
     assert told == [("line 1", None), ("line 2", "broken"), ("line 3", None)]
     # What an earlier run found out counts too.
     assert batch(output, with_problem(2, 4)).problems == 1
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_batch_that_stops_at_a_problem_resumes_with_that_row_when_it_is_repaired(output: Path, jobs: int) -> None:
+    for _ in range(2):
+        summary = batch(output, with_problem(20, 60), jobs=jobs, stop_on_problem=True)
+        assert (summary.rows, summary.stopped) == (19, "broken")
+    assert batch(output, rows_of(60), jobs=jobs, stop_on_problem=True).found == 19
+    assert ids(output) == [f"id-{number}" for number in range(1, 61)]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -32,6 +32,7 @@ from vouching.cli.options import (
     Seed,
     SourceFiles,
     SourceTexts,
+    StopOnError,
     Votes,
     argument_text,
     panel,
@@ -102,6 +103,7 @@ def audit_command(
     input: Input = None,
     output: Output = None,
     resume: Resume = False,
+    stop_on_error: StopOnError = False,
 ) -> None:
     """Ask for the numbers of an answer again, from its sources alone and blind to the answer, and compare.
 
@@ -112,12 +114,12 @@ def audit_command(
         settings = {"scope": scope, "match": match, "votes": votes, "seed": seed, "max_tokens": max_tokens}
         judging = Judging(model, "blinded", settings=settings)
         subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report)
-        subject.refuse((input, output, resume), {"--question": question})
+        subject.refuse((input, output, resume), {"--question": question}, of_rows={"--stop-on-error": stop_on_error})
         if input is not None and output is not None:
             checker = judging.checker()  # a wrong setting shows before any file is made
             job = RowJob(
                 input, output, judging.waiting(checker), look_at(_count), judging.note("audit", checker),
-                ("response", "claim"), resume,
+                ("response", "claim"), resume, stop_on_problem=stop_on_error,
             )  # fmt: skip
             raise typer.Exit(finish_rows(job, _PAIRS, fail, RowPage(report)))
         text, given = subject.read()

@@ -31,9 +31,9 @@ from vouching.cli.options import (
     Output,
     ReportFile,
     Resume,
-    Seed,
     SourceFiles,
     SourceTexts,
+    StopOnError,
     Threshold,
     Votes,
     WebEngines,
@@ -113,7 +113,6 @@ def check_command(
     model: _Model = "embedded",
     method: _Method = None,
     votes: Votes = 1,
-    seed: Seed = None,
     max_tokens: MaxTokens = None,
     fail: _Fail = False,
     as_json: Json = False,
@@ -122,6 +121,7 @@ def check_command(
     output: Output = None,
     resume: Resume = False,
     jobs: _Jobs = 1,
+    stop_on_error: StopOnError = False,
 ) -> None:
     """Check a claim, a whole answer claim by claim, or a file of either, against its sources, and say why.
 
@@ -130,15 +130,15 @@ def check_command(
     """
     with usage_errors():
         search = SearchOptions.read(index, web)
-        settings = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
+        settings = {"votes": votes, "max_tokens": max_tokens}
         judging = Judging(model, method, threshold, settings, search, repair)
         subject = Subject("CLAIM", claim, response, source or (), source_text or (), as_json, report)
-        subject.refuse((input, output, resume), {"--question": question}, search.record, search.replay)
+        of_rows = {"--jobs": jobs != 1, "--stop-on-error": stop_on_error}
+        asked = {"--question": question}
+        subject.refuse((input, output, resume), asked, search.record, search.replay, of_rows=of_rows)
         if input is not None and output is not None:
-            page = RowPage(report, search, threshold)
-            raise typer.Exit(finish_rows(check_job((input, output, resume), judging, jobs), CLAIMS, fail, page))
-        if jobs != 1:
-            raise InputError("got --jobs without --input, but it belongs to a file of rows: add --input ROWS")
+            job = check_job((input, output, resume), judging, jobs, stop_on_error)
+            raise typer.Exit(finish_rows(job, CLAIMS, fail, RowPage(report, search, threshold)))
         text, given = subject.read()
         if not given and not search:
             raise InputError(
@@ -162,13 +162,14 @@ def check_command(
     raise typer.Exit(exit_status(record, fail))
 
 
-def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1) -> RowJob:
+def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1, stop: bool = False) -> RowJob:
     """The rows to check.
 
     Args:
         files: input and output, and whether to resume.
         judging: how.
         jobs: how many processes; 0 for one per core.
+        stop: whether to stop before the first row that cannot be used.
 
     Raises:
         ConfigError: an unknown model, or a setting that does not fit: it shows before any file is made.
@@ -185,7 +186,7 @@ def check_job(files: tuple[str, str, bool], judging: Judging, jobs: int = 1) -> 
     work = judging.waiting(checker) if waits else judging
     input, output, resume = files
     note = judging.note("check", checker)
-    return RowJob(input, output, work, LOOK, note, ("claim", "response"), resume, jobs)
+    return RowJob(input, output, work, LOOK, note, ("claim", "response"), resume, jobs, stop)
 
 
 def _count(findings: list[dict[str, Any]]) -> Mapping[str, int]:

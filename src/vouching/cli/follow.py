@@ -33,6 +33,7 @@ from vouching.cli.options import (
     Seed,
     SourceFiles,
     SourceTexts,
+    StopOnError,
     Threshold,
     Votes,
     argument_text,
@@ -124,6 +125,7 @@ def follow_command(
     output: Output = None,
     resume: Resume = False,
     jobs: _Jobs = 1,
+    stop_on_error: StopOnError = False,
 ) -> None:
     """Judge an answer, or a file of answers, by what the instruction asks: exactly, item by item, or at once.
 
@@ -141,15 +143,14 @@ def follow_command(
             jobs,
         )  # fmt: skip
         settings = {"votes": votes, "aggregate": aggregate, "seed": seed, "reasons": reasons, "max_tokens": max_tokens}
-        refuse_second_stdin(checklist, response, input)
-        items = _items(checklist)
-        settings = {} if method == "rules" else settings
-        defaults = {} if items is None else {"checklist": items}
-        judging = Judging(model, method, threshold, settings, row_defaults=defaults)
+        items = _items(checklist, response, input)
+        of_rows, defaults = {"--stop-on-error": stop_on_error}, {} if items is None else {"checklist": items}
+        judging = Judging(model, method, threshold, {} if method == "rules" else settings, row_defaults=defaults)
         subject = Subject("ANSWER", answer, response, source or (), source_text or (), as_json, report)
-        subject.refuse((input, output, resume), {"--instruction": instruction})
+        subject.refuse((input, output, resume), {"--instruction": instruction}, of_rows=of_rows)
         if input is not None and output is not None:
-            raise typer.Exit(_follow_rows((input, output, resume), judging, checklist, jobs, fail, report))
+            files = (input, output, resume)
+            raise typer.Exit(_follow_rows(files, judging, checklist, jobs, stop_on_error, fail, report))
         text, given = subject.read(*filter(None, [checklist]))
         if instruction is None:
             raise InputError("got an answer without the instruction that it is to follow: add --instruction TEXT")
@@ -173,10 +174,11 @@ def _refuse_unused(method: _Method, of_model: Mapping[str, object], jobs: int) -
         raise InputError(f"got {name} with --method {method}, which has no use for it: leave it out")
 
 
-def _items(path: str | None) -> tuple[ChecklistItem, ...] | None:
-    """The checklist of a file. Raises InputError if it cannot be used."""
+def _items(path: str | None, *others: str | None) -> tuple[ChecklistItem, ...] | None:
+    """The checklist of a file. Raises InputError if it cannot be used, or comes from standard input with others."""
     from vouching.methods.checklist.items import read_items
 
+    refuse_second_stdin(path, *others)
     if path is None:
         return None
     listed = read_text(path, "--checklist")
@@ -187,19 +189,22 @@ def _items(path: str | None) -> tuple[ChecklistItem, ...] | None:
 
 
 def _follow_rows(
-    files: tuple[str, str, bool], judging: Judging, checklist: str | None, jobs: int, fail: bool, report: str | None
-) -> Exit:
+    files: tuple[str, str, bool], judging: Judging, checklist: str | None, jobs: int, stop: bool, fail: bool,
+    report: str | None,
+) -> Exit:  # fmt: skip
     """Judge the rows of a file."""
     input, output, resume = files
     if judging.method == "rules":
         from vouching.methods.rules.verify import ruled_report, rules_work, seen_rules
 
         note = {"command": "follow", "method": "rules", "vouching": __version__}
-        job = RowJob(input, output, rules_work, seen_rules, note, ("response",), resume, jobs)
+        job = RowJob(input, output, rules_work, seen_rules, note, ("response",), resume, jobs, stop)
         return finish_rows(job, _RULES, fail, RowPage(report, make_record=ruled_report))
     checker = judging.checker()  # a wrong setting shows before any file is made
     note = {**judging.note("follow", checker), "checklist": checklist}
-    job = RowJob(input, output, judging.waiting(checker), look_at(_count), note, ("response",), resume)
+    job = RowJob(
+        input, output, judging.waiting(checker), look_at(_count), note, ("response",), resume, stop_on_problem=stop
+    )
     return finish_rows(job, _ITEMS, fail, RowPage(report))
 
 

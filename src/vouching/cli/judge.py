@@ -132,7 +132,11 @@ class Subject:
     """What is to be known about the files that were read."""
 
     def refuse(
-        self, files: tuple[str | None, str | None, bool], others: Mapping[str, object], *paths: str | None
+        self,
+        files: tuple[str | None, str | None, bool],
+        others: Mapping[str, object],
+        *paths: str | None,
+        of_rows: Mapping[str, object],
     ) -> None:
         """Refuse what does not go with a file of rows, or needs one, and a report that could not be written.
 
@@ -140,6 +144,7 @@ class Subject:
             files: ``--input``, ``--output`` and ``--resume``.
             others: further options about a single text, with their values.
             paths: further files that are read or written.
+            of_rows: further options about a file of rows, with whether each is given.
 
         Raises:
             InputError: the most important thing that is wrong.
@@ -148,7 +153,7 @@ class Subject:
             self.what: self.text, "--response": self.response, "--source": self.source,
             "--source-text": self.source_text, "--json": self.as_json, **others,
         }  # fmt: skip
-        refuse_row_contradictions(singles, files, self.report, *paths)
+        refuse_row_contradictions(singles, files, self.report, *paths, of_rows=of_rows)
         _refuse_report(self.report, files[:2], self.response, *self.source)
 
     def read(self, *others: str) -> tuple[str, list[Source | str]]:

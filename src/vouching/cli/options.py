@@ -98,6 +98,10 @@ Resume = Annotated[
     bool, panel(ROWS, "--resume", metavar="", help="Finish an output; try rows again that failed for now.")
 ]
 
+StopOnError = Annotated[
+    bool, panel(ROWS, "--stop-on-error", metavar="", help="Stop before the first row that cannot be used.")
+]
+
 _MOST_NAMES = 10_000
 _LONGEST_ECHO = 80
 
@@ -227,7 +231,10 @@ def is_read(output: str, *inputs: str | None) -> bool:
 
 
 def refuse_row_contradictions(
-    singles: Mapping[str, object], rows: tuple[str | None, str | None, bool], *others: str | None
+    singles: Mapping[str, object],
+    rows: tuple[str | None, str | None, bool],
+    *others: str | None,
+    of_rows: Mapping[str, object] | None = None,
 ) -> None:
     """Refuse options that do not go with ``--input``, or that need it.
 
@@ -235,13 +242,14 @@ def refuse_row_contradictions(
         singles: the options for a single text, with their values, none of which goes with rows.
         rows: ``--input``, ``--output`` and ``--resume``.
         others: further files that are written or read.
+        of_rows: further options that need ``--input``, with whether each is given.
 
     Raises:
         InputError: the most important thing that is wrong.
     """
     input, output, resume = rows
     if input is None:
-        for name, used in (("--output", output is not None), ("--resume", resume)):
+        for name, used in (("--output", output is not None), ("--resume", resume), *(of_rows or {}).items()):
             if used:
                 raise InputError(f"got {name} without --input, but it belongs to a file of rows: add --input ROWS")
         return

@@ -94,6 +94,8 @@ class RowJob:
     """Whether to finish an output that is there already."""
     jobs: int = 1
     """How many processes work; 0 for one per core."""
+    stop_on_problem: bool = False
+    """Whether to end before the first row with a problem, so that a resumed run begins with it."""
     patience: float = PATIENCE
     """Seconds of work before several processes do it; see :func:`~vouching.rows.pool.in_order`."""
 
@@ -148,6 +150,7 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
                 job.work,
                 lambda line: job.look(reader.name, line),
                 jobs=job.jobs or cores(),
+                stop_on_problem=job.stop_on_problem,
                 watch=lambda row, seen: watch(Progress(seen, journal.rows, reader.share)),
                 patience=job.patience,
             )
@@ -155,7 +158,7 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
 
 def run_batch(
     rows: Iterable[Row], journal: Journal, make_work: WorkFactory | Waiting, look: Look, *, jobs: int = 1,
-    watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
+    stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
 ) -> BatchSummary:  # fmt: skip
     """Work on every row whose line is not in the output yet or is open, and write the lines in the order of the rows.
 
@@ -165,6 +168,7 @@ def run_batch(
         make_work: makes the function from a row, with or without a problem, to its line (a JSON object).
         look: tells what a line says.
         jobs: how many processes work.
+        stop_on_problem: end before the first row with a problem, so that a resumed run begins with it.
         watch: told about each new line, for progress.
         patience: seconds of work before several processes do it; see :func:`~vouching.rows.pool.in_order`.
 
@@ -199,6 +203,9 @@ def run_batch(
             with closing(in_order(make_work, to_do, jobs, patience)) as results:
                 for row, line in results:
                     seen = look(json.loads(line))
+                    if seen.problem is not None and stop_on_problem:
+                        summary.stopped = seen.problem
+                        return summary
                     if left.lines:
                         left.mend(journal, line, seen, look, summary)
                     else:
