@@ -22,6 +22,7 @@ from vouching.methods.blinded.passages import (
     Passage,
     asks_for_hours,
     direction_of,
+    index_passages,
     names_days,
     read_days,
     read_hours,
@@ -145,7 +146,7 @@ class EmbeddedChecker:
         if not asked.batches:
             return Answered(())
         passages = self._passages(asked.sources)
-        index = _index(passages)
+        index = index_passages(passages)
         return Answered(tuple((_answer(one, passages, index),) for one in chain.from_iterable(asked.batches)))
 
     def _passages(self, sources: tuple[Source, ...]) -> list[Passage]:
@@ -154,14 +155,6 @@ class EmbeddedChecker:
             self._kept.clear()
             self._kept[sources] = read_passages(sources)
         return self._kept[sources]
-
-
-def _index(passages: Sequence[Passage]) -> dict[str, list[int]]:
-    index: dict[str, list[int]] = {}
-    for number, passage in enumerate(passages):
-        for one in passage.stems if passage.found else ():
-            index.setdefault(one, []).append(number)
-    return index
 
 
 def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[int]]) -> Checked:

@@ -108,6 +108,15 @@ def read_passages(sources: Sequence[Source]) -> list[Passage]:
     return passages
 
 
+def index_passages(passages: Sequence[Passage]) -> dict[str, list[int]]:
+    """Numbers of the passages with something to find in them, by the stems of their words."""
+    index: dict[str, list[int]] = {}
+    for number, passage in enumerate(passages):
+        for one in passage.stems if passage.found else ():
+            index.setdefault(one, []).append(number)
+    return index
+
+
 def _sentences(
     source: Source, text: str, base: int, around: dict[str, float], fields: Sequence[Field] = ()
 ) -> Iterator[Passage]:
