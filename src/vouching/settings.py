@@ -83,10 +83,10 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
 def _placed(message: str, table: str, kind: Any) -> str:
     """What a table's own check says, with the table named: before the setting that it begins with, if it does.
 
-    >>> from vouching.methods.structured.config import StructuredConfig
-    >>> _placed("keep must be above 0, got 0", "watch", StructuredConfig)
+    >>> from vouching.methods.structured.config import StructuredRunConfig
+    >>> _placed("keep must be above 0, got 0", "watch", StructuredRunConfig)
     'watch.keep must be above 0, got 0'
-    >>> _placed("the two contradict each other", "watch", StructuredConfig)
+    >>> _placed("the two contradict each other", "watch", StructuredRunConfig)
     'watch: the two contradict each other'
     """
     if not table or message.startswith(f"{table}."):

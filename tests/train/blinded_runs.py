@@ -15,7 +15,7 @@ from tests.train.engine_runs import PLAIN, stop_often, tokenizer_of, trainer_of,
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.base import ScriptedSampler
-from vouching.methods.blinded.config import BlindedConfig, BlindedSettings
+from vouching.methods.blinded.config import BlindedRunConfig, BlindedSettings
 from vouching.methods.blinded.game import BlindedGame
 from vouching.methods.blinded.prompt import check_messages, propose_messages
 from vouching.methods.training import CriticSettings, SamplingSettings, WatchSettings
@@ -65,13 +65,13 @@ def write_model(folder: Path, often: bool = True) -> Path:
     return stop_often(model) if often else model
 
 
-def ppo(model: Path, **changed: Any) -> BlindedConfig:
+def ppo(model: Path, **changed: Any) -> BlindedRunConfig:
     """Four questions a step, two checkers, one response each; changes over that."""
     sampling = SamplingSettings(**{
         "group_size": 1, "temperature": 1.0, "top_p": 1.0, "prompt_tokens": 1000, "completion_tokens": 24,
         **changed.pop("sampling", {}),
     })  # fmt: skip
-    return BlindedConfig(**{
+    return BlindedRunConfig(**{
         "rows": ("rows.jsonl",), "model": str(model), "batch_prompts": 4, "micro_batch": 4, "most_steps": 2,
         "kl": 0.0, "learning_rate": 1e-3, "epochs": 9.0, "device": "cpu", "seed": 3, "sampling": sampling,
         "game": BlindedSettings(votes=2), "critic": CriticSettings(learning_rate=1e-3, warmup_steps=1),

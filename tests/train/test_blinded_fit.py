@@ -10,7 +10,7 @@ import pytest
 
 from tests.train.blinded_runs import ROWS, write_model
 from vouching.errors import InputError
-from vouching.methods.blinded.config import BlindedConfig, read_questions
+from vouching.methods.blinded.config import BlindedRunConfig, read_questions
 from vouching.settings import read_settings
 
 RECIPE = Path(__file__).parents[2] / "recipes/blinded/tiny.toml"
@@ -55,8 +55,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def config_of(folder: Path, *more: str) -> BlindedConfig:
-    return read_settings(BlindedConfig, RECIPE, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]',
+def config_of(folder: Path, *more: str) -> BlindedRunConfig:
+    return read_settings(BlindedRunConfig, RECIPE, [f'model="{folder}/qwen"', f'rows=["{folder}/rows.jsonl"]',
                                 f'dev=["{folder}/dev.jsonl"]', "device=cpu", "epochs=9", *more])  # fmt: skip
 
 

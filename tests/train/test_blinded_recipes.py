@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError
-from vouching.methods.blinded.config import BlindedConfig
+from vouching.methods.blinded.config import BlindedRunConfig
 from vouching.settings import read_settings
 
 RECIPES = Path(__file__).parents[2] / "recipes/blinded"
@@ -20,7 +20,7 @@ RECIPES = Path(__file__).parents[2] / "recipes/blinded"
     [("stem", ("bioasq",), 4_721), ("general", ("2wiki", "musique"), 2 * 4_500)],
 )
 def test_recipes_hold_the_values_of_table_7(name: str, files: tuple[str, ...], queries: int) -> None:
-    config = read_settings(BlindedConfig, RECIPES / f"{name}.toml")
+    config = read_settings(BlindedRunConfig, RECIPES / f"{name}.toml")
     drawn, critic = config.sampling, config.critic
     assert tuple(Path(path).stem for path in config.rows) == files
     assert config.model == "meta-llama/Llama-3.1-8B-Instruct"  # section 3.1
@@ -43,8 +43,8 @@ def test_recipes_hold_the_values_of_table_7(name: str, files: tuple[str, ...], q
 
 def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
     plain, recipe = (
-        BlindedConfig(rows=("a",), model="m"),
-        read_settings(BlindedConfig, RECIPES / "stem.toml", ["sampling.engine=hf"]),
+        BlindedRunConfig(rows=("a",), model="m"),
+        read_settings(BlindedRunConfig, RECIPES / "stem.toml", ["sampling.engine=hf"]),
     )
     for name in ("loss", "kl", "learning_rate", "epochs", "batch_prompts", "sampling", "game", "critic"):
         assert getattr(plain, name) == getattr(recipe, name), name
@@ -52,7 +52,7 @@ def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
 
 def test_every_recipe_can_be_read() -> None:
     assert {path.stem for path in RECIPES.glob("*.toml")} == {"stem", "general", "tiny"}
-    read_settings(BlindedConfig, RECIPES / "tiny.toml")
+    read_settings(BlindedRunConfig, RECIPES / "tiny.toml")
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_every_recipe_can_be_read() -> None:
 )
 def test_a_setting_that_is_wrong_is_named(setting: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        read_settings(BlindedConfig, RECIPES / "stem.toml", [setting])
+        read_settings(BlindedRunConfig, RECIPES / "stem.toml", [setting])
     assert message in str(raised.value)
 
 
 def test_a_file_of_another_game_is_refused_by_its_table() -> None:
     with pytest.raises(ConfigError, match=r"there is no setting 'checklist'; there are rows, .*, game, critic$"):
-        read_settings(BlindedConfig, RECIPES.parent / "checklist/tiny.toml")
+        read_settings(BlindedRunConfig, RECIPES.parent / "checklist/tiny.toml")

@@ -14,7 +14,7 @@ from tests.train.forked import dying_at, in_child, told_always
 from tests.train.tiny_qwen import write_tiny_qwen
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.methods.base import Row
-from vouching.methods.structured.config import StructuredConfig
+from vouching.methods.structured.config import StructuredRunConfig
 from vouching.methods.structured.game import StructuredGame
 from vouching.settings import read_settings
 from vouching.train.checkpoint import best_checkpoint, last_checkpoint, step_of
@@ -54,12 +54,12 @@ def overrides(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def config(folder: Path) -> StructuredConfig:
-    return read_settings(StructuredConfig, TOML, overrides(folder))
+def config(folder: Path) -> StructuredRunConfig:
+    return read_settings(StructuredRunConfig, TOML, overrides(folder))
 
 
 def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(
-    config: StructuredConfig, tmp_path: Path
+    config: StructuredRunConfig, tmp_path: Path
 ) -> None:
     from vouching.train.fit import train_game
 
@@ -71,7 +71,7 @@ def test_prompts_that_are_all_too_long_and_a_model_that_is_nowhere_are_told(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: StructuredConfig, tmp_path: Path) -> None:
+def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: StructuredRunConfig, tmp_path: Path) -> None:
     lines: list[str] = []
     model = train_game(config, tmp_path / "run", report=lines.append)
     records = read_records(tmp_path / "run")
@@ -99,7 +99,7 @@ def vowel_run(folder: Path, out: Path, say: Any = lambda line: None, resume: boo
     """A run whose reward is the share of vowels, which a model with random weights can learn."""
     from tests.train.engine_runs import vowel_game
 
-    config = replace(read_settings(StructuredConfig, TOML, overrides(folder)), **changes)
+    config = replace(read_settings(StructuredRunConfig, TOML, overrides(folder)), **changes)
     plan = replace(config.plan(), game=vowel_game(4), best_by="reward/verifier/total")
     train_game(config, out, resume, say, plan)
 
@@ -142,7 +142,7 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     ]
     lines: list[str] = []
     train_game(
-        read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append
+        read_settings(StructuredRunConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append
     )
     # All groups are flat from the first step on. There are two windows of 20 in step 40, which is saved before the end.
     assert len(read_records(tmp_path / "run")) == 40
@@ -152,7 +152,7 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     assert step_of(last) == 40
     # It is told once, so the run may be gone on with.
     train_game(
-        read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", True, lines.append
+        read_settings(StructuredRunConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", True, lines.append
     )
     assert len(read_records(tmp_path / "run")) == 44
     assert sum(line.startswith("alarm") for line in lines) == 1
@@ -163,7 +163,7 @@ def test_a_run_that_uses_rollouts_twice_is_stopped_where_it_can_be_saved(folder:
     lines: list[str] = []
     settings = ["watch.on_alarm=stop", "watch.checkpoint_every=51", "updates=3", "most_steps=50", "dev=[]", "kl=0"]
     train_game(
-        read_settings(StructuredConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append
+        read_settings(StructuredRunConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append
     )
     last = last_checkpoint(tmp_path / "run")
     assert last is not None
@@ -175,7 +175,7 @@ def test_a_run_that_fails_lets_its_processes_go(folder: Path, tmp_path: Path) ->
     async def judge(reply: str, row: Row) -> Reward:
         raise BackendError("The judge is down.")
 
-    config = read_settings(StructuredConfig, TOML, overrides(folder))
+    config = read_settings(StructuredRunConfig, TOML, overrides(folder))
     plan = replace(config.plan(), game=StructuredGame(4, judge), dev=())
     store = distributed.FileStore(str(tmp_path / "meet"), 1)
     distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
@@ -184,7 +184,7 @@ def test_a_run_that_fails_lets_its_processes_go(folder: Path, tmp_path: Path) ->
     assert not distributed.is_initialized()
 
 
-def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredConfig, tmp_path: Path) -> None:
+def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfig, tmp_path: Path) -> None:
     long = row(99)
     long["prompt"][0]["content"] *= 40
     lines: list[str] = []
@@ -204,7 +204,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredConfig, 
     ],
 )
 def test_rows_that_cannot_be_played_on_are_named(
-    config: StructuredConfig, tmp_path: Path, rows: list[dict[str, Any]], message: str
+    config: StructuredRunConfig, tmp_path: Path, rows: list[dict[str, Any]], message: str
 ) -> None:
     path = write(tmp_path / "rows.jsonl", rows)
     with pytest.raises(InputError, match=message):
@@ -212,7 +212,7 @@ def test_rows_that_cannot_be_played_on_are_named(
 
 
 def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
-    config: StructuredConfig, tmp_path: Path
+    config: StructuredRunConfig, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="lower batch_prompts"):
         train_game(replace(config, batch_prompts=32), tmp_path / "run", report=lambda line: None)
@@ -222,7 +222,7 @@ def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
 
 
 def test_a_model_that_is_not_there_is_said_so_before_anything_is_written(
-    config: StructuredConfig, tmp_path: Path
+    config: StructuredRunConfig, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match="nowhere"):
         train_game(replace(config, model="/nowhere/model"), tmp_path / "run", report=lambda line: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vouching.errors import ConfigError
-from vouching.methods.structured.config import StructuredConfig
+from vouching.methods.structured.config import StructuredRunConfig
 from vouching.settings import read_settings
 from vouching.train.sft import SftConfig
 
@@ -47,7 +47,7 @@ def test_supervised_recipes_hold_the_values_of_table_8(
 
 
 def test_the_grpo_recipe_holds_the_values_of_table_9() -> None:
-    config = read_settings(StructuredConfig, RECIPES / "3b-grpo.toml")
+    config = read_settings(StructuredRunConfig, RECIPES / "3b-grpo.toml")
     drawn = config.sampling
     # Group size, temperature, top-p, max prompt length, max response length.
     assert (drawn.group_size, drawn.temperature, drawn.top_p) == (8, 1.2, 0.95)
@@ -60,8 +60,8 @@ def test_the_grpo_recipe_holds_the_values_of_table_9() -> None:
 
 
 def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
-    plain = StructuredConfig(rows=("rows.jsonl",), model="model")
-    recipe = read_settings(StructuredConfig, RECIPES / "3b-grpo.toml", ["sampling.engine=hf"])
+    plain = StructuredRunConfig(rows=("rows.jsonl",), model="model")
+    recipe = read_settings(StructuredRunConfig, RECIPES / "3b-grpo.toml", ["sampling.engine=hf"])
     for name in ("loss", "kl", "learning_rate", "epochs", "batch_prompts", "sampling", "reward", "variant"):
         assert getattr(plain, name) == getattr(recipe, name)
 
@@ -69,7 +69,7 @@ def test_the_defaults_of_the_settings_are_those_of_the_paper() -> None:
 def test_every_recipe_can_be_read() -> None:
     names = {path.stem for path in RECIPES.glob("*.toml")}
     assert names == {"3b-sft", "3b-grpo", "7b-lora-64", "7b-lora-128", "two-stage", "tiny", "tiny-sft"}
-    read_settings(StructuredConfig, RECIPES / "tiny.toml")
+    read_settings(StructuredRunConfig, RECIPES / "tiny.toml")
     read_settings(SftConfig, RECIPES / "tiny-sft.toml")
 
 
@@ -87,5 +87,5 @@ def test_every_recipe_can_be_read() -> None:
 )
 def test_a_setting_that_is_wrong_is_named_with_what_was_meant(setting: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        read_settings(StructuredConfig, RECIPES / "3b-grpo.toml", [setting])
+        read_settings(StructuredRunConfig, RECIPES / "3b-grpo.toml", [setting])
     assert message in str(raised.value)

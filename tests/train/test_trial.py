@@ -15,7 +15,7 @@ def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, mon
     from tests.train.trial import write_trial
     from vouching.methods.assurance.config import AssuranceRunConfig
     from vouching.methods.assurance.task import read_work
-    from vouching.methods.blinded.config import BlindedConfig, read_questions
+    from vouching.methods.blinded.config import BlindedRunConfig, read_questions
     from vouching.methods.checklist.config import ChecklistRunConfig, read_gold, read_tasks
     from vouching.settings import read_settings
 
@@ -26,7 +26,7 @@ def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, mon
     assert len(read_gold(checklist.checklist.gold)) == 12  # right and wrong for each
     assurance = read_settings(AssuranceRunConfig, RECIPES / "assurance/tiny.toml")
     assert len(read_work(assurance.rows)) == 8
-    blinded = read_settings(BlindedConfig, RECIPES / "blinded/tiny.toml")
+    blinded = read_settings(BlindedRunConfig, RECIPES / "blinded/tiny.toml")
     assert len(read_questions(blinded.rows)) == 16
     for config in (checklist, assurance, blinded):
         assert (Path(config.model) / "model.safetensors").is_file()

@@ -150,7 +150,7 @@ METHODS: dict[str, Method] = {
         settings="vouching.methods.structured.verify:StructuredConfig",
         reward_row="vouching.methods.structured.reward:reward_of_row",
         game="vouching.methods.structured.game:StructuredGame",
-        config="vouching.methods.structured.config:StructuredConfig",
+        config="vouching.methods.structured.config:StructuredRunConfig",
         variants={"label": {"style": "label"}},
     ),
     "discriminative": Method(
@@ -181,7 +181,7 @@ METHODS: dict[str, Method] = {
         settings="vouching.methods.blinded.verify:BlindedConfig",
         reward_row="vouching.methods.blinded.reward:reward_of_row",
         game="vouching.methods.blinded.game:BlindedGame",
-        config="vouching.methods.blinded.config:BlindedConfig",
+        config="vouching.methods.blinded.config:BlindedRunConfig",
         offline={"scope": "facts"},
     ),
     "assurance": Method(

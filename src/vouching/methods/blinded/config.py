@@ -54,10 +54,10 @@ def _paper() -> SamplingSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class BlindedConfig(GrpoConfig):
+class BlindedRunConfig(GrpoConfig):
     """What is trained, on what, and how; ``rows`` are questions with documents.
 
-    >>> config = BlindedConfig(rows=("questions.jsonl",), model="meta-llama/Llama-3.1-8B-Instruct")
+    >>> config = BlindedRunConfig(rows=("questions.jsonl",), model="meta-llama/Llama-3.1-8B-Instruct")
     >>> config.loss, config.game.votes, config.critic.discount
     ('token_sum', 3, 0.998)
     """

@@ -19,10 +19,10 @@ from vouching.types.spans import Label
 
 
 @dataclass(frozen=True, slots=True)
-class StructuredConfig(GrpoConfig):
+class StructuredRunConfig(GrpoConfig):
     """What is trained, on what, and how; ``rows`` are what ``vouch data annotate --prompts`` wrote.
 
-    >>> StructuredConfig(rows=("prompts.jsonl",), model="runs/sft/model").reward
+    >>> StructuredRunConfig(rows=("prompts.jsonl",), model="runs/sft/model").reward
     'process'
     """
 
