@@ -7,8 +7,8 @@ import json
 import pytest
 
 from vouching.bench.rows import BenchRow
-from vouching.bench.score import NO_CLAIM, ScoreRows, overlap, record_of, score_row, structure_of
-from vouching.checker import Checker
+from vouching.bench.score import NO_CLAIM, Scored, ScoreRows, overlap, record_of, score_row, structure_of
+from vouching.checker import Checker, run
 from vouching.rows.read import Row
 from vouching.types import Alignment, Claim, Span, Verdict
 
@@ -16,8 +16,13 @@ CHECKER = Checker("embedded:rules")
 SOURCE = ("The bridge opened in 1973. It has two towers.",)
 
 
+def scored_row(row: BenchRow) -> Scored:
+    """What is kept of a row."""
+    return run(score_row(row, CHECKER))
+
+
 def test_a_claim_gets_the_score_and_the_label_of_its_verdict() -> None:
-    scored = score_row(BenchRow("a", "The bridge opened in 1937.", SOURCE, False, part="x"), CHECKER)
+    scored = scored_row(BenchRow("a", "The bridge opened in 1937.", SOURCE, False, part="x"))
     verdict = CHECKER.check("The bridge opened in 1937.", SOURCE[0])
     assert isinstance(verdict, Verdict)
     assert (scored["score"], scored["label"]) == (verdict.score, False)
@@ -27,10 +32,10 @@ def test_a_claim_gets_the_score_and_the_label_of_its_verdict() -> None:
 def test_a_response_is_attributable_if_every_claim_is_and_its_spans_count_in_the_response() -> None:
     text = "It has two towers. The bridge opened in 1937."
     # What is wrong: "opened in 1937", characters 30 to 44; the gold marks "1937", 40 to 44: 4 in both, 14 predicted.
-    scored = score_row(BenchRow("a", text, SOURCE, False, is_response=True, spans=((40, 44),)), CHECKER)
+    scored = scored_row(BenchRow("a", text, SOURCE, False, is_response=True, spans=((40, 44),)))
     assert (scored["label"], scored["is_response"]) == (False, True)
     assert scored["spans"] == [4, 14, 4, len(text)]
-    right = score_row(BenchRow("b", "It has two towers.", SOURCE, True, is_response=True, spans=()), CHECKER)
+    right = scored_row(BenchRow("b", "It has two towers.", SOURCE, True, is_response=True, spans=()))
     assert (right["label"], right["spans"]) == (True, [0, 0, 0, 18])
 
 
@@ -38,18 +43,18 @@ def test_tokens_are_counted_instead_of_characters_where_the_set_has_them() -> No
     tokens = ((0, 3), (4, 10), (11, 17), (18, 20), (21, 25), (25, 26))
     row = BenchRow("a", "The bridge opened in 1937.", SOURCE, False, spans=((21, 25),), tokens=tokens)
     # Predicted is "opened in 1937": three of six tokens, one of them gold.
-    assert score_row(row, CHECKER)["spans"] == [1, 3, 1, 6]
+    assert scored_row(row)["spans"] == [1, 3, 1, 6]
 
 
 def test_a_row_the_verifier_cannot_take_has_no_score_no_label_and_no_share_in_anything() -> None:
-    scored = score_row(BenchRow("a", "?!", SOURCE, False, spans=()), CHECKER)
+    scored = scored_row(BenchRow("a", "?!", SOURCE, False, spans=()))
     assert scored["unverified"].startswith("input: the claim is empty")
     assert [scored[key] for key in ("score", "label", "spans", "structure")] == [None] * 4
     assert scored["error_types"] == []
 
 
 def test_a_response_without_a_claim_is_neither_failed_nor_scored() -> None:
-    scored = score_row(BenchRow("a", "Hello! How are you?", SOURCE, True, is_response=True), CHECKER)
+    scored = scored_row(BenchRow("a", "Hello! How are you?", SOURCE, True, is_response=True))
     assert (scored["unverified"], scored["score"], scored["label"]) == (NO_CLAIM, None, None)
 
 

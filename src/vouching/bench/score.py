@@ -57,7 +57,7 @@ class ScoreRows:
         return Waiting(lambda: lambda row: _scored(checker, row), checker.aclose)
 
 
-def score_row(row: BenchRow, checker: Checker) -> Scored:
+async def score_row(row: BenchRow, checker: Checker) -> Scored:
     """Score a row and keep what the figures need.
 
     A response is Attributable if every claim of it is; its score ranks responses and is no probability. A row that the
@@ -74,14 +74,10 @@ def score_row(row: BenchRow, checker: Checker) -> Scored:
         ConfigError: it cannot be used at all.
 
     >>> row = BenchRow("1", "It opened in 1937.", ("It opened in 1973.",), attributable=False)
-    >>> scored = score_row(row, Checker("embedded:rules"))
+    >>> scored = run(score_row(row, Checker("embedded:rules")))
     >>> scored["label"], scored["error_types"], scored["overlap"]
     (False, ['temporal_shift'], 0.5)
     """
-    return run(_score_row(row, checker))
-
-
-async def _score_row(row: BenchRow, checker: Checker) -> Scored:
     start = time.perf_counter()
     try:
         outcome = await (checker.acheck_response if row.is_response else checker.acheck)(row.text, row.sources)
@@ -106,7 +102,7 @@ async def _scored(checker: Checker, row: Row) -> str:
     if row.fields is None:
         line = _line(BenchRow(row.name, "", (), None), f"broken: {row.place}: {row.problem}", 0.0)
     else:
-        line = await _score_row(BenchRow(**row.fields), checker)
+        line = await score_row(BenchRow(**row.fields), checker)
     return json.dumps(line, ensure_ascii=False)
 
 

@@ -22,6 +22,7 @@ from vouching.judging.votes import Aggregate
 from vouching.methods import METHODS
 from vouching.methods.blinded.reward import Scale
 from vouching.methods.structured.reward_weights import Calibration, Split, Variant
+from vouching.methods.table import RowReward
 from vouching.rows import BatchSummary, Fields, Line, Row, RowJob, Work, fields_of, json_work, looker
 from vouching.version import __version__
 
@@ -232,7 +233,7 @@ def reward_job(
     """
     if method not in _NAMES:
         raise InputError(f"got {method}, wanted a method that has a reward: {', '.join(_NAMES)}")
-    score = METHODS[method].load("reward_row")
+    score: RowReward = METHODS[method].load("reward_row")
     own = {name: one.default for name, one in inspect.signature(score).parameters.items() if name in given}
     for name in (name for name, value in given.items() if value is not None and name not in own):
         has = ", ".join(map(_option, own))

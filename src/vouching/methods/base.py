@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from vouching.errors import BackendError, ConfigError, ModelError
 from vouching.models.base import Message
-from vouching.types import Claim, Group, Report, Reward, Rollout, Source, Unverified, Verdict
+from vouching.types import Claim, Group, Reward, Rollout, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
 """A verdict, or Unverified where the judge failed. Unverified is no label."""
@@ -55,18 +55,6 @@ class ThresholdConfig:
 
 def _is_share(value: object) -> bool:
     return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
-
-
-class ResponseVerifier(Protocol):
-    """Judges a whole response: by its sources, or by the instruction that it answers."""
-
-    async def verify(self, question: str | None, response: str, sources: Sequence[Source] = ()) -> Report:
-        """The report on a response; ``question`` is what it answers, or the instruction that it should follow."""
-        ...
-
-    async def aclose(self) -> None:
-        """Let go of connections and the like; a verifier that is used again opens them again."""
-        ...
 
 
 def failed(error: ModelError, claim: Claim) -> Unverified:

@@ -110,7 +110,7 @@ class Method:
         >>> METHODS["structured"].scorer(variant="binary")('{"label": "yes"}', {"gold": "Attributable"}).total
         1.0
         """
-        reward_row = self.load("reward_row")
+        reward_row: RowReward = self.load("reward_row")
         self._check(settings, [*signature(reward_row).parameters][1:])
 
         def score(reply: str, row: Mapping[str, Any]) -> Reward:

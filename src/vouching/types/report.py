@@ -174,8 +174,8 @@ class ReviewedVerdict:
     >>> source = Source("It opened in 1973.")
     >>> said = ReviewedVerdict("v1", "It opened in 1937.", (source,), "Not Attributable", judged, "reviewer-1",
     ...     "2026-05-04T09:30:00+00:00", "temporal_shift")
-    >>> said.overruled
-    True
+    >>> said.label
+    'Not Attributable'
     """
 
     id: str
@@ -212,9 +212,3 @@ class ReviewedVerdict:
             raise ValueError(f"the error is {self.error_type}, so the label must be Not Attributable, got {self.label}")
         if datetime.fromisoformat(self.reviewed_at).tzinfo is None:
             raise ValueError(f"reviewed_at must have a zone, such as +00:00, got {self.reviewed_at!r}")
-
-    @property
-    def overruled(self) -> bool:
-        """Whether the person gave another label than the verdict has; False where either gave none."""
-        before = self.verdict.label if isinstance(self.verdict, Verdict) else None
-        return None not in (before, self.label) and before != self.label
