@@ -14,7 +14,7 @@ from vouching.methods.checklist.config import ChecklistRunConfig, ChecklistSetti
 from vouching.settings import read_settings
 from vouching.train.run_folder import open_run
 
-RECIPES = Path(__file__).parents[2] / "recipes/checklist"
+RECIPES = Path(__file__).parents[3] / "recipes/checklist"
 APPENDIX_A1 = {"batch_prompts": 256, "learning_rate": 5e-6, "clip": (0.1, 0.2), "kl": 0.0, "loss": "grpo"}
 """App. A.1: batch size, learning rate, eps_low and eps_high, no KL regularization, GRPO."""
 

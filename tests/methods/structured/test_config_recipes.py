@@ -11,7 +11,7 @@ from vouching.methods.structured.config import StructuredRunConfig
 from vouching.settings import read_settings
 from vouching.train.sft import SftConfig
 
-RECIPES = Path(__file__).parents[2] / "recipes/structured"
+RECIPES = Path(__file__).parents[3] / "recipes/structured"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 TABLE_8 = {
     "epochs": 3, "batch_rows": 4, "schedule": "cosine", "warmup": 0.05, "weight_decay": 0.01, "most_tokens": 1280,

@@ -14,7 +14,7 @@ from vouching.methods.assurance.reward import AssuranceCosts
 from vouching.methods.assurance.task import read_work, units_of
 from vouching.settings import read_settings
 
-RECIPES = Path(__file__).parents[2] / "recipes/assurance"
+RECIPES = Path(__file__).parents[3] / "recipes/assurance"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """App. E: "the attention and MLP linear projections"."""
 

@@ -11,7 +11,7 @@ from vouching.errors import ConfigError
 from vouching.methods.blinded.config import BlindedRunConfig
 from vouching.settings import read_settings
 
-RECIPES = Path(__file__).parents[2] / "recipes/blinded"
+RECIPES = Path(__file__).parents[3] / "recipes/blinded"
 
 
 @pytest.mark.parametrize(
