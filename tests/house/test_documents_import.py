@@ -21,10 +21,8 @@ def imports_of(page: str) -> list[tuple[str, str]]:
     for block in blocks_of(page):
         if block.language != "python":
             continue
-        lines = [line.removeprefix(">>> ").removeprefix("... ") for line in block.body.splitlines()]
-        code = block.body if ">>>" not in block.body else "\n".join(
-            line for line, shown in zip(lines, block.body.splitlines(), strict=True) if shown.startswith((">>> ", "... "))
-        )  # fmt: skip
+        shown = [line[4:] for line in block.body.splitlines() if line.startswith((">>> ", "... "))]
+        code = "\n".join(shown) if ">>>" in block.body else block.body
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "vouching":
                 found += [(node.module or "", alias.name) for alias in node.names]

@@ -21,8 +21,7 @@ from tests.train.engine_runs import PLACES, config, tokenizer_of, trainer_of
 from tests.train.learning import EDGE, Learnt
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
 from vouching.methods.base import Game
-from vouching.methods.checklist.game import ChecklistGame
-from vouching.methods.checklist.game import Labelled, Replay
+from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay
 from vouching.methods.checklist.reward import ChecklistRules
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier

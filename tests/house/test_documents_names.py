@@ -1,4 +1,4 @@
-"""What docs/papers.md names is there: files, names in them, and tests."""
+"""What pages name is there: the files on every page; in docs/papers.md the names in them and the tests too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.source_tree import PACKAGE, ROOT, all_modules, classes, functions
+from tests.house.test_documents_run import PAGES
 
 LINES = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8").splitlines()
 ROWS = [(number, line) for number, line in enumerate(LINES, 1) if line.startswith("| ") and "`" in line]
@@ -93,3 +94,17 @@ def test_what_a_row_names_is_there(number: int, line: str) -> None:
     named = [name for name in said if name.startswith("test_")]
     gone = [name for name in named if not any(one.startswith(name.removesuffix("...")) for one in known)]
     assert (files, gone) == ([], [])
+
+
+@pytest.mark.parametrize("page", [*PAGES, *(ROOT / "design").glob("*.md")], ids=lambda page: page.name)
+def test_the_python_files_that_a_page_names_are_there(page: Path) -> None:
+    """A file goes by its path, or by its name alone where the page says before in which folder it is."""
+    said = re.findall(r"`([\w./-]+\.py)`", page.read_text(encoding="utf-8"))
+    names = {module.path.name for module in all_modules()}
+    roots = (PACKAGE, PACKAGE.parent, ROOT, page.parent)
+    gone = [
+        name
+        for name in said
+        if (not any((root / name).exists() for root in roots) if "/" in name else name not in names)
+    ]
+    assert gone == []
