@@ -35,12 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, metavar="DIR", help="a new folder for cases, tasks and proposals")
     parser.add_argument("--count", type=int, default=100, metavar="N", help="how many returns")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="equal seeds give equal files")
-    parser.add_argument(
-        "--mistakes", metavar="A,B", help="one of these in each proposal, in turn; or all"
-    )
-    parser.add_argument(
-        "--check", type=Path, metavar="DIR", help="compare cases that are there with the engine"
-    )
+    parser.add_argument("--mistakes", metavar="A,B", help="one of these in each proposal, in turn; or all")
+    parser.add_argument("--check", type=Path, metavar="DIR", help="compare cases that are there with the engine")
     given = parser.parse_args(arguments)
     try:
         if (given.out is None) == (given.check is None):

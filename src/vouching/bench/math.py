@@ -216,8 +216,9 @@ def math_problem(record: Record, name: str) -> MathProblem:
     Raises:
         InputError: it has no problem, or no answer.
 
-    >>> math_problem({"problem": "1 + 1?", "solution": "It is \\boxed{2}.", "level": 1, "subject": "Algebra"}, "test-1")
-    MathProblem(id='test-1', problem='1 + 1?', answer='2', solution='It is \\boxed{2}.', part='Algebra 1')
+    >>> problem = math_problem({"problem": "1 + 1?", "solution": "It is \\boxed{2}.", "level": 1, "subject": "Algebra"}, "a")
+    >>> problem.id, problem.answer, problem.part
+    ('a', '2', 'Algebra 1')
     """
     fields = {key.lower(): value for key, value in record.items()}
     solution = fields.get("solution")
