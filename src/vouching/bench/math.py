@@ -216,8 +216,8 @@ def math_problem(record: Record, name: str) -> MathProblem:
     Raises:
         InputError: it has no problem, or no answer.
 
-    >>> problem = math_problem({"problem": "1 + 1?", "solution": "It is \\boxed{2}.", "level": 1, "subject": "Algebra"}, "a")
-    >>> problem.id, problem.answer, problem.part
+    >>> one = math_problem({"problem": "1 + 1?", "solution": "It is \\boxed{2}.", "level": 1, "subject": "Algebra"}, "a")
+    >>> one.id, one.answer, one.part
     ('a', '2', 'Algebra 1')
     """
     fields = {key.lower(): value for key, value in record.items()}
