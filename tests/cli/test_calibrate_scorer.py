@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from tests.methods.discriminative.scorers import BRIDGE, TableScorer, first_sentence
 from vouching.cli.app import app
-from vouching.cli.calibrate import SEEN_SCORE, labelled_scores, score_work
 from vouching.cli.streams import Exit
 from vouching.judging.calibration import VARIABLE, calibrate_scores, load_calibration
+from vouching.methods.calibrate import SEEN_SCORE, labelled_scores, score_work
 from vouching.methods.discriminative.scorer import ClaimScorer
 from vouching.rows.journal import open_journal
 from vouching.rows.read import open_rows
@@ -51,9 +51,9 @@ def test_numbers_labels_and_questions_are_kept_line_by_line(tmp_path: Path) -> N
     assert [line["score"] for line in lines] == [2.5, -1.0, 2.5, None, None]
     assert [line.get("unverified") for line in lines][3:] == ["not in the table", None]
     assert (summary.rows, summary.problems) == (5, 1)
-    found, asked = labelled_scores(str(output))
-    assert ([(one.gold, one.score) for one in found], asked) == (
-        [("Attributable", 2.5), ("Not Attributable", -1.0), ("Attributable", 2.5)], {False},
+    found, asked, missing = labelled_scores(str(output))
+    assert ([(one.gold, one.score) for one in found], asked, missing) == (
+        [("Attributable", 2.5), ("Not Attributable", -1.0), ("Attributable", 2.5)], {False}, 2,
     )  # fmt: skip
 
 

@@ -1,0 +1,157 @@
+"""Rows with labels for calibrations: verdicts, or a scorer's own numbers, joined to the labels of their rows.
+
+What is fitted through them is ``judging/calibration.py``. A scorer's numbers are kept line by line beside the output.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from itertools import zip_longest
+from pathlib import Path
+
+from vouching.errors import InputError
+from vouching.inputs import gold_of, labelled_row
+from vouching.judging.calibration import Calibration, LabelledScore, LabelledVerdict, calibrate_scores
+from vouching.methods.discriminative.open import open_claim_scorer
+from vouching.methods.discriminative.scorer import ClaimScorer, Scored
+from vouching.metrics.calibrators import FEWEST_ROWS, CalibratorKind
+from vouching.rows import STDIN, Line, Row, RowJob, RunJob, Waiting, looker, open_rows, waiting_work
+from vouching.types import Verdict
+from vouching.types.serial import from_json
+from vouching.version import __version__
+
+
+def refuse_too_few_labels(path: str) -> None:
+    """Raise InputError before anybody is asked, if the rows have a wrong label or too few to fit on."""
+    if path == STDIN:
+        raise InputError("got --input -, but the rows are read twice: name a file")
+    labels: Counter[str | None] = Counter()
+    with open_rows(path) as rows:
+        for row in rows:
+            try:
+                labels[gold_of(row.fields or {})] += 1
+            except InputError as error:
+                raise InputError(f"{rows.name}, {row.place}: {error}") from None
+    del labels[None]
+    if labels.total() < FEWEST_ROWS or len(labels) < 2:
+        raise InputError(
+            f"{path} has {labels.total():,} rows with a label, {labels['Attributable']:,} of them Attributable, wanted "
+            f"at least {FEWEST_ROWS} with both labels: label some more"
+        )
+
+
+def labelled_verdicts(rows_path: str, verdicts_path: str) -> tuple[list[LabelledVerdict], int]:
+    """The rows that have a label and a verdict, in order, and how many have not.
+
+    Raises:
+        InputError: a file cannot be used, or the verdicts are not those of the rows.
+    """
+    joined: list[LabelledVerdict] = []
+    missing = 0
+    with open_rows(rows_path) as rows, open_rows(verdicts_path) as lines:
+        for row, line in zip_longest(rows, lines):
+            if row is None or line is None:
+                less, more = (rows.name, lines.name) if row is None else (lines.name, rows.name)
+                raise InputError(f"{less} has fewer lines than {more}: name all verdicts on these rows, and no others")
+            if line.fields is None:
+                raise InputError(f"{lines.name}, {line.place}: {line.problem}")
+            if line.fields.get("kind") != "verdict":
+                missing += 1
+                continue
+            verdict = from_json(Verdict, json.dumps(line.fields))
+            try:
+                found = labelled_row(row)
+            except InputError as error:
+                raise InputError(f"{rows.name}, {row.place}: {error}") from None
+            if (found.claim.id, found.claim.text.strip()) != (verdict.claim.id, verdict.claim.text.strip()):
+                raise InputError(
+                    f"{lines.name}, {line.place} is about {verdict.claim.id!r}, the row there is {found.claim.id!r}: "
+                    "name the verdicts on these rows"
+                )
+            if found.gold is None:
+                missing += 1
+                continue
+            joined.append(LabelledVerdict(found.gold, verdict, found.group or found.sources[0].text))
+    return joined, missing
+
+
+def calibrated_scorer(
+    model: str, files: tuple[str, Path], kind: CalibratorKind, run: RunJob, tell: Callable[[str], None]
+) -> Calibration | None:
+    """Score the rows, or what is left of them, and fit a calibration.
+
+    Args:
+        model: name of the scorer.
+        files: rows with claim, source and label, all or none of them with a question; and where the calibration will
+            go: the numbers are kept beside it, in ``.scores.jsonl``.
+        kind: which curve.
+        run: runs the job.
+        tell: is told what is left out.
+
+    Returns:
+        None if the scoring stopped early.
+
+    Raises:
+        InputError: a file or the rows cannot be used.
+        ConfigError: a scorer of that name cannot be opened, or gives no numbers for claims.
+    """
+    rows_path, output = files
+    scorer = open_claim_scorer(model)
+    if scorer.scorer.scale == "share":
+        raise InputError(f"{model} scores whole answers by a share of facts, which no label of a claim calibrates")
+    scores = scores_beside(output)
+    settings = {
+        "command": "calibrate", "model": scorer.scorer.name, "form": scorer.digest(), "vouching": __version__,
+    }  # fmt: skip
+    there = Path(scores).exists()
+    job = RowJob(rows_path, scores, score_work(scorer), SEEN_SCORE, settings, ("claim",), resume=there)
+    if run(job).stopped is not None:
+        return None
+    found, asked, missing = labelled_scores(scores)
+    if missing:
+        tell(f"{missing:,} rows without a label or a score are left out")
+    if len(asked) > 1:
+        raise InputError(f"some rows of {rows_path} have a question and some have none: calibrate each kind by itself")
+    return calibrate_scores(scorer.scorer.name, scorer.digest(question=True in asked), found, kind)
+
+
+def scores_beside(output: Path) -> str:
+    """Where the numbers are kept while a calibration is made."""
+    return str(output.with_suffix(".scores.jsonl"))
+
+
+def score_work(scorer: ClaimScorer) -> Waiting:
+    """The work of scoring rows, each giving a line with ``id, gold, group, question, score`` or ``problem``."""
+
+    async def score(row: Row) -> Line:
+        found = labelled_row(row)
+        question = str((row.fields or {}).get("question") or "")
+        [outcome] = await scorer.score([found.claim], found.sources, question)
+        about = {"gold": found.gold, "group": found.group or found.sources[0].text, "question": bool(question)}
+        if isinstance(outcome, Scored):
+            return {"id": row.name, **about, "score": outcome.value}
+        return {"id": row.name, **about, "score": None, "unverified": outcome.message}
+
+    return Waiting(lambda: waiting_work(score, {"score": None}, ensure_ascii=True), scorer.aclose)
+
+
+SEEN_SCORE = looker(lambda line: {} if line["score"] is not None else {"unverified": 1})
+"""Tells what a run needs to know about a line."""
+
+
+def labelled_scores(path: str) -> tuple[list[LabelledScore], set[bool], int]:
+    """The lines with a label and a number, whether their rows had a question, and how many lines have no such thing."""
+    found: list[LabelledScore] = []
+    asked: set[bool] = set()
+    missing = 0
+    with open_rows(path) as lines:
+        for line in lines:
+            fields = line.fields or {}
+            if fields.get("score") is None or fields.get("gold") is None:
+                missing += 1
+                continue
+            found.append(LabelledScore(fields["gold"], fields["score"], fields["group"]))
+            asked.add(fields["question"])
+    return found, asked, missing
