@@ -216,7 +216,7 @@ def math_problem(record: Record, name: str) -> MathProblem:
     Raises:
         InputError: it has no problem, or no answer.
 
-    >>> one = math_problem({"problem": "1 + 1?", "solution": "It is \\boxed{2}.", "level": 1, "subject": "Algebra"}, "a")
+    >>> one = math_problem({"problem": "1 + 1", "solution": "It is \\boxed{2}.", "level": 1, "subject": "Algebra"}, "a")
     >>> one.id, one.answer, one.part
     ('a', '2', 'Algebra 1')
     """
