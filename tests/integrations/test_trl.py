@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from tests.methods.structured.replies import CLAIM, SOURCE, reply, supported
 from vouching.errors import ConfigError, InputError, ModelUnavailableError
 from vouching.integrations.trl import trl_blinded_reward, trl_checklist_reward, trl_ranking_reward, trl_reward
+from vouching.integrations.verifiers import trace_reward
+from vouching.methods import METHODS
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.reward import BlindedRules
 from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
@@ -104,6 +107,31 @@ def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
         trl_reward("structured", varient="paper")
     with pytest.raises(InputError, match="wanted text, or messages"):
         trl_reward("structured")(completions=[[]], gold=["Attributable"])
+
+
+@pytest.mark.parametrize(
+    ("method", "adapter"),
+    [
+        ("checklist", "trl:trl_checklist_reward"), ("blinded", "trl:trl_blinded_reward"),
+        ("discriminative", "trl:trl_ranking_reward"),
+    ],
+)  # fmt: skip
+def test_a_method_that_does_not_reward_a_reply_alone_is_refused_by_every_adapter(method: str, adapter: str) -> None:
+    for make in (trl_reward, trace_reward, lambda name: METHODS[name].scorer()):
+        with pytest.raises(ConfigError, match=f"the method {method} has no reward of a reply alone.*{adapter}"):
+            make(method)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_rewards_a_reply_or_names_adapters_that_there_are(name: str) -> None:
+    method = METHODS[name]
+    assert (method.reward_reply is not None) + bool(method.adapters) == (method.reward_row is not None)
+    for place in method.adapters:
+        module, _, attribute = place.partition(":")
+        assert callable(getattr(import_module(module), attribute))
+    if method.reward_row is None:
+        with pytest.raises(ConfigError, match=f"the method {name} has no reward reply"):
+            method.scorer()
 
 
 @pytest.fixture(scope="module")

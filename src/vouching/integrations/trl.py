@@ -46,12 +46,13 @@ def trl_reward(method: str | ReplyReward, **settings: Any) -> TrlReward:
     failed as ``NAME/unverified``, where NAME is the method's.
 
     Args:
-        method: name of a method whose reward needs no judge ("structured", "assurance"), or a function from a reply and
-            its row to a reward.
+        method: name of a method that rewards a reply by itself ("structured", "assurance"), or a function from a reply
+            and its row to a reward.
         settings: of the method's reward; ``role`` says whose replies they are, for "assurance".
 
     Raises:
-        ConfigError: a setting that there is not; from the function made, InputError for a column that is missing.
+        ConfigError: a setting that there is not, or a method that needs a judge or the other replies (what to use
+            instead is named); from the function made, InputError for a column that is missing.
 
     >>> reward = trl_reward("structured")
     >>> reward(prompts=["..."] * 2, completions=['{"label": "yes"}', "yes"], gold=["Attributable"] * 2)
@@ -233,6 +234,3 @@ def _text(completion: Any) -> str:
     if not isinstance(content, str):
         raise InputError(f"a completion is {completion!r:.80}, wanted text, or messages that end in one")
     return content
-
-
-__all__ = ["trl_blinded_reward", "trl_checklist_reward", "trl_ranking_reward", "trl_reward"]

@@ -44,11 +44,12 @@ def trace_reward(method: str, **settings: Any) -> TraceReward:
     """A reward of a trace: of its last reply, as the game of a method scores it, its parts as metrics ``NAME/PART``.
 
     Args:
-        method: name of a method whose reward needs no judge: "structured", "assurance".
+        method: name of a method that rewards a reply by itself: "structured", "assurance".
         settings: of its reward; ``role`` says whose replies they are, for "assurance".
 
     Raises:
-        ConfigError: a setting that there is not; from the function made, InputError for a field that the data lacks.
+        ConfigError: a setting that there is not, or a method that needs a judge or the other replies (what to use
+            instead is named); from the function made, InputError for a field that the data lacks.
 
     >>> import asyncio
     >>> from types import SimpleNamespace

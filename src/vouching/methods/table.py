@@ -30,7 +30,7 @@ ReplyReward: TypeAlias = Callable[[str, Mapping[str, Any]], Reward | Unverified]
 Judges: TypeAlias = Literal["claims", "response", "instruction", "answers", "units"]
 """What a method judges: single claims; a whole response by its sources; a response by its instruction; the answers to
 one question against each other (and claims, by the same scorer); the units of a task."""
-Part: TypeAlias = Literal["verifier", "settings", "reward_row", "game", "config"]
+Part: TypeAlias = Literal["verifier", "settings", "reward_row", "reward_reply", "game", "config"]
 """What a method may consist of."""
 
 
@@ -55,6 +55,10 @@ class Method:
     """The dataclass of the verifier's settings."""
     reward_row: str | None = None
     """From a row to its reward, as :class:`RowReward`."""
+    reward_reply: str | None = None
+    """The same, where the row's ``response`` alone decides: no judge, no other reply."""
+    adapters: tuple[str, ...] = ()
+    """What rewards replies in a trainer where a judge or the other replies are needed as well."""
     game: str | None = None
     """What it is trained by, a class of :class:`Game`."""
     config: str | None = None
@@ -97,24 +101,30 @@ class Method:
         return self.load("verifier")(model, self.load("settings")(**given))
 
     def scorer(self, **settings: Any) -> ReplyReward:
-        """What a reply earns, for trainers that sample by themselves; ``reward_row`` with the reply as ``response``.
+        """What a reply earns, for trainers that sample by themselves; ``reward_reply`` with the reply as ``response``.
 
         Args:
             settings: of the reward.
 
         Raises:
-            ConfigError: the method has no reward, or an unknown setting; from the function made, InputError for a row
-                that lacks what the reward needs.
+            ConfigError: the method has no reward of a reply alone (the adapters to use are named), or an unknown
+                setting; from the function made, InputError for a row that lacks what the reward needs.
 
         >>> from vouching.methods import METHODS
         >>> METHODS["structured"].scorer(variant="binary")('{"label": "yes"}', {"gold": "Attributable"}).total
         1.0
         """
-        reward_row: RowReward = self.load("reward_row")
-        self._check(settings, [*signature(reward_row).parameters][1:])
+        if self.adapters:
+            needs = "the other answers" if self.judges == "answers" else "a judge"
+            raise ConfigError(
+                f"the method {self.name} has no reward of a reply alone, it needs {needs}: "
+                f"use {' or '.join(self.adapters)}"
+            )
+        reward_reply: RowReward = self.load("reward_reply")
+        self._check(settings, [*signature(reward_reply).parameters][1:])
 
         def score(reply: str, row: Mapping[str, Any]) -> Reward:
-            found = reward_row({**row, "response": reply}, **settings)
+            found = reward_reply({**row, "response": reply}, **settings)
             return Reward(found["total"], found["parts"])
 
         return score
@@ -149,6 +159,7 @@ METHODS: dict[str, Method] = {
         verifier="vouching.methods.structured.verify:open_verifier",
         settings="vouching.methods.structured.verify:StructuredConfig",
         reward_row="vouching.methods.structured.reward:reward_of_row",
+        reward_reply="vouching.methods.structured.reward:reward_of_row",
         game="vouching.methods.structured.game:StructuredGame",
         config="vouching.methods.structured.config:StructuredRunConfig",
         variants={"label": {"style": "label"}},
@@ -160,6 +171,7 @@ METHODS: dict[str, Method] = {
         verifier="vouching.methods.discriminative.open:open_discriminative",
         settings="vouching.methods.base:ThresholdConfig",
         reward_row="vouching.methods.discriminative.reward:reward_of_row",
+        adapters=("vouching.integrations.trl:trl_ranking_reward",),
         config="vouching.methods.discriminative.config:RankConfig",
     ),
     "checklist": Method(
@@ -169,6 +181,11 @@ METHODS: dict[str, Method] = {
         verifier="vouching.methods.checklist.verify:open_checklist",
         settings="vouching.methods.checklist.verify:ChecklistConfig",
         reward_row="vouching.methods.checklist.reward:reward_of_row",
+        adapters=(
+            "vouching.integrations.trl:trl_checklist_reward",
+            "vouching.integrations.verl:checklist_score",
+            "vouching.integrations.verifiers:judged_reward",
+        ),
         game="vouching.methods.checklist.game:ChecklistGame",
         config="vouching.methods.checklist.config:ChecklistRunConfig",
         variants={"holistic": {"holistic": True}},
@@ -180,6 +197,11 @@ METHODS: dict[str, Method] = {
         verifier="vouching.methods.blinded.verify:open_blinded",
         settings="vouching.methods.blinded.verify:BlindedConfig",
         reward_row="vouching.methods.blinded.reward:reward_of_row",
+        adapters=(
+            "vouching.integrations.trl:trl_blinded_reward",
+            "vouching.integrations.verl:blinded_score",
+            "vouching.integrations.verifiers:audited_reward",
+        ),
         game="vouching.methods.blinded.game:BlindedGame",
         config="vouching.methods.blinded.config:BlindedRunConfig",
         offline={"scope": "facts"},
@@ -191,6 +213,7 @@ METHODS: dict[str, Method] = {
         verifier="vouching.methods.assurance.model:open_assurance",
         settings="vouching.methods.assurance.model:AssuranceConfig",
         reward_row="vouching.methods.assurance.reward:reward_of_row",
+        reward_reply="vouching.methods.assurance.reward:reward_of_row",
         game="vouching.methods.assurance.game:AssuranceGame",
         config="vouching.methods.assurance.config:AssuranceRunConfig",
     ),
