@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from dataclasses import replace
 import pytest
 
 from vouching.checker import Checker
@@ -192,3 +193,9 @@ def test_settings_reach_the_verifier() -> None:
 def test_a_blank_instruction_is_refused() -> None:
     with pytest.raises(InputError, match="the instruction is blank"):
         checker("rules").check_response("So it is.")
+
+
+def test_to_the_discriminative_method_the_embedded_verifier_is_a_scorer() -> None:
+    claim, source = "It opened in 1937.", "The bridge opened in 1973."
+    judged, plain = Checker(method="discriminative").check(claim, source), Checker().check(claim, source)
+    assert replace(judged, provenance=plain.provenance, usage=plain.usage) == plain

@@ -48,7 +48,7 @@ class Checker:
         threshold: score from which a claim counts as Attributable, or an item passes, in [0, 1].
         method: one of ``METHODS``, or a variant of one: "label" (structured, the label alone) and "holistic"
             (checklist, one question about the whole). None for what suits the model: "embedded", "discriminative" for
-            a scorer, "structured" for a language model.
+            a scorer, "structured" for a language model. The embedded verifier is a scorer too: both names judge alike.
         search: what finds sources for each claim, beside those that are given: engines or their names, e.g.
             ["index:notes", "wikipedia"] (see :func:`vouching.search.open.open_engine`), which are searched in steps, or
             a finder. A claim for which there is no source at all becomes Unverified(reason="no_evidence").
@@ -368,8 +368,9 @@ class Checker:
             return await self._instructed(row)
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
-            if (text := claim if response is None else response) is None:
-                raise InputError(f'the row has the keys {[*row]}, wanted "response"')
+            if response is None and claim is None:
+                raise InputError(f'the row has the keys {[*row]}, wanted "response" or "claim"')
+            text = check_text(claim, "the claim") if response is None else response
             return await self.acheck_response(text, row_sources(row), question, repair_rest)
         sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
         if response is not None and claim is not None:

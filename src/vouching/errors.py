@@ -21,6 +21,16 @@ class ConfigError(VouchError, ValueError):
     """A setting is wrong; a retry cannot help."""
 
 
+class NoLanguageModelError(ConfigError):
+    """Settings that only a language model has a use for, given with something else that judges."""
+
+    def __init__(self, model: str, settings: tuple[str, ...]) -> None:
+        names = " and ".join(settings)
+        super().__init__(f"got {names} with {model}, which is no language model: name one, or leave out {names}")
+        self.model = model
+        self.settings = settings
+
+
 class MissingExtraError(ConfigError, ImportError):
     """A feature needs a dependency that is not installed: an optional one, or with no extra one of vouching itself."""
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, InputError
 
 Config = TypeVar("Config")
 
@@ -60,6 +60,21 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
             "dataclass_type": f"wanted a table of settings: set them one by one, as in {name}.KEY=VALUE",
         }.get(first["type"], first["msg"].lower())
         raise ConfigError(f"{name} is {first['input']!r}: {wanted.replace('input should be', 'wanted')}") from None
+
+
+def refuse_missing(settings: object, *names: str) -> None:
+    """Raise InputError, with the name of the setting, for a file that a setting lists and that is not there.
+
+    >>> from vouching.evolve.config import EvolveConfig
+    >>> refuse_missing(EvolveConfig(train=("none.jsonl",)), "train")
+    Traceback (most recent call last):
+    ...
+    vouching.errors.InputError: train names none.jsonl, and there is no such file: give the paths of files of rows
+    """
+    for name in names:
+        for path in cast("tuple[str, ...]", getattr(settings, name)):
+            if not Path(path).exists():
+                raise InputError(f"{name} names {path}, and there is no such file: give the paths of files of rows")
 
 
 def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = "") -> None:

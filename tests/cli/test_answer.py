@@ -78,6 +78,9 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert answer(*ASKED, *RULES, "--report", page).exit_code == Exit.OK
     assert "Sarn bridge" in page.read_text(encoding="utf-8")
+    markdown = tmp_path / "page.md"
+    assert answer(*ASKED, *RULES, "--report", markdown).exit_code == Exit.OK
+    assert markdown.read_text(encoding="utf-8").startswith("#")
 
 
 def test_examples_come_from_a_file(tmp_path: Path) -> None:
@@ -104,9 +107,14 @@ def test_without_a_language_model_the_error_names_the_variable(
     ("arguments", "message"),
     [
         (("--question", "When?"), "no source was given"),
-        ((*ASKED, "--shots", "none.jsonl"), "none.jsonl"),
+        ((*ASKED, "--prompt", "few-shot", "--shots", "none.jsonl"), "none.jsonl"),
+        ((*ASKED, "--shots", "none.jsonl"), "got --shots without --prompt few-shot"),
+        ((*ASKED, "--report", "page.pdf"), "wanted a name that ends in .html, or in .md for Markdown"),
         (("--question", "When?", "--source", "-", "--source", "-"), "standard input can be read only once"),
-        ((*ASKED, "--method", "structured"), "no language model"),
+        (
+            (*ASKED, "--method", "structured"),
+            "got --method with --judge embedded, which is no language model: name one",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(arguments: tuple[str, ...], message: str) -> None:

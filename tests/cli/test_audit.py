@@ -150,3 +150,16 @@ def test_without_documents_there_is_nothing_to_audit_against() -> None:
     result = check(RIGHT)
     assert result.exit_code == Exit.USAGE
     assert "no source was given" in result.stderr
+
+
+def test_a_claim_of_a_row_is_audited_as_an_answer(tmp_path: Path) -> None:
+    rows, output = tmp_path / "rows.jsonl", tmp_path / "audits.jsonl"
+    source = "The bridge opened in 1973."
+    made = [{"claim": "It opened in 1937.", "source": source}, {"claim": 7, "source": source}, {"source": source}]
+    rows.write_text("".join(f"{json.dumps(row)}\n" for row in made), encoding="utf-8")
+    result = check("--input", rows, "--output", output)
+    assert result.exit_code == Exit.INCOMPLETE
+    first, _, _ = map(json.loads, output.read_text(encoding="utf-8").splitlines())
+    assert first["findings"][0]["outcome"] == "different"
+    assert "the claim is" in result.stderr
+    assert 'wanted "response" or "claim"' in result.stderr

@@ -52,9 +52,7 @@ def test_list_counts_what_is_here_and_says_how_to_get_the_rest(data: Path) -> No
 def test_list_works_without_data_and_says_what_to_set() -> None:
     result = bench("list")
     assert result.exit_code == 0
-    assert result.stderr == (
-        "vouch: VOUCH_DATA is not set: let it name the folder with the data sets (see vouch bench list)\n"
-    )
+    assert result.stderr == "vouch: VOUCH_DATA is not set: let it name the folder with the data sets\n"
     assert "  get  " in result.stdout
 
 

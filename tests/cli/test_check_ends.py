@@ -87,6 +87,25 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
             "record: got claim, wanted one of 'verdict', 'unverified', 'report', 'ranking', 'assurance', 'reviewed' "
             "(see vouch schema --help)",
         ),
+        (
+            ("follow", "- a, b", "--instruction", "Use no commas."),
+            "there is no option -; a text that begins with - goes behind --, or into a file that an option names, as "
+            "with --response (see vouch follow --help)",
+        ),
+        (
+            ("train",),
+            "method is missing: wanted one of structured, checklist, blinded, assurance, sft, rank, encoder (see vouch "
+            "train --help)",
+        ),
+        (
+            ("challenge", "--task", "t.yaml", "--proposal", "p.yaml", "--report", "r.md"),
+            "the report cannot be written to r.md: this report cannot be written as Markdown; wanted a name that ends "
+            "in .html",
+        ),
+        (
+            ("diagnose", "rewards", "r.jsonl", "--report", "r.txt"),
+            "the report cannot be written to r.txt: wanted a name that ends in .html",
+        ),
         (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
         (
             ("check", "It", "rained"),

@@ -172,9 +172,12 @@ def test_a_reply_may_be_as_long_as_the_option_says(rows: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (["--votes", "3"], "got votes with embedded, which is no language model: name one, or leave out votes"),
-        (["--votes", "3", "--max-tokens", "9"], "got votes and max_tokens with embedded"),
-        (["--method", "label"], "got method with embedded"),
+        (
+            ["--votes", "3"],
+            "got --votes with --model embedded, which is no language model: name one with --model, or leave",
+        ),
+        (["--votes", "3", "--max-tokens", "9"], "got --votes and --max-tokens with --model embedded"),
+        (["--method", "label"], "got --method with --model embedded"),
     ],
 )
 def test_a_setting_that_only_a_language_model_takes_is_not_passed_over(settings: list[str], words: str) -> None:

@@ -59,7 +59,7 @@ def test_rows_and_drafts_are_counted_on_standard_error(rows: Path, output: Path)
     assert told.splitlines() == [
         "vouch: 1 row without a label, taken as Attributable: make sure of that",
         "vouch: 1 row Not Attributable, passed over",
-        "strategy                error type                 kept  dropped  not",
+        "strategy                error type                 kept  dropped  dropped by",
         "unit_change             numerical_exaggeration        2      0 %",
         "date_shift              temporal_shift                1      0 %",
         "vouch: 3 perturbations of 3 rows",
@@ -122,3 +122,8 @@ def test_data_alone_shows_what_there_is() -> None:
     result = CliRunner().invoke(app, ["data"])
     assert result.exit_code == 0
     assert "perturb" in result.stdout
+
+
+def test_help_names_no_resume_where_there_is_none() -> None:
+    assert "--resume" not in CliRunner().invoke(app, ["data", "perturb", "--help"]).stdout
+    assert "--resume" in CliRunner().invoke(app, ["data", "annotate", "--help"]).stdout

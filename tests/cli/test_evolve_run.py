@@ -50,14 +50,15 @@ def test_a_setting_that_there_is_not_is_refused_with_the_nearest(toml: Path, tmp
 def test_rows_that_cannot_be_read_are_refused(toml: Path, tmp_path: Path) -> None:
     result = vouch("run", toml, f'train=["{tmp_path}/none.jsonl"]', "--out", tmp_path / "out")
     assert result.exit_code == Exit.USAGE
-    assert "none.jsonl" in result.stderr
+    assert f"train names {tmp_path}/none.jsonl, and there is no such file" in result.stderr
+    assert "recipes/evolve/rows.py makes those of the recipes" in result.stderr
 
 
 def test_a_folder_without_an_evolution_has_nothing_to_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOUCH_DATA", str(tmp_path))
     result = vouch("test", tmp_path, "wice")
     assert result.exit_code == Exit.USAGE
-    assert "is not the folder of vouch evolve run" in result.stderr
+    assert "is not the folder of vouch evolve run: run.json: No such file or directory" in result.stderr
 
 
 def test_a_test_that_was_done_is_refused(toml: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_fail_ends_with_1_if_a_rule_is_broken(answer: str, status: int) -> None:
 def test_fail_does_not_let_a_question_without_a_rule_pass() -> None:
     result = check("Wide.", "--instruction", "Describe the sea.", "--fail")
     assert result.exit_code == 3
-    assert "no rule was found in the question" in result.stdout
+    assert "no rule was found in the instruction" in result.stdout
     assert "no rule was found: the instruction asks for nothing that could be checked" in result.stderr
 
 
@@ -159,9 +159,21 @@ def test_fail_tells_broken_rules_of_rows_from_rows_without_one(tmp_path: Path) -
         (("A.", "--instruction", "Use no commas.", "--response", "x.txt"), "got ANSWER and --response"),
         (("y", "--instruction", "x", "--source-text", "z"), "got --source-text with --method rules"),
         (("y", "--instruction", "x", "--votes", "3"), "got --votes with --method rules"),
+        (("y", "--instruction", "x", "--model", "openai/x"), "got --model with --method rules"),
     ],
 )
 def test_options_without_use_are_refused(arguments: tuple[str, ...], problem: str) -> None:
     result = check(*arguments)
     assert result.exit_code == 2
     assert problem in result.stderr
+
+
+def test_a_row_may_call_its_prompt_instruction(tmp_path: Path) -> None:
+    result, [line] = checked(tmp_path, {"id": "a", "instruction": "Use no commas.", "response": "So be it."})
+    assert (result.exit_code, line["instruction_id_list"], line["strict"]) == (0, ["punctuation:no_comma"], [True])
+
+
+def test_a_report_speaks_of_the_instruction(tmp_path: Path) -> None:
+    page = tmp_path / "r.md"
+    assert check("So, be it.", "--instruction", "Use no commas.", "--report", page).exit_code == 0
+    assert "**Instruction:** Use no commas." in page.read_text(encoding="utf-8")

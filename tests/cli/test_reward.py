@@ -144,7 +144,9 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
     assert "r.jsonl, line 3: its total is None, wanted a number" in result.stderr
     assert "4 rows cannot be used and are left out" in result.stderr
     other = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, {"id": "a", "claim": "b"}]))
-    assert """line 3: the row has the keys ['id', 'claim'], wanted "total": make rewards with""" in other.stderr
+    assert (
+        """line 3: the row has the keys ['id', 'claim'], wanted "total" or "totals", as vouch reward""" in other.stderr
+    )
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE
     assert "there is no reply with a reward" in nothing.stderr
@@ -163,3 +165,27 @@ def test_the_diagnosis_is_put_on_one_scale_before_it_is_told(tmp_path: Path) -> 
     known = [{"id": "a", "group": "g", "total": 1.0, "parts": {"diagnosis": 1.0, "format": 1.0}}]
     refused = vouch("diagnose", "rewards", written(tmp_path / "u.jsonl", known), "--equal", "range")
     assert (refused.exit_code, "no gold label" in refused.stderr) == (Exit.USAGE, True)
+
+
+def test_the_answers_of_a_ranking_are_one_group_of_a_diagnosis(tmp_path: Path, output: Path) -> None:
+    answers = ("--answer", "In 1937.", "--answer", "In 1973.", "--source-text", "It opened in 1973.", "--json")
+    ranked = vouch("rank", "--question", "When?", *answers)
+    rankings = written(tmp_path / "rankings.jsonl", [{"id": "q", **json.loads(ranked.stdout)}])
+    assert vouch("reward", "discriminative", "--input", rankings, "--output", output).exit_code == Exit.OK
+    found = json.loads(vouch("diagnose", "rewards", output, "--json").stdout)
+    assert (found["replies"], found["spread"]["groups"]) == (2, 1)
+
+
+def test_a_row_that_is_no_ranking_is_told_what_writes_one(rows: Path, output: Path) -> None:
+    result = vouch("reward", "discriminative", "--input", rows, "--output", output)
+    assert result.exit_code == Exit.INCOMPLETE
+    assert "wanted a ranking: a line of vouch rank --output" in result.stderr
+
+
+def test_rewards_that_cannot_be_diagnosed_name_the_methods_whose_can(tmp_path: Path) -> None:
+    units = written(
+        tmp_path / "units.jsonl", [{"id": "u", "case": "1", "rewards": {}, "advantages": {}, "total": None}]
+    )
+    assert "its total is None" in vouch("diagnose", "rewards", units).stderr
+    units = written(tmp_path / "units.jsonl", [{"id": "u", "case": "1", "rewards": {}, "advantages": {}}])
+    assert "for structured, checklist, blinded and discriminative" in vouch("diagnose", "rewards", units).stderr

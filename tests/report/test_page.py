@@ -330,13 +330,13 @@ def test_a_write_that_fails_half_way_leaves_the_old_report_and_nothing_else(tmp_
 
 
 def test_a_file_that_is_no_page_is_not_written_over(tmp_path: Path) -> None:
-    (tmp_path / "source.txt").write_text("The bridge opened in 1973.", encoding="utf-8")
+    (tmp_path / "source.html").write_text("The bridge opened in 1973.", encoding="utf-8")
     with pytest.raises(InputError, match="the file that is there is no HTML page and would be lost"):
-        write_report(tmp_path / "source.txt", [])
-    assert (tmp_path / "source.txt").read_text(encoding="utf-8") == "The bridge opened in 1973."
-    (tmp_path / "empty").touch()
-    write_report(tmp_path / "empty", [])
-    write_report(tmp_path / "empty", [])  # a page takes the place of a page
+        write_report(tmp_path / "source.html", [])
+    assert (tmp_path / "source.html").read_text(encoding="utf-8") == "The bridge opened in 1973."
+    (tmp_path / "empty.html").touch()
+    write_report(tmp_path / "empty.html", [])
+    write_report(tmp_path / "empty.html", [])  # a page takes the place of a page
 
 
 def test_a_report_behind_a_link_is_replaced_and_the_link_stays(tmp_path: Path) -> None:

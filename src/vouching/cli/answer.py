@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vouching.answering.prompt import Style
+from vouching.cli.judge import write_record
 from vouching.cli.options import (
     Json,
     Seed,
@@ -60,7 +61,10 @@ _Repair = Annotated[
 ]
 _MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Length of a draft; a model that thinks needs more.")]
 _Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with 1 if the answer's audit finds a fault.")]
-_ReportFile = Annotated[str | None, typer.Option(metavar="PATH", help="Also write an HTML report on the answer.")]
+_ReportFile = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Also write a report on the answer: .html, or .md for Markdown."),
+]
 
 _EPILOG = """
 **Examples**
@@ -100,17 +104,21 @@ def answer_command(
     from vouching.answering.answer import AnswerConfig, Answerer
     from vouching.shortcuts import open_audit
 
-    with usage_errors():
+    with usage_errors("--judge"):
         if not source and not source_text:
             raise InputError("no source was given: say what to answer from with --source FILE or --source-text TEXT")
         refuse_second_stdin(*(source or ()))
+        if shots is not None and prompt != "few-shot":
+            raise InputError(
+                "got --shots without --prompt few-shot, which alone shows examples: add it, or leave it out"
+            )
         given, _ = given_sources(source or (), source_text or ())
         asked = argument_text(question, "--question")
         config = AnswerConfig(prompt, generations, max_tokens=max_tokens, seed=seed, shots=_shots(shots))
         if report is not None:
             from vouching.report.skeleton import page_target
 
-            page_target(report)
+            page_target(report, markdown=True)
             if is_read(report, *(source or [])):
                 raise InputError(f"--report {report} is a source, and would be lost: name another place")
         writer, audit = writing_model(model), open_audit(judge, method)
@@ -172,9 +180,7 @@ def _write_report(answered: Answered, path: str | None) -> None:
     if answered.report is None:
         write_error(f"{path} was not written: the sources do not hold the answer, so there is nothing to report on")
         return
-    from vouching.report.page import Entry, write_report
-
-    write_report(path, [Entry(answered.report, answered.report.sources)], title=answered.question)
+    write_record(path, answered.report, answered.report.sources, answered.question)
 
 
 def _write(answered: Answered, as_json: bool) -> None:

@@ -114,10 +114,19 @@ def _no_option(found: re.Match[str]) -> str:
     return f"there is no option {found[1]}" + (f"; did you mean {meant}?" if meant else "")
 
 
+def _choices(found: re.Match[str]) -> str:
+    return f"{found[1]} is missing: wanted one of {', '.join(found[2].replace(',', ' ').split())}"
+
+
 _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"No such command 'search'.*", "there is no command search; vouch index search looks into an index"),
     (r"No such command '(.*?)'\. Did you mean (.*?)(?:, .*)?\?", r"there is no command \1; did you mean \2?"),
     (r"No such command '(.*?)'.*", r"there is no command \1"),
+    (
+        r"No such option: (?:-[\s,.].*|-)$",
+        "there is no option -; a text that begins with - goes behind --, or into a file that an option names, as "
+        "with --response",
+    ),
     (r"No such option: (\S+) \(Possible options: (.*)\)", _no_option),
     (r"No such option: (\S+).*", r"there is no option \1"),
     (
@@ -127,6 +136,7 @@ _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, wanted one of \2"),
     (r"Option '(.*?)' requires an argument\.?", r"\1 needs a value"),
     (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing, and \2 is not set"),
+    (r"Missing (?:option|argument) '(.*?)'\. Choose from:?\s*(.*?)\.?\s*$", _choices),
     (r"Missing (?:option|argument) '(.*?)'\.?", r"\1 is missing"),
     (r"Input should be greater than or equal to (\S+)", r"wanted at least \1"),
     (r"Input should be a valid number.*", "wanted a number"),

@@ -113,7 +113,7 @@ def list_command(split: _AnySplit = None) -> None:
     try:
         folder = data_folder()
     except ConfigError as error:
-        write_error(str(error))
+        write_error(str(error).removesuffix(" (see vouch bench list)"))
     else:
         with usage_errors(), progress("Counting rows"):
             for one, part in _here(folder, split):

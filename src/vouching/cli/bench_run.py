@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vouching.answering.prompt import Style
-from vouching.cli.options import Indexes, WebEngines
+from vouching.cli.options import Indexes, WebEngines, given_here
 from vouching.cli.streams import LINE_SECONDS, Exit, RowProgress, draw, usage_errors, write_error
 from vouching.errors import InputError
 from vouching.search.options import SearchOptions
@@ -141,7 +141,7 @@ def run_command(
     from vouching.bench.run import run_task
     from vouching.bench.task import RunOptions
 
-    with usage_errors():
+    with usage_errors("--judge"):
         folder = data_folder()
         sets = chosen(names, folder, split, judged=bool(judge))
         kind = _one_kind(sets)
@@ -214,8 +214,7 @@ def _refuse(context: typer.Context, kind: Kind, sets: Sequence[DataSet[Any]]) ->
     from vouching.bench.task import ROWS
 
     for name, kinds in _KINDS.items():
-        source = context.get_parameter_source(name)
-        if kind not in kinds and source is not None and source.name == "COMMANDLINE":
+        if kind not in kinds and given_here(context, name):
             have = f"{', '.join(one.name for one in sets)} ha{'s' if len(sets) == 1 else 've'} {ROWS[kind]}"
             raise InputError(f"got --{name.replace('_', '-')}, but {have}: leave it out")
 
@@ -239,7 +238,8 @@ def _rankings(given: Mapping[str, Any]) -> Task[Any]:
     if mode in NEEDS_NOTHING and (search or judged):
         raise InputError(f"got --mode {mode}, which looks at no evidence, with engines or a relevance model")
     if mode not in NEEDS_NOTHING and not search:
-        raise InputError("nothing to rank by: give --index PATH or --web ENGINE, or a --mode that needs nothing")
+        bare = " or ".join(f"--mode {name}" for name in NEEDS_NOTHING)
+        raise InputError(f"nothing to rank by: give --index PATH, --web ENGINE, or {bare}, which look at no evidence")
     return RankingsTask(
         RankOptions(scorer, mode, given["search_model"], search.arguments, judged),
         lambda: open_ranker(

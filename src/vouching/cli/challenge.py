@@ -63,7 +63,7 @@ _Output = Annotated[
     Path | None, panel(OUTPUT, metavar="PATH", help="With --fill: a line for each unit, as it is decided; .jsonl.")
 ]
 _Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Finish an output that was cut short.")]
-_Report = Annotated[Path | None, panel(OUTPUT, metavar="PATH", help="Write an HTML report.")]
+_Report = Annotated[Path | None, panel(OUTPUT, metavar="PATH", help="Also write a report: .html.")]
 _Fail = Annotated[
     bool, panel(OUTPUT, "--fail", metavar="", help="Exit with 1 if there is a case against a value that stands.")
 ]

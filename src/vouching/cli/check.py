@@ -34,7 +34,6 @@ from vouching.cli.options import (
     SourceFiles,
     SourceTexts,
     StopOnError,
-    Threshold,
     Votes,
     WebEngines,
     argument_text,
@@ -91,9 +90,14 @@ _Model = Annotated[
         "minicheck:PATH.",
     ),
 ]
+_Threshold = Annotated[float, panel(HOW, "--threshold", help="Score from 0 to 1 from which a claim is attributable.")]
 _Method = Annotated[
     Literal["embedded", "structured", "label"] | None,
-    panel(HOW, help="How a language model is asked: for the whole record, or for the label alone. (structured)"),
+    panel(
+        HOW,
+        help="How it judges: without a language model, or by asking one for the whole record or for the label alone. "
+        "(what suits the model: embedded or structured)",
+    ),
 ]
 _Fail = Annotated[bool, panel(OUTPUT, "--fail", metavar="", help="Exit with 1 if a claim is not attributable.")]
 _Jobs = Annotated[int, panel(ROWS, metavar="N", min=0, help="Processes that check rows; 0 for one per core.")]
@@ -109,7 +113,7 @@ def check_command(
     index: Indexes = None,
     web: WebEngines = None,
     repair: _Repair = None,
-    threshold: Threshold = 0.5,
+    threshold: _Threshold = 0.5,
     model: _Model = "embedded",
     method: _Method = None,
     votes: Votes = 1,

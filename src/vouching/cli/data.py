@@ -100,10 +100,11 @@ _SearchModel = Annotated[
 _Dpo = Annotated[Path | None, typer.Option(metavar="PATH", help="Also write preferences for TRL's DPO: .jsonl.")]
 
 
-def _epilog(*examples: str) -> str:
+def _epilog(*examples: str, resumes: bool = True) -> str:
+    early = "the run ended early (finish it with --resume), " if resumes else ""
     ended = (
         "**Exit status**: 0 done; 2 the command line, the input or an output cannot be used; 3 some rows could not be "
-        "used, the run ended early (finish it with --resume), or the output takes no more."
+        f"used, {early}or the output takes no more."
     )
     return "\n\n".join([f"**Example{'s' * (len(examples) > 1)}**", *examples, ended])
 
@@ -126,7 +127,8 @@ def ended(made: Made) -> Exit:
 @app.command(
     "perturb",
     epilog=_epilog(
-        "vouch data perturb --input claims.jsonl --output probes.jsonl --strategies number_change,number_format"
+        "vouch data perturb --input claims.jsonl --output probes.jsonl --strategies number_change,number_format",
+        resumes=False,
     ),
 )
 def perturb_command(
@@ -364,7 +366,7 @@ def _table(tally: Tally) -> str:
     from vouching.perturb import ERROR_TYPE_OF, STRATEGIES
     from vouching.perturb.filters import FILTERS
 
-    lines = [f"{'strategy':24}{'error type':24}{'kept':>7}{'dropped':>9}  not"]
+    lines = [f"{'strategy':24}{'error type':24}{'kept':>7}{'dropped':>9}  dropped by"]
     for strategy in filter(tally.drafted.__getitem__, STRATEGIES):
         reasons = [f"{name} {count:,}" for name in FILTERS if (count := tally.dropped[strategy, name])]
         kind, rate = ERROR_TYPE_OF[strategy] or "none", f"{100 * tally.drop_rate(strategy):.0f} %"

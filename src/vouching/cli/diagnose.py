@@ -32,7 +32,9 @@ app = typer.Typer()
 
 _MOST_OF_A_NUMBER = 40
 """Letters of a cell that stands to the right, as numbers do."""
-_File = Annotated[str, typer.Argument(help="Rewards, as vouch reward writes them, each with its group; - is stdin.")]
+_File = Annotated[
+    str, typer.Argument(help="Rewards, as vouch reward writes them for all methods but assurance; - is stdin.")
+]
 _VariantName = Annotated[
     Variant, typer.Option("--variant", help="The rules whose exact ranges to show beside the rows.")
 ]
@@ -42,7 +44,8 @@ _Equal = Annotated[
 ]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of tables.")]
 _Report = Annotated[
-    Path | None, typer.Option("--report", metavar="PATH", help="Also write a page with charts, where there are any.")
+    Path | None,
+    typer.Option("--report", metavar="PATH", help="Also write a page with charts: .html; of a verifier with --labels."),
 ]
 _Injections = Annotated[
     bool, typer.Option("--injections", metavar="", help="Put injections into sources and count the verdicts that turn.")
@@ -117,7 +120,8 @@ def rewards_command(
 ) -> None:
     """Tell how much the rewards differ inside groups, which part makes them differ, and which label they favour.
 
-    Rows have id, group, total and parts; gold and predicted labels are used if they are there.
+    Rows have id, group, total and parts, or the totals of a ranking, which is one group; gold and predicted labels are
+    used if they are there.
     """
     from vouching.methods.structured.diagnostics import diagnose as diagnosed
     from vouching.report.reward_diagnosis import equal_rewards, read_rewards, tables_of, write_diagnosis
@@ -189,11 +193,14 @@ def _refuse_verifier(
     report: Path | None,
 ) -> None:
     """Raise InputError if the options do not say one thing to diagnose."""
+    together = "--items, --whole and --labels go together: name all three, or --labels alone"
+    if not injections and labels is None and any(judged):
+        raise InputError(together)
     if injections == (labels is not None):
         what = "got --injections and --labels: take one of them" if injections else "add --injections or --labels ROWS"
         raise InputError(f"wanted one thing to diagnose: {what}")
     if (judged[0] is None) != (judged[1] is None) or (injections and judged[0] is not None):
-        raise InputError("--items, --whole and --labels go together: name all three, or --labels alone")
+        raise InputError(together)
     if labels is not None and any(of_injections):
         raise InputError("--corpus and --pairs need --injections: with --labels the judgments are there")
     if injections and report is not None:
@@ -303,10 +310,16 @@ def defined(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-_Chance = Annotated[float, typer.Option(metavar="P", help="How often a revision of such a proposal is right.")]
-_Beta = Annotated[float, typer.Option(metavar="B", help="Coefficient of the KL terms, above 0.")]
-_Cost = Annotated[float, typer.Option(metavar="C", help="Taken from the reward for a case, or for a revision.")]
-_Time = Annotated[float, typer.Option(metavar="T", help="How long the dynamics run from policies that toss a coin.")]
+_IfWrong = Annotated[float, typer.Option(metavar="P", help="How often the revision of a wrong proposal is right.")]
+_IfRight = Annotated[float, typer.Option(metavar="P", help="How often the revision of a right proposal is right.")]
+_Beta = Annotated[
+    float, typer.Option(metavar="B", help="Weight of the KL terms, which keep both players near their start; above 0.")
+]
+_CaseCost = Annotated[float, typer.Option(metavar="C", help="Taken from the verifier's reward for a case.")]
+_RevisionCost = Annotated[float, typer.Option(metavar="C", help="Taken from the generator's reward for a revision.")]
+_Time = Annotated[
+    float, typer.Option(metavar="T", help="How long the dynamics run; they start from policies that toss a coin.")
+]
 
 _GAME_EPILOG = """
 **Example**
@@ -319,17 +332,18 @@ vouch diagnose game --revision-wrong 0.6 --revision-right 0.9 --revision-cost 0.
 
 @app.command("game", epilog=_GAME_EPILOG)
 def game_command(
-    revision_wrong: _Chance,
-    revision_right: _Chance,
+    revision_wrong: _IfWrong,
+    revision_right: _IfRight,
     beta: _Beta = 0.04,
-    intervention_cost: _Cost = 0.0,
-    revision_cost: _Cost = 0.0,
+    intervention_cost: _CaseCost = 0.0,
+    revision_cost: _RevisionCost = 0.0,
     time: _Time = 200.0,
     as_json: _Json = False,
 ) -> None:
     """Tell where the game of structured work leads for given payoffs: its equilibrium, and how far its dynamics come.
 
-    Probabilities of a right proposal, and of a case and a revision if the proposal is wrong or right.
+    What is printed are probabilities: of a right proposal, and of a case and of a revision where the proposal is wrong
+    or right.
     """
     import numpy as np
 

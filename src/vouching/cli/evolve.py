@@ -42,7 +42,7 @@ vouch evolve run recipes/evolve/embedded.toml source=random --out runs/random
 vouch evolve run recipes/evolve/embedded.toml gate=harm --out runs/gated
 
 **Exit status**: 0 done; 2 a setting, a row or the folder cannot be used; 3 the second verifier or the teacher was
-not reached; 130 stopped. After 3 and 130 go on with --resume.
+not reached; 130 stopped. After 3 and 130 resume with --resume.
 """
 _ROUTE_EPILOG = """
 **Examples**
@@ -123,11 +123,11 @@ def run_command(
     settings: Annotated[
         list[str] | None, typer.Argument(help="Settings over those of the file, such as source=random.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with the evolution in DIR.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Resume the evolution that is in DIR.")] = False,
 ) -> None:
     """Evolve a verifier: several rounds, each learning from probes at what the one before failed at.
 
-    Only rows that may guide training are read. Killed at any moment and gone on with, it ends like one that was not.
+    Only rows that may guide training are read. A run that was killed and resumed ends like one that was not.
     DIR/fingerprint.html shows what each round did to each set.
     """
     with usage_errors():
@@ -138,7 +138,7 @@ def run_command(
         try:
             page = evolve_by(read_settings(EvolveConfig, config, settings or ()), out, resume, _say)
         except KeyboardInterrupt:
-            write_error(f"stopped; go on with --resume --out {out}")
+            write_error(f"stopped; resume with --resume --out {out}")
             raise typer.Exit(Exit.INTERRUPTED) from None
         write_result(f"{page}\n")
 

@@ -34,9 +34,8 @@ from vouching.cli.options import (
     SourceFiles,
     SourceTexts,
     StopOnError,
-    Threshold,
-    Votes,
     argument_text,
+    given_here,
     panel,
     read_text,
     refuse_second_stdin,
@@ -95,7 +94,21 @@ _Model = Annotated[
         HOW,
         metavar="NAME",
         envvar="VOUCH_MODEL",
+        show_default=False,
         help="Of checklist and holistic: a language model such as http://host:8000/v1#name or openai/name.",
+    ),
+]
+_Threshold = Annotated[
+    float, panel(HOW, "--threshold", help="Of checklist and holistic: score from 0 to 1 from which an item passes.")
+]
+_Votes = Annotated[
+    int,
+    panel(
+        HOW,
+        "--votes",
+        metavar="N",
+        min=1,
+        help="Of checklist and holistic: answers of the language model to each question; see --aggregate.",
     ),
 ]
 _Fail = Annotated[bool, panel(OUTPUT, "--fail", metavar="", help="Exit with 1 if an item failed.")]
@@ -104,6 +117,7 @@ _Jobs = Annotated[int, panel(ROWS, metavar="N", min=0, help="Of rules: processes
 
 @app.command("follow", epilog=_EPILOG)
 def follow_command(
+    context: typer.Context,
     answer: _Answer = None,
     response: _Response = None,
     instruction: _Instruction = None,
@@ -113,9 +127,9 @@ def follow_command(
     checklist: _Checklist = None,
     reasons: _Reasons = False,
     aggregate: _Aggregated = None,
-    threshold: Threshold = 0.5,
+    threshold: _Threshold = 0.5,
     model: _Model = "embedded",
-    votes: Votes = 1,
+    votes: _Votes = 1,
     seed: Seed = None,
     max_tokens: MaxTokens = None,
     fail: _Fail = False,
@@ -133,15 +147,12 @@ def follow_command(
     others, sources are texts that came with the instruction.
     """
     with usage_errors():
-        _refuse_unused(
-            method,
-            {
-                "--source": source, "--source-text": source_text, "--aggregate": aggregate, "--reasons": reasons,
-                "--checklist": checklist, "--threshold": threshold != 0.5, "--votes": votes != 1,
-                "--seed": seed is not None, "--max-tokens": max_tokens,
-            },
-            jobs,
-        )  # fmt: skip
+        of_model = {
+            "--source": source, "--source-text": source_text, "--aggregate": aggregate, "--reasons": reasons,
+            "--checklist": checklist, "--threshold": threshold != 0.5, "--votes": votes != 1,
+            "--seed": seed is not None, "--max-tokens": max_tokens, "--model": given_here(context, "model"),
+        }  # fmt: skip
+        _refuse_unused(method, of_model, jobs)
         settings = {"votes": votes, "aggregate": aggregate, "seed": seed, "reasons": reasons, "max_tokens": max_tokens}
         items = _items(checklist, response, input)
         of_rows, defaults = {"--stop-on-error": stop_on_error}, {} if items is None else {"checklist": items}

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from vouching.models.base import Model
     from vouching.report.page import Record
 
-MARKDOWN = ".md"
-"""How the name of a report in Markdown ends."""
-
 
 @dataclass(frozen=True, slots=True)
 class Judging:
@@ -186,7 +183,7 @@ class Subject:
         record = replace(record, warnings=(*record.warnings, *self.warnings))
         if self.report is not None:
             title = Path(self.response).name if self.response not in (None, STDIN) else ""
-            _write_report(self.report, record, sources, title)
+            write_record(self.report, record, sources, title)
         if self.as_json:
             write_result(to_json(record, indent=2 if sys.stdout.isatty() else None) + "\n")
             return
@@ -225,16 +222,14 @@ def _refuse_report(path: str | None, rows: tuple[str | None, str | None], *read:
         raise InputError("got --report with -, but it is made from the files of the rows and the results: name both")
     if output is not None and Path(output).exists() and not Path(output).is_file():
         raise InputError(f"got --report with --output {output}, but it is made from files: name a file")
-    if not path.endswith(MARKDOWN):
-        page_target(path)
-    elif input is not None:
-        raise InputError(f"--report {path}: a file of rows has no report in Markdown: name a file that ends in .html")
-    elif Path(path).exists():
-        raise InputError(f"--report {path} is there already: name a new file")
+    page_target(path, markdown=input is None)
 
 
-def _write_report(path: str, record: Verdict | Unverified | Report, sources: tuple[Source, ...], title: str) -> None:
-    if not path.endswith(MARKDOWN):
+def write_record(path: str, record: Verdict | Unverified | Report, sources: tuple[Source, ...], title: str) -> None:
+    """Write the report on one record: a page, or Markdown if the path ends in .md. Raises InputError if it cannot."""
+    from vouching.report.skeleton import is_markdown
+
+    if not is_markdown(path):
         from vouching.report.page import Entry, write_report
 
         write_report(path, [Entry(record, sources)], title=title)

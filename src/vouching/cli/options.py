@@ -51,18 +51,9 @@ WebEngines = Annotated[
         "record=PATH (keep what engines find), replay=PATH (take it from there, offline). Repeatable.",
     ),
 ]
-Threshold = Annotated[
-    float, panel(HOW, "--threshold", help="Score from 0 to 1 from which a claim is attributable, or an item passes.")
-]
 Votes = Annotated[
     int,
-    panel(
-        HOW,
-        "--votes",
-        metavar="N",
-        min=1,
-        help="Answers of a language model, of which the majority decides; of items, the share of yes.",
-    ),
+    panel(HOW, "--votes", metavar="N", min=1, help="Answers of a language model, of which the majority decides."),
 ]
 Seed = Annotated[
     int | None, panel(HOW, "--seed", metavar="N", help="Seed of a language model's sampling; without it, none.")
@@ -80,7 +71,12 @@ MaxTokens = Annotated[
 Json = Annotated[bool, panel(OUTPUT, "--json", metavar="", help="Print the record as JSON; see vouch schema.")]
 ReportFile = Annotated[
     str | None,
-    panel(OUTPUT, "--report", metavar="PATH", help="Also write an HTML report, or Markdown if it ends in .md."),
+    panel(
+        OUTPUT,
+        "--report",
+        metavar="PATH",
+        help="Also write a report: .html, or .md for Markdown (of one text, not of rows).",
+    ),
 ]
 Input = Annotated[
     str | None,
@@ -95,7 +91,13 @@ Output = Annotated[
     str | None, panel(ROWS, "--output", metavar="PATH|-", help="Where the results go, one line per row: .jsonl.")
 ]
 Resume = Annotated[
-    bool, panel(ROWS, "--resume", metavar="", help="Finish an output; try rows again that failed for now.")
+    bool,
+    panel(
+        ROWS,
+        "--resume",
+        metavar="",
+        help="Finish an output; rows that failed for a reason that may pass are tried again.",
+    ),
 ]
 
 StopOnError = Annotated[
@@ -219,6 +221,12 @@ def _nearest_name(path: str) -> str | None:
         return None
     found = get_close_matches(wanted.name, names, n=1, cutoff=0.7)
     return str(wanted.parent / found[0]) if found else None
+
+
+def given_here(context: typer.Context, name: str) -> bool:
+    """Whether an option was given on the command line, not by its default or a variable of the environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def is_read(output: str, *inputs: str | None) -> bool:

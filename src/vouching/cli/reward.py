@@ -33,7 +33,13 @@ _STRUCTURED, _CHECKLIST, _BLINDED, _ASSURANCE = (f"Of {n}" for n in ("structured
 
 _Method = Annotated[str, typer.Argument(metavar="METHOD", help=f"Whose reward: {', '.join(_NAMES)}.")]
 _Input = Annotated[
-    str, panel(HOW, "--input", metavar="ROWS", help="What the method's game leaves, see docs/rewards.md; - is stdin.")
+    str,
+    panel(
+        HOW,
+        "--input",
+        metavar="ROWS",
+        help="What the method wrote: replies, votes, audits, rankings or units; see docs/rewards.md. - is stdin.",
+    ),
 ]
 _Output = Annotated[str, panel(OUTPUT, "--output", metavar="REWARDS", help="A .jsonl file; - prints the lines.")]
 _Resume = Annotated[bool, panel(OUTPUT, "--resume", metavar="", help="Finish an output that was cut short.")]
@@ -125,6 +131,8 @@ vouch reward checklist --input votes.jsonl --output rewards.jsonl --tau 0.75 --b
 
 vouch reward blinded --input audits.jsonl --output rewards.jsonl --scale -1/0 --min-questions 3
 
+vouch reward discriminative --input rankings.jsonl --output rewards.jsonl
+
 vouch reward assurance --input units.jsonl --output rewards.jsonl --intervention-cost 0.05 --revision-cost 0.05
 
 **Exit status**: 0 done; 2 the command line, the input or the output cannot be used; 3 some rows could not be used, or
@@ -154,9 +162,10 @@ def reward_command(
 ) -> None:
     """Score rows as training scores them: replies, votes, audits or decision units, part by part.
 
-    Each line has id, group, total and parts; of assurance the case, and what either action would have earned. A row
-    that cannot be used, or whose judge failed, has no total, and a problem. What a policy wrote is never a problem: a
-    reply that cannot be read earns 0.
+    A line of structured, checklist and blinded has id, total, parts and the group of its row, if that has one; of
+    discriminative, which reads what vouch rank wrote, a total and parts for each answer; of assurance the case, and
+    what either action would have earned. A row that cannot be used, or whose judge failed, has no
+    total, and a problem. What a policy wrote is never a problem: a reply that cannot be read earns 0.
     """
     given = {
         "variant": variant, "split": split, "calibration": calibration, "tau": tau, "tau_minus": tau_minus,

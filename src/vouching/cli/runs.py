@@ -27,10 +27,10 @@ _Report = Annotated[Path, typer.Option("--report", metavar="PATH", help="The pag
 _Export = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the model goes: a new folder.")]
 
 
-def _epilog(*examples: str) -> str:
+def _epilog(*examples: str, wrong: str = "a folder holds no run, or cannot be used") -> str:
     lines = "\n\n".join(examples)
     headline = "Examples" if len(examples) > 1 else "Example"
-    return f"\n**{headline}**\n\n{lines}\n\n**Exit status**: 0 done; 2 a folder holds no run, or cannot be used.\n"
+    return f"\n**{headline}**\n\n{lines}\n\n**Exit status**: 0 done; 2 {wrong}.\n"
 
 
 @app.callback(invoke_without_command=True)
@@ -40,9 +40,9 @@ def runs(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command("list", epilog=_epilog("vouch runs list runs"))
+@app.command("list", epilog=_epilog("vouch runs list runs", wrong="there is no such folder"))
 def list_command(root: _Root = Path("runs"), as_json: _Json = False) -> None:
-    """List the runs in a folder: steps, reward, loss, carbon, alarms."""
+    """List the runs in a folder, of which there may be none: steps, reward, loss, carbon, alarms."""
     from vouching.train.run_page import runs_table
     from vouching.train.runs import find_runs
 
@@ -51,7 +51,9 @@ def list_command(root: _Root = Path("runs"), as_json: _Json = False) -> None:
     if as_json:
         _print([run.summary() for run in found])
     else:
-        draw_tables([runs_table(found)])
+        draw_tables([runs_table(found)] if found else [])
+    if not found:
+        write_error(f"there is no run in {root}: vouch train --out makes one")
 
 
 @app.command("show", epilog=_epilog("vouch runs show runs/grpo"))

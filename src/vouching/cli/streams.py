@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import vouching.rows
-from vouching.errors import BackendError, InputError, VouchError
+from vouching.errors import BackendError, InputError, NoLanguageModelError, VouchError
 from vouching.rows import STDIN, BatchSummary, RowJob
 from vouching.rows import Progress as Progressed
 
@@ -125,13 +125,22 @@ def cannot_write(error: OSError, output: str, advice: str | None = None) -> Exit
 
 
 @contextmanager
-def usage_errors() -> Generator[None]:
-    """Turn errors that vouching raises on purpose into one line and exit status 2, or 3 if a model is not reached."""
+def usage_errors(judge: str = "--model") -> Generator[None]:
+    """Turn errors that vouching raises on purpose into one line and exit status 2, or 3 if a model is not reached.
+
+    Args:
+        judge: the option that names what judges, for messages.
+    """
     try:
         yield
     except BackendError as error:
         write_error(f"{error}{'; see that the server runs, or try again later' if error.can_retry else ''}")
         raise typer.Exit(Exit.INCOMPLETE) from None
+    except NoLanguageModelError as error:
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in error.settings)
+        got = f"{names} with {judge} {error.model}, which is no language model"
+        write_error(f"got {got}: name one with {judge}, or leave out {names}")
+        raise typer.Exit(Exit.USAGE) from None
     except VouchError as error:
         write_error(str(error))
         raise typer.Exit(Exit.USAGE) from None

@@ -53,6 +53,7 @@ from vouching.evolve.records import (
 )
 from vouching.evolve.reflect import reflect
 from vouching.evolve.rows import keys_of, read_rows, refuse_shared, rows_apart, rows_of_sets
+from vouching.settings import refuse_missing
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
 STUDENT, JUDGED, REFLECTION, PROBES, DROPPED, REPLAY, GATE, ROUND = (
@@ -158,6 +159,10 @@ def evolve_by(config: EvolveConfig, out: Path, resume: bool, report: Callable[[s
 
 def read_data(config: EvolveConfig) -> Data:
     """The rows that the settings name. Raises InputError if a file cannot be used or there are no rows."""
+    try:
+        refuse_missing(config, "train", "dev")
+    except InputError as error:
+        raise InputError(f"{error}; recipes/evolve/rows.py makes those of the recipes") from None
     train, dev = ([row for name in files for row in read_rows(Path(name))] for files in (config.train, config.dev))
     if not train or not dev:
         raise InputError(f"got {len(train)} rows to learn from and {len(dev)} to verify on: name files with rows")
@@ -169,7 +174,8 @@ def config_of(out: Path) -> EvolveConfig:
     try:
         return TypeAdapter(EvolveConfig).validate_python(json.loads((out / RUN).read_bytes())["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{out} is not the folder of vouch evolve run ({error})") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{out} is not the folder of vouch evolve run: {RUN}: {reason}") from None
 
 
 def refuse_other_data(out: Path, data: Data) -> None:

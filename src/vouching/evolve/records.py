@@ -363,7 +363,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, NoLanguageModelError
 from vouching.lazy import lazily
 from vouching.methods.table import METHODS, Method
 
@@ -87,8 +87,7 @@ def method_for(
     unused = [name for name in given if name in METHODS["structured"].takes and name != "threshold"]
     unused = [*(["method"] if chosen is METHODS["structured"] else []), *unused]
     if unused:
-        names = " and ".join(unused)
-        raise ConfigError(f"got {names} with {model}, which is no language model: name one, or leave out {names}")
+        raise NoLanguageModelError(str(model), tuple(unused))
     return chosen or METHODS[fitting], given
 
 

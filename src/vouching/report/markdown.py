@@ -61,7 +61,8 @@ def report_markdown(report: Report) -> str:
     """
     blocks = ["# Report", f"**{escape(totals_words(report))}**"]
     blocks += [escape(line) for line in (error_counts_words(report), non_claims_words(report)) if line]
-    blocks += [f"**Question:** {escape(report.question)}"] if report.question else []
+    asked = "Instruction" if any(finding.kind == "item" for finding in report.findings) else "Question"
+    blocks += [f"**{asked}:** {escape(report.question)}"] if report.question else []
     blocks += _warning_blocks(report.warnings)
     blocks += ["## Response", _quote(_signed_response(report))]
     numbered = list(enumerate(report.findings, 1))

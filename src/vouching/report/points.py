@@ -81,7 +81,7 @@ NOT_FOUND = "NOT_FOUND"
 LONGEST_QUOTATION = 1_000
 """Characters that a quotation in a table or a warning may have."""
 _NO_CLAIM = "the response makes no claim"
-_NOTHING = {"unchecked": "no rule was found in the question", "unasked": "the response states nothing to ask about"}
+_NOTHING = {"unchecked": "no rule was found in the instruction", "unasked": "the response states nothing to ask about"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ Left out: single replies; the rows have them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -226,10 +226,10 @@ def read_rewards(path: str) -> tuple[list[ScoredReply], list[str]]:
     """
     rows: list[ScoredReply] = []
     problems: list[str] = []
-    with open_rows(path, ("total",)) as reader:
+    with open_rows(path, ("total", "totals")) as reader:
         for row in reader:
             try:
-                rows.append(_reply(row))
+                rows += _replies(row)
             except InputError as error:
                 problems.append(f"{reader.name}, {row.place}: {error}")
     return rows, problems
@@ -246,12 +246,30 @@ def equal_rewards(rows: Sequence[ScoredReply], by: Equal) -> list[ScoredReply]:
     return [replace(row, reward=reward) for row, reward in zip(rows, made, strict=True)]
 
 
-def _reply(row: Row) -> ScoredReply:
-    """A row as a rewarded reply. Raises InputError if it is none."""
+def _replies(row: Row) -> list[ScoredReply]:
+    """The rewarded replies of a row: one, or the answers of a ranking that have a score. Raises InputError for none."""
     fields = fields_of(row)
+    if "totals" not in fields:
+        return [_reply(row.name, fields)]
+    given: tuple[object, object] = (fields["totals"], fields.get("parts"))
+    totals, parts = (cast("list[Any]", one) if isinstance(one, list) else [] for one in given)
+    if not totals or len(totals) != len(parts):
+        raise InputError('wanted "totals" and "parts", two lists of one length: make rewards with vouch reward')
+    return [
+        _reply(f"{row.name}/{number}", {"total": total, "parts": own, "group": row.name})
+        for number, (total, own) in enumerate(zip(totals, parts, strict=True), 1)
+        if total is not None
+    ]
+
+
+def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
+    """A rewarded reply. Raises InputError if it is none."""
     total, given = _number(fields.get("total")), fields.get("parts")
     if "total" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "total": make rewards with vouch reward')
+        raise InputError(
+            f'the row has the keys {[*fields]}, wanted "total" or "totals", as vouch reward writes them for '
+            "structured, checklist, blinded and discriminative"
+        )
     if total is None:
         raise InputError(f"its total is {fields.get('total')!r}, wanted a number")
     if given is not None and not isinstance(given, dict):
@@ -265,12 +283,15 @@ def _reply(row: Row) -> ScoredReply:
             raise InputError(f"its part {name!r} is {value!r:.80}, wanted a number")
         parts[name] = part
     if fields.get("group") is None:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "group", the same for all replies to one prompt')
+        raise InputError(
+            f'the row has the keys {[*fields]}, wanted "group", the same for all replies to one prompt; '
+            "vouch reward keeps the group of its rows"
+        )
     for key in ("gold", "predicted"):
         if fields.get(key) not in (None, "Attributable", "Not Attributable"):
             raise InputError(f"its {key} is {fields[key]!r}, wanted Attributable or Not Attributable")
     reward = Reward(total, parts)
-    return ScoredReply(row.name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
+    return ScoredReply(name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
 
 
 def _number(value: object) -> float | None:

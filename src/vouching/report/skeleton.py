@@ -109,12 +109,27 @@ def write_page(path: str | Path, template: str, *folders: Path, **values: Any) -
             part.unlink(missing_ok=True)
 
 
-def page_target(path: str | Path) -> Path:
+def is_markdown(path: str | Path) -> bool:
+    """Whether a report at ``path`` is to be Markdown, by how its name ends.
+
+    >>> is_markdown("report.md"), is_markdown("report.html")
+    (True, False)
+    """
+    return Path(path).suffix.lower() == ".md"
+
+
+def page_target(path: str | Path, markdown: bool = False) -> Path:
     """The file that a report at ``path`` will replace or create; to be asked before the work that it reports on.
 
+    The name says what is written: a page if it ends in .html or .htm; Markdown, into a new file, if it ends in .md.
+
+    Args:
+        path: the file.
+        markdown: whether the report can be written as Markdown.
+
     Raises:
-        InputError: the path is a folder, no regular file or a file that is no page, its folder is missing, or it may
-            not be written.
+        InputError: the path is a folder, no regular file or a file that is no page, its name ends in something else,
+            its folder is missing, or it may not be written.
 
     >>> page_target("no-such-folder/report.html")
     Traceback (most recent call last):
@@ -133,10 +148,17 @@ def page_target(path: str | Path) -> Path:
         raise InputError(f"{refusal}: it is a folder; name a file in it, e.g. {Path(path) / 'report.html'}")
     if mode is not None and not stat.S_ISREG(mode):
         raise InputError(f"{refusal}: it is no regular file; name a file, e.g. report.html")
+    possible = "a name that ends in .html" + (", or in .md for Markdown" if markdown else "")
+    if is_markdown(path) and not markdown:
+        raise InputError(f"{refusal}: this report cannot be written as Markdown; wanted {possible}")
+    if Path(path).suffix.lower() not in (".html", ".htm", ".md"):
+        raise InputError(f"{refusal}: wanted {possible}")
     if not target.parent.is_dir():
         raise InputError(f"{refusal}: there is no folder {Path(path).parent}; make it first, or name another place")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"{refusal}: its folder may not be written by you; check its permissions")
+    if mode is not None and is_markdown(path):
+        raise InputError(f"{refusal}: it is there already, and would be lost; name a new file")
     if mode is not None and not _is_page(target):
         raise InputError(f"{refusal}: the file that is there is no HTML page and would be lost; name another place")
     return target

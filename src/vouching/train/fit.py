@@ -24,6 +24,7 @@ from pathlib import Path
 from vouching.errors import InputError
 from vouching.methods.base import Game, Row
 from vouching.methods.training import GrpoConfig, Plan
+from vouching.settings import refuse_missing
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
 from vouching.train.engine import end_training, make_trainer, measure, prompt_lengths, tell_steps, training_arguments
 from vouching.train.extra import see_device
@@ -56,7 +57,9 @@ def train_game(
         BackendError: the judge failed in all rollouts of a step; resuming later may help.
     """
     see_device(config.device)  # before the rows are read
-    plan = plan or config.plan()
+    if plan is None:
+        refuse_missing(config, "rows", "dev")
+        plan = config.plan()
     game = plan.game
     arguments = training_arguments(config, out / CHECKPOINTS)
     main = arguments.process_index == 0

@@ -31,6 +31,7 @@ from vouching.judging.windows import ScreenedSources
 from vouching.methods.read import ChatMessage, messages_of, read_files
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.training import LoraSettings, PowerSettings, WatchSettings, require
+from vouching.settings import refuse_missing
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
 from vouching.train.extra import imported, see_device
 from vouching.train.policy import load_policy, lora_of
@@ -186,6 +187,7 @@ def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callab
         TrainingError: the loss is no number; the last checkpoint is whole.
     """
     see_device(config.device)
+    refuse_missing(config, "binary", "rows", "dev")
     first, chats, dev = read_labels(config.binary), read_chats(config.rows), read_chats(config.dev)
     arguments = _arguments(config, out)
     main = arguments.process_index == 0

@@ -73,6 +73,8 @@ def reward_of_row(row: Mapping[str, Any], by: By = "place") -> dict[str, Any]:
     >>> reward_of_row(to_python(rank("When?", ["In 1937.", "In 1973."], "It opened in 1973.")))["totals"]
     [0.0, 1.0]
     """
+    if row.get("kind") != "ranking":
+        raise InputError(f"the row has the keys {[*row]}, wanted a ranking: a line of vouch rank --output")
     rewards = ranking_rewards(from_json(Ranking, json.dumps({key: row[key] for key in row if key != "id"})), by)
     told = [one if isinstance(one, Reward) else None for one in rewards]
     return {"totals": [one and one.total for one in told], "parts": [one and dict(one.parts) for one in told]}

@@ -138,8 +138,10 @@ def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem]
     warnings: tuple[VerdictWarning, ...] = ()
     if items is None:
         items = find_rules(instruction)
-        some = "The rules were found by reading the question; what else it asks for was not checked."
-        warnings = (VerdictWarning("unchecked", some if items else "The question asks for nothing that has a rule."),)
+        some = "The rules were found by reading the instruction; what else it asks for was not checked."
+        warnings = (
+            VerdictWarning("unchecked", some if items else "The instruction asks for nothing that has a rule."),
+        )
     findings = tuple(item_result(item, response) for item in items)
     score = sum(one.score for one in findings) / len(findings) if findings else None
     return Report(
@@ -205,14 +207,21 @@ def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     if fields.get(_NAMES) is not None:
         items = named_items(fields)
-    elif fields.get("prompt") is not None:
-        items = find_rules(check_text(fields["prompt"], "the prompt"))
+    elif (key := _prompt_key(fields)) is not None:
+        items = find_rules(check_text(fields[key], f"the {key}"))
         named = {_NAMES: [item.rule for item in items], "kwargs": [dict(item.arguments) for item in items]}
         named["detected"] = True
     else:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "{_NAMES}" and "kwargs", or "prompt"')
+        raise InputError(
+            f'the row has the keys {[*fields]}, wanted "{_NAMES}" and "kwargs", or "prompt" or "instruction"'
+        )
     strict, loose = followed(items, response)
     return {**named, "strict": strict, "loose": loose}
+
+
+def _prompt_key(fields: Mapping[str, Any]) -> str | None:
+    """Under which name a row has its instruction; None if it has none."""
+    return next((key for key in ("prompt", "instruction") if fields.get(key) is not None), None)
 
 
 def seen_rules(input_name: str, line: Line) -> Seen:
@@ -242,6 +251,6 @@ def ruled_report(line: Line) -> Report | Unverified:
     """A line as the report that its outcomes stand for."""
     if line["strict"] is None:
         return Unverified(Claim("", id=str(line["id"])), "input", str(line["problem"]))
-    prompt = line.get("prompt")
+    prompt = line.get(_prompt_key(line) or "")
     report = rules_report(prompt if isinstance(prompt, str) else "", line["response"], named_items(line))
     return replace(report, question=report.question or None, id=str(line["id"]))
