@@ -54,8 +54,7 @@ class Checker:
             a finder. A claim for which there is no source at all becomes Unverified(reason="no_evidence").
         queries: how many queries engines get for a claim, at most; 5 if not said. The first is the claim; the others
             follow names, until the rules find the claim supported or contradicted.
-        settings: those of the method's verifier, e.g. votes, seed and max_tokens of one that asks a language model;
-            None leaves one at its default.
+        settings: those of the method's verifier, e.g. votes, seed and max_tokens; None leaves one at its default.
 
     Raises:
         ConfigError: an unknown model, method, engine or setting, one that does not fit, or a number out of range.
