@@ -4,7 +4,7 @@ A reward stands in for strict success S, the product of the K item labels Y. Bot
 (reward - b) times the same score function s, so bias², variance and MSE of a gradient are those of its reward times
 ‖s‖². Every figure here is without that factor. p and q are the true positive and true negative rates of a judgment of
 the whole with respect to S, p' and q' (``p_item``, ``q_item``) those of a judgment of one item with respect to its Y.
-The sizes of checklists that follow are in ``checklist_size.py``, the partition term in ``checklist_partition.py``.
+The sizes of checklists that follow stand below, the partition term in ``partition.py``.
 Left out: rates that differ from item to item, and votes, which only change what the rates are.
 
 How many items a checklist needs (Soft-RLVR, corollaries 1 to 3), by the paper's bounds and exactly.

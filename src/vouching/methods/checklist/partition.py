@@ -1,0 +1,90 @@
+"""Where the penalty on yes comes from: the gradient of a policy's likelihood in its verifier (Soft-SVeRL, App. A.5).
+
+Everything is a table: X prompts, Y responses to each, K items, P parameters of the verifier. Left out: a number of
+items that differs between prompts, which the paper's 1 / K does not have either, and the selection of items that
+training puts in place of the whole expectation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vouching.errors import InputError
+from vouching.metrics.arrays import FloatArray
+
+
+def gibbs_policy(reference_XY: ArrayLike, reward_XY: ArrayLike, beta: float) -> FloatArray:
+    """The policy that KL-regularised training tends to, pi_ref exp(R / beta) / Z (Eq. 27, 28): (X, Y), rows sum to 1.
+
+    Raises:
+        InputError: a beta that is not positive, or a reference whose rows are no probabilities.
+
+    >>> gibbs_policy([[0.5, 0.5]], [[np.log(3.0), 0.0]], beta=1.0).round(3).tolist()
+    [[0.75, 0.25]]
+    """
+    reference = np.asarray(reference_XY, dtype=np.float64)
+    if not beta > 0:
+        raise InputError(f"beta must be positive, got {beta}")
+    if (reference < 0).any() or not np.allclose(reference.sum(axis=-1), 1):
+        raise InputError("each row of the reference policy must be probabilities that sum to 1")
+    # What the reference never writes has no weight, whatever its reward.
+    tilt = np.where(reference > 0, np.asarray(reward_XY, dtype=np.float64) / beta, -np.inf)
+    weight = reference * np.exp(tilt - tilt.max(axis=-1, keepdims=True))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+def generator_objective(good_XY: ArrayLike, reference_XY: ArrayLike, yes_XYK: ArrayLike, beta: float) -> float:
+    """Mean log-likelihood of good responses under the Gibbs policy of the checklist reward (Eq. 26, 29).
+
+    Args:
+        good_XY: D+, the joint distribution of prompts and good responses; sums to 1.
+        reference_XY: pi_ref, rows sum to 1.
+        yes_XYK: the verifier's rate of yes for each item.
+        beta: strength of the KL term, positive.
+    """
+    reward = np.asarray(yes_XYK, dtype=np.float64).mean(axis=-1)
+    good = _joint(good_XY)
+    policy = gibbs_policy(reference_XY, reward, beta)
+    if (good[policy == 0] > 0).any():
+        return float("-inf")
+    return float((good * np.log(np.where(policy > 0, policy, 1))).sum())
+
+
+def generator_gradient(
+    good_XY: ArrayLike, reference_XY: ArrayLike, yes_XYK: ArrayLike, slope_XYKP: ArrayLike, beta: float
+) -> tuple[FloatArray, FloatArray]:
+    """The two terms of the gradient of :func:`generator_objective` in the verifier's parameters (Prop. 6, Eq. 30).
+
+    The gradient is the first less the second. The first raises the rate of yes on good responses; the second, from the
+    log partition function, lowers it on what the policy itself writes. Prompts of the second are those of D+: Eq. 30's
+    E_x must mean its marginal, or the identity fails.
+
+    Args:
+        good_XY: D+, as there.
+        reference_XY: pi_ref.
+        yes_XYK: rates of yes.
+        slope_XYKP: their gradients.
+        beta: strength of the KL term.
+
+    Returns:
+        (P,) and (P,).
+
+    >>> good, reference, yes = [[1.0, 0.0]], [[0.5, 0.5]], [[[0.5], [0.5]]]
+    >>> slope = [[[[1.0, 0.0]], [[0.0, 1.0]]]]  # one parameter for each response
+    >>> [term.tolist() for term in generator_gradient(good, reference, yes, slope, beta=0.5)]
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
+    good, yes = _joint(good_XY), np.asarray(yes_XYK, dtype=np.float64)
+    policy = gibbs_policy(reference_XY, yes.mean(axis=-1), beta)
+    slope_XYP = np.asarray(slope_XYKP, dtype=np.float64).mean(axis=-2)
+    raised = np.einsum("xy,xyp->p", good, slope_XYP) / beta
+    lowered = np.einsum("x,xy,xyp->p", good.sum(axis=-1), policy, slope_XYP) / beta
+    return raised, lowered
+
+
+def _joint(good_XY: ArrayLike) -> FloatArray:
+    good = np.asarray(good_XY, dtype=np.float64)
+    if (good < 0).any() or not np.isclose(good.sum(), 1):
+        raise InputError(f"the good pairs must be probabilities that sum to 1, got a sum of {good.sum():g}")
+    return good
