@@ -89,3 +89,14 @@ def test_a_setting_that_is_wrong_is_named_with_what_was_meant(setting: str, mess
     with pytest.raises(ConfigError) as raised:
         read_settings(StructuredRunConfig, RECIPES / "3b-grpo.toml", [setting])
     assert message in str(raised.value)
+
+
+def test_the_scale_of_the_diagnosis_is_a_setting_of_the_process_reward(tmp_path: Path) -> None:
+    rows = tmp_path / "prompts.jsonl"
+    rows.write_text('{"id": "a", "prompt": [{"role": "user", "content": "Is it so?"}], "gold": "Attributable"}\n')
+    given = {"rows": (str(rows),), "model": "runs/sft/model"}
+    assert StructuredRunConfig(**given).plan().game.normalise == "none"
+    by_range, by_mean = (StructuredRunConfig(**given, normalise=by).plan().game for by in ("range", "mean"))
+    assert (by_range.normalise, by_range.top, by_mean.normalise, by_mean.top) == ("range", 1.15, "mean", None)
+    with pytest.raises(ConfigError, match="binary reward, which has no diagnosis"):
+        StructuredRunConfig(**given, reward="binary", normalise="range")

@@ -9,9 +9,10 @@ import pytest
 
 from vouching.errors import BackendError, ConfigError, InputError
 from vouching.methods.base import Play, Row, ScriptedSampler, settle
-from vouching.methods.structured.game import StructuredGame, score_by
+from vouching.methods.structured.game import Normalise, StructuredGame, score_by
 from vouching.types import Claim, Group, Reward, Rollout, Unverified
 
+UNDIAGNOSED = {"format": 1.0, "diagnosis": 0.3}
 YES, NO = '{"label": "yes"}', '{"label": "no"}'
 
 
@@ -44,6 +45,53 @@ def test_the_process_reward_pays_parts_and_the_binary_reward_the_label_alone() -
     assert [r.reward and r.reward.total for r in binary.rollouts] == [1.0, 0.0]
     assert process.rollouts[0].reward is not None
     assert process.rollouts[0].reward.parts["diagnosis"] == 1.0
+
+
+def diagnosed(label: str) -> tuple[str, str]:
+    """A record that finds nothing, and one that names an error without a fix; both with the right label."""
+    return f'{{"label": "{label}"}}', f'{{"label": "{label}", "error_type": "fabrication"}}'
+
+
+def test_a_step_can_be_put_on_one_scale_under_both_gold_labels() -> None:
+    says = ScriptedSampler(lambda prompt, role, number: diagnosed("no" if "b" in prompt[0].content else "yes")[number])
+    rows = [row("a"), row("b", "Not Attributable")]
+
+    def scored(normalise: Normalise) -> list[list[tuple[float, float]]]:
+        play = asyncio.run(StructuredGame(2, normalise=normalise).play(says, rows))
+        given = [[r.reward for r in group.rollouts if r.reward] for group in play.groups]
+        return [[(reward.total, reward.parts["diagnosis"]) for reward in group] for group in given]
+
+    # .1 * .2 (one field) + .15 (label) + .075 (no confidence) = .245, and .15 times the diagnosis: 1 and .3 on gold
+    # Attributable, 0 and .6 on gold Not Attributable.
+    expected = {
+        "none": [(0.395, 1.0), (0.29, 0.3), (0.245, 0.0), (0.335, 0.6)],
+        "range": [(0.395, 1.0), (0.245, 0.0), (0.245, 0.0), (0.395, 1.0)],  # both from 0 to 1
+        "mean": [  # means .65 and .3, their mean .475: factors .475 / .65 and .475 / .3
+            (0.245 + 0.15 * 0.475 / 0.65, 0.475 / 0.65),
+            (0.245 + 0.15 * 0.3 * 0.475 / 0.65, 0.3 * 0.475 / 0.65),
+            (0.245, 0.0),
+            (0.245 + 0.15 * 0.95, 0.95),
+        ],
+    }
+    for normalise, pairs in expected.items():
+        found = [pair for group in scored(normalise) for pair in group]
+        assert [number for pair in found for number in pair] == pytest.approx([n for pair in pairs for n in pair])
+
+
+def test_a_failed_judge_neither_counts_nor_stops_the_scaling() -> None:
+    async def judge(reply: str, row: Row) -> Reward | Unverified:
+        if row["id"] == "b" and reply == NO:
+            raise BackendError("The judge is down.")
+        return Reward(0.15, {"format": 1.0, "diagnosis": 1.0}) if reply == YES else Reward(0.0, UNDIAGNOSED)
+
+    play = played(StructuredGame(4, judge, normalise="range"), row("a"), row("b"))
+    assert [len(group.rollouts) for group in play.groups] == [4, 2]
+    assert [r.reward and r.reward.total for r in play.groups[0].rollouts] == pytest.approx([0.15, -0.045] * 2)
+
+
+def test_an_unknown_scale_is_refused() -> None:
+    with pytest.raises(ConfigError, match="normalise is 'median', wanted one of none, range, mean"):
+        StructuredGame(2, normalise="median")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_failed_judge_takes_its_rollout_out_and_is_counted() -> None:

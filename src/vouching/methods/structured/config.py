@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from vouching.errors import InputError
+from vouching.errors import ConfigError, InputError
 from vouching.methods.read import messages_of, read_files
 from vouching.methods.structured.game import StructuredGame, score_by
 from vouching.methods.structured.reward_weights import Variant, reward_bounds
@@ -30,12 +30,22 @@ class StructuredRunConfig(GrpoConfig):
     """SEVA's process reward, or 1 for the right label and 0 for the wrong one."""
     variant: Variant = "paper"
     """Rules of the process reward."""
+    normalise: Literal["none", "range", "mean"] = "none"
+    """What of the process reward's diagnosis is made equal under both gold labels, by the answers of a step."""
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for a number out of range, or for a binary reward that is to be normalised."""
+        GrpoConfig.__post_init__(self)
+        if self.reward == "binary" and self.normalise != "none":
+            raise ConfigError(f"got normalise {self.normalise!r} with the binary reward, which has no diagnosis")
 
     def plan(self) -> Plan:
         """SEVA's game (section 2.3): G records on each claim, each rewarded part by part."""
         process = self.reward == "process"
         score, top = (score_by(self.variant), reward_bounds()[1]) if process else (score_by("binary"), 1.0)
-        game = StructuredGame(self.sampling.group_size, score, top=top)
+        # A factor by the means may raise the diagnosis above 1, so that the highest reward is not known.
+        top = None if self.normalise == "mean" else top
+        game = StructuredGame(self.sampling.group_size, score, top=top, normalise=self.normalise)
         return Plan(game, read_prompts(self.rows), read_prompts(self.dev), best_by="oracle/right")
 
 

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ConfigError, InputError
 from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
 from vouching.methods.structured.reward import label_of, read_record, reward_of_reply
-from vouching.methods.structured.reward_weights import PAPER, Rules, StructuredWeights
+from vouching.methods.structured.reward_weights import PAPER, Equal, Rules, StructuredWeights, equal_by_label
 from vouching.models.base import Message
 from vouching.models.running import all_of
-from vouching.types import Reward, Unverified
+from vouching.types import Label, Reward, Unverified
 
 Score: TypeAlias = Callable[[str, Row], Awaitable[Reward | Unverified]]
 """What a reply earns on a row. An endpoint that fails may raise BackendError."""
+Normalise: TypeAlias = Literal["none", Equal]
+"""What of the diagnosis is made equal under both gold labels, if anything."""
 Watch: TypeAlias = Callable[[str, Row], Measures]
 """What is watched of a reply and not trained on."""
 ROLE = "verifier"
@@ -72,7 +74,7 @@ class StructuredGame:
     them), ``gold``, and what the score reads; ``id`` names its group.
 
     Raises:
-        ConfigError: fewer than two samples, which nothing can be compared with.
+        ConfigError: fewer than two samples, which nothing can be compared with, or an unknown ``normalise``.
 
     >>> import asyncio
     >>> from vouching.methods.base import ScriptedSampler
@@ -92,8 +94,14 @@ class StructuredGame:
     top: float | None = None
     """The highest that an answer can earn, so that a game that is learnt is told from one that is stuck; None if that
     is not known."""
+    normalise: Normalise = "none"
+    """Whether the diagnosis of all answers of a step is put on one scale under both gold labels before they are
+    compared: :func:`~vouching.methods.structured.reward_weights.equal_by_label`, with the paper's weights. By what one
+    process plays in the step alone; nothing is remembered from step to step."""
 
     def __post_init__(self) -> None:
+        if self.normalise not in get_args(Normalise):
+            raise ConfigError(f"normalise is {self.normalise!r}, wanted one of {', '.join(get_args(Normalise))}")
         if self.samples < 2:
             raise ConfigError(f"samples must be at least 2, got {self.samples}: one answer has nothing to compare with")
 
@@ -119,6 +127,8 @@ class StructuredGame:
         outcomes = await all_of(
             outcome_of(self.score(reply.text, row), str(row.get("claim", ""))) for reply, row in replies
         )
+        if self.normalise != "none":
+            outcomes = _equalised(outcomes, [row["gold"] for _, row in replies], self.normalise)
         settled = [
             settle(f"{place}:{row.get('id', '')}", said, outcomes[at : at + len(said)], self.samples)
             for place, (row, said) in enumerate(zip(rows, answers, strict=True))
@@ -130,3 +140,10 @@ class StructuredGame:
             dropped=sum(group is None for group, _ in settled),
             measures=gathered_measures(self.watch(reply.text, row) for reply, row in replies),
         )
+
+
+def _equalised(outcomes: Sequence[Reward | Unverified], golds: Sequence[Label], by: Equal) -> list[Reward | Unverified]:
+    """The outcomes with their rewards on one scale; a failed judge's stays what it is and does not count."""
+    scored = [(one, gold) for one, gold in zip(outcomes, golds, strict=True) if isinstance(one, Reward)]
+    made = iter(equal_by_label([reward for reward, _ in scored], [gold for _, gold in scored], by))
+    return [next(made) if isinstance(one, Reward) else one for one in outcomes]

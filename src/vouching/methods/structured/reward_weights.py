@@ -158,6 +158,9 @@ def equal_by_label(
     gold is constant inside a group, and at the paper's operating point both means are about .75 (.641 + .359 * .3 and
     .746). Replies that cannot be read (their ``format`` is 0), and a label under which nothing differs, are left alone.
 
+    Only what is passed here counts. In training that is what one process plays in a step, so that with few rows the
+    range and the means are those of a small sample.
+
     Args:
         rewards: of :func:`~vouching.methods.structured.reward.structured_reward`; all that is to be compared.
         golds: the gold label of each.
