@@ -272,11 +272,11 @@ def reward_of_row(
     rules = ChecklistRules(tau, tau_minus, beta, aggregate)
     if row.get("kind") == "unverified":
         raise InputError(f"it was not judged: {row.get('message')}")
-    votes, whole = _votes_of(row)
-    reward = holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
+    report = _report_of(row, rules)
+    reward = report_reward(report, rules)
     if isinstance(reward, Unverified):  # votes of a file are all there
         raise InputError(f"its judge failed ({reward.reason}): a failure is no reward")
-    shares = [vote_share(one) for one in votes]
+    shares = [one.score for one in report.findings if isinstance(one, ItemResult)]
     score = reward.parts["s"]
     labels = [replay_label(share, rules) for share in shares]
     parts: dict[str, Any] = {
@@ -294,14 +294,18 @@ def reward_of_row(
     return {"total": reward.total, "parts": parts}
 
 
-def _votes_of(row: Mapping[str, Any]) -> tuple[list[Votes], bool]:
-    """The votes of a row, and whether they are on the whole."""
+def _report_of(row: Mapping[str, Any], rules: ChecklistRules) -> Report:
+    """The votes of a row as a report."""
     given: Any = row.get("votes")
-    whole = False
+    asked: list[str] = []
     if given is None and isinstance(row.get("findings"), list):
         findings = cast("list[Mapping[str, Any] | None]", row["findings"])
-        whole = [one.get("question") for one in findings if isinstance(one, Mapping)] == [WHOLE]
-        given = [finding.get("votes") if isinstance(finding, Mapping) else finding for finding in findings]
+        asked = [str(one.get("question")) if isinstance(one, Mapping) else "" for one in findings]
+        given = [one.get("votes") if isinstance(one, Mapping) else one for one in findings]
     if not isinstance(given, list):
         raise InputError(f'the row has the keys {[*row]}, wanted "votes", a list of votes for each item')
-    return [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))], whole
+    votes = [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]
+    shares = [vote_share(one) if one else 0.0 for one in votes]
+    asked = asked or [f"item {k}" for k in range(len(votes))]
+    judged = zip(asked, votes, shares, strict=True)
+    return Report("", (), tuple(ItemResult(item, tuple(one), share, share >= rules.tau) for item, one, share in judged))
