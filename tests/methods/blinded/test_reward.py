@@ -207,6 +207,47 @@ def test_what_cannot_be_counted_is_refused() -> None:
         reward_of_row({"num_numbers": 1, "pairs": [RIGHT]})
 
 
+CHANGE = "By how much did sales change in May?"
+
+
+@pytest.mark.parametrize("documents", [{}, {"sources": []}, {"source": None}])
+def test_a_direction_that_neither_checkers_nor_documents_tell_is_refused(documents: dict[str, Any]) -> None:
+    row = {"response": "In May sales fell by 10 %.", "pairs": [pair(CHANGE, "10 %", "10 %")], **documents}
+    with pytest.raises(InputError, match='the row has no "source" or "sources": the response says "fell by 10 %", and'):
+        reward_of_row(row)
+    assert reward_of_row({**row, "sources": ["In May sales rose by 10 %."]})["total"] == -1.0
+    assert reward_of_row({**row, "sources": ["In May sales fell by 10 %."]})["total"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("response", "checked", "earned"),
+    [
+        ("In May sales fell by 10 %.", "rose by 10 %", -1.0),
+        ("In May sales fell by 10 %.", "fell by 10 %", 0.0),
+        ("In May sales fell by 10 %.", "11 %", -1.0),  # a fault whichever way it went
+        ("In May sales fell by 10 %.", None, -1.0),
+        ("In May sales changed by 10 %.", "10 %", 0.0),
+    ],
+)
+def test_a_row_without_documents_counts_where_nothing_depends_on_them(
+    response: str, checked: str | None, earned: float
+) -> None:
+    assert reward_of_row({"response": response, "pairs": [pair(CHANGE, "10 %", checked)]})["total"] == earned
+
+
+def test_a_quote_says_which_of_two_directions_a_checker_found() -> None:
+    row = {"response": "Sales fell by 38.", "sources": ["Costs fell by 38, but sales increased by 38."]}
+    for quote, earned in (("sales increased by 38", -1.0), ("Costs fell by 38", 0.0), (None, 0.0)):
+        quoted = {**pair(CHANGE, "38", "38"), "evidence": [quote]}
+        assert reward_of_row({**row, "pairs": [quoted]})["total"] == earned
+
+
+@pytest.mark.parametrize("evidence", ["a quote", [], ["one", "two"], [7]])
+def test_evidence_is_a_quote_or_null_for_each_checker(evidence: object) -> None:
+    with pytest.raises(InputError, match='as "evidence", wanted a text or null for each of its 1 "checked"'):
+        reward_of_row({"response": "It has 2.", "pairs": [{**pair("How many?", "2", "2"), "evidence": evidence}]})
+
+
 @given(st.lists(st.sampled_from(OUTCOMES), max_size=20), st.integers(0, 30), st.sampled_from(SCALES), st.integers(0, 5))
 def test_a_reward_stays_in_its_range_and_its_parts_add_up(
     outcomes: list[BlindOutcome], numbers: int, scale: Scale, k: int

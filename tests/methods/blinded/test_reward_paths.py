@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -18,12 +20,17 @@ from vouching.cli.app import app
 from vouching.integrations.trl import trl_blinded_reward
 from vouching.integrations.verifiers import audited_reward
 from vouching.integrations.verl import blinded_score
+from vouching.judging.ask import Unread
+from vouching.judging.matching import leaks
 from vouching.methods.base import ScriptedSampler
+from vouching.methods.blinded.compare import placed
 from vouching.methods.blinded.game import Audit, BlindedGame
+from vouching.methods.blinded.prompt import read_pairs
 from vouching.methods.blinded.reward import PAPER, BlindedRules, reward_of_row
+from vouching.methods.blinded.roles import Answered, Asked, BlindChecker
 from vouching.methods.blinded.verify import BlindedVerifier, open_blinded
 from vouching.models.base import Message
-from vouching.types import PairResult
+from vouching.types import Checked, PairResult
 from vouching.types.serial import to_json
 
 SETTINGS = {
@@ -52,6 +59,8 @@ def scripts(seed: int, count: int) -> list[dict[str, Any]]:
             went, truth = dice.choice(("rose", "fell")), dice.choice(("rose", "fell"))
             said.append(f"Its traffic {went} by 10 %.")
             documents.append(f"The traffic of {name} {truth} by 10 %.")
+            if dice.random() < 0.4:  # both ways: only a quote says which is meant
+                documents.append(f"The noise of {name} {dice.choice(('rose', 'fell'))} by 10 %.")
             questions.append((f"What is the change of traffic of {name}?", "10 %", f"{truth} by 10 %"))
         if dice.random() < 0.3:  # about what the response does not state
             questions.append((f"How many days has a week at {name}?", "7", "7 days"))
@@ -109,6 +118,54 @@ def by_command(audits: Sequence[Audit], rules: BlindedRules, folder: Path) -> li
     return [json.loads(line)["total"] for line in result.stdout.splitlines()]
 
 
+@dataclass
+class Recorder:
+    """A checker that writes down what each question was answered, as transcripts hold it."""
+
+    checker: BlindChecker
+    said: defaultdict[tuple[str, str], list[list[Checked]]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def most_at_once(self) -> int:
+        return self.checker.most_at_once
+
+    async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
+        answered = await self.checker.answer(asked)
+        for one, found in zip(asked, answered, strict=True):
+            questions = [question.text for batch in one.batches for question in batch]
+            for question, samples in zip(questions, found.samples, strict=True):
+                assert not isinstance(samples, Unread)
+                self.said[one.sources[0].text, question].append([sample or Checked() for sample in samples])
+        return answered
+
+    async def aclose(self) -> None:
+        await self.checker.aclose()
+
+
+def by_pairs(
+    verifier: BlindedVerifier, audits: Sequence[Audit], made: Sequence[dict[str, Any]], rules: BlindedRules
+) -> list[float]:
+    """The rewards of rows with pairs, sources and evidence, written by hand from what was asked and answered."""
+    recorder, totals = Recorder(verifier.checker), list[float]()
+    again = BlindedVerifier(verifier.proposer, recorder, verifier.config)
+    asyncio.run(again.verify_all([(one.report.response, one.report.sources) for one in audits]))
+    for audit, one in zip(audits, made, strict=True):
+        pairs: list[dict[str, Any]] = []
+        for pair in placed(read_pairs(one["proposer"]), audit.report.response):
+            heard = recorder.said[one["documents"], pair.question.text]
+            if not heard and not leaks(pair.question.text, pair.answer):  # nothing is asked of what states no number
+                continue
+            votes = heard.pop(0) if heard else [Checked()]
+            pairs.append({
+                "question": pair.question.text, "answer": pair.answer,
+                "checked": [" | ".join(vote.answers) or None for vote in votes],
+                "evidence": [vote.evidence or None for vote in votes],
+            })  # fmt: skip
+        row = {"response": audit.report.response, "sources": [one["documents"]], "pairs": pairs}
+        totals.append(reward_of_row(row, **asdict(rules))["total"])
+    return totals
+
+
 def by_adapters(
     verifier: BlindedVerifier, rules: BlindedRules, replies: Sequence[str], documents: Sequence[str]
 ) -> list[tuple[float | None, float, float]]:
@@ -135,6 +192,7 @@ def test_the_game_the_command_and_every_adapter_give_the_same_number(name: str, 
     assert by_command(audits, rules, tmp_path) == paid
     adapted = by_adapters(verifier, rules, [one["solver"] for one in made], [one["documents"] for one in made])
     assert adapted == [(total,) * 3 for total in paid]
+    assert by_pairs(verifier, audits, made, rules) == paid
 
 
 def test_the_audits_are_of_every_kind() -> None:

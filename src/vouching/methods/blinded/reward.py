@@ -26,10 +26,10 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from vouching.answering.prompt import read_reply
 from vouching.errors import ConfigError, InputError
 from vouching.inputs import as_sources, row_sources
-from vouching.judging.matching import Match, alike, as_checked, asked_about, rule
+from vouching.judging.matching import Match, alike, as_checked, asked_about, consensus, rule
 from vouching.judging.values import find_numbers
 from vouching.judging.windows import ScreenedSources
-from vouching.methods.blinded.compare import compared, placed, sourced
+from vouching.methods.blinded.compare import beside, compared, placed, sourced
 from vouching.methods.blinded.verify import BlindedVerifier
 from vouching.types import Checked, Pair, PairResult, Question, Report, Reward, Source, Unverified
 from vouching.types.findings import BlindOutcome
@@ -141,14 +141,16 @@ def reward_of_row(
 
     Args:
         row: a report of a blinded audit; or ``response``, ``pairs`` (each with question, answer and checked: an answer
-            per checker, null for "cannot answer") and, for what they say beside a value, ``source`` or ``sources``.
+            per checker, null for "cannot answer"; and, where checkers quoted, evidence: a quote or null per checker)
+            and ``source`` or ``sources``, which say which way a value went.
         scale: see :class:`BlindedRules`; also the others.
         match: how the pairs' answers are compared.
         min_questions: k.
         min_numbers: numbers that the response must state.
 
     Raises:
-        InputError: a field is missing or of another kind, or a judge failed, which is no reward.
+        InputError: a field is missing or of another kind; a value of the response rose or fell, and neither checkers
+            nor documents say which way; or a judge failed, which is no reward.
 
     >>> pairs = [{"question": "How many towers?", "answer": "2", "checked": ["two", None, "2"]}]
     >>> reward_of_row({"response": "It has two towers.", "pairs": pairs})["total"]
@@ -187,8 +189,23 @@ def _report_of(row: Mapping[str, Any], match: Match) -> Report:
     for pair in placed([pair for pair, _ in read], response):
         samples = [sourced([one], evidence, sources) for one in heard[replace(pair, span=None)].pop(0)]
         ruling = rule(pair.question.text, pair.answer, [one or Checked() for one in samples], match)
-        findings.append(compared(pair, ruling, samples, response, sources, match))
+        finding = compared(pair, ruling, samples, response, sources, match)
+        if finding.outcome == "same" and not sources:
+            _check_direction(finding, samples, response, match)
+        findings.append(finding)
     return Report(response, sources, tuple(findings))
+
+
+def _check_direction(finding: PairResult, samples: Sequence[Checked | None], response: str, match: Match) -> None:
+    """Raises InputError if the response says which way a value went and the checkers do not: documents may differ."""
+    span = finding.span
+    stated = beside(Source(response), span.start, span.end) if span else None
+    agreed = consensus([one for one in samples if one is not None], match)
+    if stated is not None and (agreed is None or None in agreed.directions):
+        raise InputError(
+            f'the row has no "source" or "sources": the response says "{stated.text}", and the "checked" of '
+            f"{finding.question!r:.80} does not say which way it went, so that the documents must"
+        )
 
 
 def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
@@ -199,13 +216,25 @@ def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
         if not isinstance(pair.get(key), str):
             raise InputError(f'question {number} has the keys {[*pair]}, wanted "{key}", a text')
     checked: Any = pair.get("checked")
-    if not isinstance(checked, list) or not all(
-        one is None or isinstance(one, str) for one in cast("list[Any]", checked)
-    ):
+    if not _are_texts(checked):
         raise InputError(f'question {number} has {checked!r:.60} as "checked", wanted a list of texts and nulls')
     if not checked:
         raise InputError(f"question {number} has no checker: write null for a checker that could not answer")
-    return Pair(Question(pair["question"]), pair["answer"]), [*map(as_checked, cast("list[str | None]", checked))]
+    answers = cast("list[str | None]", checked)
+    quotes: Any = pair.get("evidence")
+    if quotes is None:
+        quotes = [None] * len(answers)
+    if not _are_texts(quotes) or len(quotes) != len(answers):
+        raise InputError(
+            f'question {number} has {quotes!r:.60} as "evidence", wanted a text or null for each of its {len(answers)} '
+            '"checked"'
+        )
+    read = [replace(as_checked(one), evidence=quote or "") for one, quote in zip(answers, quotes, strict=True)]
+    return Pair(Question(pair["question"]), pair["answer"]), read
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, list) and all(one is None or isinstance(one, str) for one in cast("list[Any]", given))
 
 
 def outcome_reward(
