@@ -106,6 +106,10 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
             ("diagnose", "rewards", "r.jsonl", "--report", "r.txt"),
             "the report cannot be written to r.txt: wanted a name that ends in .html",
         ),
+        (
+            ("diagnose", "verifier", "--items", "f.jsonl"),
+            "--items, --whole and --labels go together: name all three, or --labels alone",
+        ),
         (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
         (
             ("check", "It", "rained"),
