@@ -1,7 +1,14 @@
 """The table of methods: every part that it names can be loaded, and settings are checked in one way."""
 
+from typing import Literal, get_args, get_origin, get_type_hints
+
 import pytest
 
+from vouching import shortcuts
+from vouching.cli.calibrate import calibrate_command
+from vouching.cli.check import check_command
+from vouching.cli.evolve import reflect_command
+from vouching.cli.follow import follow_command
 from vouching.errors import ConfigError
 from vouching.methods import METHODS
 from vouching.models import ScriptedModel
@@ -55,3 +62,30 @@ def test_a_threshold_out_of_range_is_refused(name):
 def test_the_embedded_method_takes_no_other_model():
     with pytest.raises(ConfigError, match="no embedded verifier is called 'openai/x'"):
         METHODS["embedded"].open("openai/x")
+
+
+def named(*judged, model=None):
+    """Methods that judge this, and their variants; ``model`` says whether one is asked in words, None for either."""
+    return {
+        name
+        for method in METHODS.values()
+        if method.judges in judged and model in (None, "votes" in method.takes)
+        for name in (method.name, *method.variants)
+    }
+
+
+def offered(command):
+    """What a command takes as its option --method."""
+    hint = get_type_hints(command)["method"]
+    return {name for one in (hint, *get_args(hint)) if get_origin(one) is Literal for name in get_args(one)}
+
+
+def test_what_commands_and_shortcuts_offer_is_what_the_table_has():
+    assert offered(check_command) == named("claims")
+    assert offered(follow_command) == named("instruction")
+    assert offered(calibrate_command) == offered(reflect_command) == named("claims", model=True)
+    assert set(get_args(shortcuts.AuditMethod)) == named("response", "claims")
+
+
+def test_a_method_that_judges_claims_and_asks_no_model_is_not_offered_where_one_is_asked():
+    assert named("claims") - named("claims", model=True) == {"embedded"}
