@@ -19,7 +19,7 @@ def imports_of(page: str) -> list[tuple[str, str]]:
     """
     found: list[tuple[str, str]] = []
     for block in blocks_of(page):
-        if block.language != "python":
+        if block.language not in ("python", "py"):
             continue
         shown = [line[4:] for line in block.body.splitlines() if line.startswith((">>> ", "... "))]
         code = "\n".join(shown) if ">>>" in block.body else block.body
@@ -48,3 +48,9 @@ def test_a_name_behind_a_package_is_not_public() -> None:
     assert is_public("vouching", "Checker")
     assert not is_public("vouching.text.dates", "find_dates")
     assert not is_public("vouching", "find_dates")
+
+
+def test_a_block_of_py_counts_as_python() -> None:
+    assert imports_of("```py\nfrom vouching.text.dates import find_dates\n```\n") == [
+        ("vouching.text.dates", "find_dates")
+    ]

@@ -27,10 +27,20 @@ HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets"}
 """What only training loads."""
 
 IN_THIS_PROCESS = {
-    "vouching.models.local",
+    "vouching.methods.discriminative.model",
+    "vouching.methods.discriminative.published",
     "vouching.models.batching",
+    "vouching.models.local",
+    "vouching.models.vllm",
+    "vouching.search.vectors",
 }
 """Models run in this process: the only modules outside train/ and integrations/ that may name torch, in functions."""
+
+LOADERS = {"import_module", "__import__", "needed", "need", "imported"}
+"""Functions whose first argument names a module that is imported."""
+
+BY_NAME = {("discriminative", "structured")}
+"""Methods that look another up in METHODS: FActScore by a language model asks for the label as `structured` does."""
 
 REACHED_BY_NAME = {"vouching.rows.worker", "vouching.__main__"}
 """Modules that a process is started with."""
@@ -73,11 +83,18 @@ def upward_imports(modules: tuple[Module, ...]) -> list[str]:
 def imports_between_methods(modules: tuple[Module, ...]) -> list[str]:
     """Imports of one method by another that is not its ground."""
     pairs = ((found, method_of(found.importer), method_of(found.imported)) for found in library_imports(modules))
-    return [
+    wrong = [
         f"{found.importer}:{found.line} imports {found.imported}: what two methods share belongs into judging/"
         for found, importer, imported in pairs
         if importer and imported and importer != imported and (imported not in GROUND or importer in GROUND)
     ]
+    for module in modules:
+        importer = method_of(module.name)
+        for line, imported in _methods_by_name(module.tree) if importer else ():
+            allowed = imported == importer or (imported in GROUND and importer not in GROUND)
+            if not allowed and (importer, imported) not in BY_NAME:
+                wrong.append(f"{module.name}:{line} loads the method {imported} by its name")
+    return wrong
 
 
 def imports_against_the_rooms(modules: tuple[Module, ...]) -> list[str]:
@@ -114,6 +131,7 @@ def heavy_imports(modules: tuple[Module, ...]) -> list[str]:
         for node in ast.walk(module.tree):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += _loaded(node)
             wrong += [f"{module.name}:{node.lineno} {name}" for name in names if name.split(".")[0] in HEAVY]
     return wrong
 
@@ -140,11 +158,49 @@ def unreached(modules: tuple[Module, ...], others: tuple[Module, ...]) -> set[st
 
 
 def _named(tree: ast.AST, known: dict[str, Module]) -> Iterator[str]:
+    for node in _strings(tree):
+        for found in re.findall(r"vouching(?:\.\w+)+", node.value) if len(node.value) < 200 else ():
+            if found in known:
+                yield found
+
+
+def _strings(tree: ast.AST) -> Iterator[ast.Constant]:
+    """The string constants of a module that are not docstrings, nor texts that stand alone below a name."""
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for found in re.findall(r"vouching(?:\.\w+)+", node.value) if len(node.value) < 200 else ():
-                if found in known:
-                    yield found
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            yield node
+
+
+def _methods_by_name(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Methods that a module names in a string with a module, or takes out of METHODS, with the line."""
+    for node in _strings(tree):
+        for found in re.findall(r"vouching(?:\.\w+)+", node.value):
+            if method := method_of(found):
+                yield node.lineno, method
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).split(".")[-1] == "METHODS":
+            yield (
+                node.lineno,
+                str(node.slice.value) if isinstance(node.slice, ast.Constant) else ast.unparse(node.slice),
+            )
+
+
+def _loaded(node: ast.AST) -> list[str]:
+    """The modules that ``import_module("torch")`` loads, or ``(need(name) for name in ("torch", "peft"))``."""
+    if isinstance(node, ast.Call) and _is_loader(node):
+        named: list[ast.expr] = node.args[:1]
+    elif isinstance(node, ast.GeneratorExp | ast.ListComp) and isinstance(node.elt, ast.Call) and _is_loader(node.elt):
+        named = [
+            one for loop in node.generators if isinstance(loop.iter, ast.Tuple | ast.List) for one in loop.iter.elts
+        ]
+    else:
+        return []
+    return [one.value for one in named if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+
+
+def _is_loader(call: ast.Call) -> bool:
+    return ast.unparse(call.func).split(".")[-1] in LOADERS
 
 
 def _imported(tree: ast.AST, known: dict[str, Module]) -> Iterator[str]:
@@ -226,3 +282,32 @@ def test_a_verifier_that_imports_its_game_is_found() -> None:
 def test_a_module_that_nothing_leads_to_is_found() -> None:
     modules = parsed(cli__app="import vouching.text\n", text="", metrics="")
     assert unreached(modules, ()) == {"vouching.metrics"}
+
+
+def test_a_method_that_loads_another_by_its_name_is_found() -> None:
+    loads = (
+        'import importlib\n\ndef f():\n    importlib.import_module("vouching.methods.checklist.verify")\n',
+        'def f():\n    return METHODS["checklist"].load("verifier")\n',
+        'PLACE = "vouching.methods.checklist.verify:open_checklist"\n',
+    )
+    for code in loads:
+        assert len(imports_between_methods(parsed(methods__blinded__verify=code))) == 1
+    allowed = '"""As vouching.methods.checklist.verify does."""\nMETHODS["blinded"]\nMETHODS["rules"]\n'
+    assert imports_between_methods(parsed(methods__blinded__verify=allowed)) == []
+
+
+def test_torch_that_is_loaded_by_its_name_is_found() -> None:
+    for call in (
+        'import_module("torch")',
+        'importlib.import_module("torch.nn")',
+        'need("transformers")',
+        '[need(name) for name in ("torch",)]',
+    ):
+        assert len(heavy_imports(parsed(methods__blinded__verify=f"def f():\n    return {call}\n"))) == 1
+    assert heavy_imports(parsed(methods__blinded__verify='kind = "torch"\nimport_module(kind)\n')) == []
+
+
+def test_a_module_that_only_a_docstring_names_is_not_reached() -> None:
+    docstring = '"""See vouching.metrics."""\nx = 1\n"""Or :mod:`vouching.metrics`."""\n'
+    assert unreached(parsed(cli__app=docstring, metrics=""), ()) == {"vouching.metrics"}
+    assert unreached(parsed(cli__app='PLACE = "vouching.metrics:name"\n', metrics=""), ()) == set()
