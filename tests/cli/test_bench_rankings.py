@@ -122,7 +122,10 @@ def test_two_runs_are_compared_on_the_same_rankings(data: Path, index: Path, tmp
     [
         (("fgveribench", "wice"), "fgveribench has answers to be ranked, wice claims to be judged: run them apart"),
         (("fgveribench", "fgveribench_lon"), "did you mean fgveribench_long?"),
-        (("fgveribench",), "nothing to rank by: give --index PATH or --web ENGINE"),
+        (
+            ("fgveribench",),
+            "nothing to rank by: give --index PATH, --web ENGINE, or --mode no-search or --mode generative",
+        ),
         (("fgveribench", "--mode", "generative", "--index", "x"), "looks at no evidence"),
         (
             ("fgveribench", "--jobs", "2", "--index", "x"),
