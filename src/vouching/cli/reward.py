@@ -7,9 +7,8 @@ whose parameters are the options. Not here: worker processes; one core scores so
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 import typer
@@ -21,10 +20,8 @@ from vouching.judging.matching import Match
 from vouching.judging.votes import Aggregate
 from vouching.methods import METHODS
 from vouching.methods.blinded.reward import Scale
+from vouching.methods.rewards import lines_of, reward_job
 from vouching.methods.structured.reward_weights import Calibration, Split, Variant
-from vouching.methods.table import RowReward
-from vouching.rows import BatchSummary, Fields, Line, Row, RowJob, Work, fields_of, json_work, looker
-from vouching.version import __version__
 
 app = typer.Typer()
 
@@ -174,104 +171,29 @@ def reward_command(
         "intervention_cost": intervention_cost, "revision_cost": revision_cost,
     }  # fmt: skip
     with usage_errors():
-        job, told = reward_job(method, (input, output, resume), given)
+        job = reward_job(method, (input, output, resume), _settings_of(method, given))
         summary = show_rows(job)
-    tell_rows(summary, told(summary))
+    tell_rows(summary, lines_of(method).told(summary.counts))
     raise typer.Exit(Exit.OK if summary.complete else Exit.INCOMPLETE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """The rows and lines of a method's rewards."""
-
-    columns: Sequence[str]
-    """A table of rows must have one of these."""
-    counts: Callable[[Line], Mapping[str, int]]
-    """What a line adds to the counts."""
-    told: Callable[[BatchSummary], str]
-    """What is said of the counts."""
-    blank: Sequence[str] = ("total", "parts")
-    """What the line of a row that cannot be used lacks."""
-
-
-def _unreadable(summary: BatchSummary) -> str:
-    unread = summary.counts["unreadable"]
-    return f", {unread:,} with a reply that is no record" if unread else ""
-
-
-_LINES = {
-    "structured": _Lines(
-        ("response",), lambda line: {"unreadable": int(line["parts"].get("format") == 0)}, _unreadable
-    ),
-    "checklist": _Lines(
-        ("votes", "findings"),
-        lambda line: {"strict": int(line["parts"]["strict"])},
-        lambda summary: f", {summary.counts['strict']:,} with every item passed",
-    ),
-    "blinded": _Lines(
-        ("pairs", "findings"),
-        lambda line: {"clean": _is_clean(line["parts"])},
-        lambda summary: f", {summary.counts['clean']:,} without a fault",
-    ),
-    "assurance": _Lines(
-        ("S_x", "response"),
-        lambda line: {line["case"]: 1} if "case" in line else {},
-        lambda summary: f", {summary.counts['1']:,} right and accepted, {summary.counts['5a']:,} repaired",
-        ("case", "rewards", "advantages"),
-    ),
-}
-
-
-def _is_clean(parts: Mapping[str, float]) -> int:
-    return int(parts["questions"] == parts["matches"] and not parts["missing"])
-
-
-def reward_job(
-    method: str, files: tuple[str, str, bool], given: Mapping[str, Any]
-) -> tuple[RowJob, Callable[[BatchSummary], str]]:
-    """The rewards of a file of rows.
-
-    Args:
-        method: whose reward.
-        files: input and output, and whether to resume.
-        given: the settings, None for the method's own.
+def _settings_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a method's reward: what was given, and the method's own value for what was not.
 
     Raises:
         InputError: a method without rewards, or a setting that it does not have.
-        ConfigError: a value that is out of range or rules another out.
     """
     if method not in _NAMES:
-        raise InputError(f"got {method}, wanted a method that has a reward: {', '.join(_NAMES)}")
-    score: RowReward = METHODS[method].load("reward_row")
-    own = {name: one.default for name, one in inspect.signature(score).parameters.items() if name in given}
+        near = get_close_matches(method, _NAMES, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"got {method}, wanted a method that has a reward: {', '.join(_NAMES)}{meant}")
+    parameters = inspect.signature(METHODS[method].load("reward_row")).parameters
+    own = {name: one.default for name, one in parameters.items() if name in given}
     for name in (name for name, value in given.items() if value is not None and name not in own):
         has = ", ".join(map(_option, own))
         raise InputError(f"got {_option(name)} with {method}, whose options are {has}: leave it out")
-    settings = {name: default if given[name] is None else given[name] for name, default in own.items()}
-    with suppress(InputError):
-        score({}, **settings)  # a wrong setting shows before any file is made
-    lines = _LINES.get(method, _Lines((), lambda line: {}, lambda summary: ""))
-    blank: Line = {key: {} if key == "parts" else None for key in lines.blank}
-
-    def line(row: Row) -> Line:
-        fields = fields_of(row)
-        return {"id": row.name, **(_group_of(fields) if "total" in blank else {}), **score(fields, **settings)}
-
-    def make_work() -> Work:
-        return json_work(line, blank, ensure_ascii=True)
-
-    note = {"command": f"reward {method}", **settings, "vouching": __version__}
-    input, output, resume = files
-    return RowJob(input, output, make_work, looker(lines.counts), note, lines.columns, resume), lines.told
+    return {name: default if given[name] is None else given[name] for name, default in own.items()}
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _group_of(fields: Fields) -> dict[str, Any]:
-    """The row's group, to be kept: replies to one prompt. Of a report it is the question."""
-    group = fields.get("group")
-    if group is None and fields.get("kind") == "report":
-        group = fields.get("question") or None
-    return {} if group is None else {"group": group}

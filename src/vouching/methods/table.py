@@ -5,6 +5,7 @@ A part is named by its place and imported on use, so that to look into the table
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -25,12 +26,26 @@ class RowReward(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RewardLines:
+    """What the rows and lines of a method's rewards are, in files."""
+
+    columns: Sequence[str] = ()
+    """A table of rows must have one of these."""
+    counts: Callable[[Mapping[str, Any]], Mapping[str, int]] = lambda line: {}
+    """What a line adds to the counts."""
+    told: Callable[[Counter[str]], str] = lambda counts: ""
+    """What is said of the counts."""
+    blank: Sequence[str] = ("total", "parts")
+    """What the line of a row that cannot be used lacks."""
+
+
 ReplyReward: TypeAlias = Callable[[str, Mapping[str, Any]], Reward | Unverified]
 """What a reply to a row earns; Unverified if its judge failed."""
 Judges: TypeAlias = Literal["claims", "response", "instruction", "answers", "units"]
 """What a method judges: single claims; a whole response by its sources; a response by its instruction; the answers to
 one question against each other (and claims, by the same scorer); the units of a task."""
-Part: TypeAlias = Literal["verifier", "settings", "reward_row", "reward_reply", "game", "config"]
+Part: TypeAlias = Literal["verifier", "settings", "reward_row", "reward_reply", "reward_lines", "game", "config"]
 """What a method may consist of."""
 
 
@@ -59,6 +74,8 @@ class Method:
     """The same, where the row's ``response`` alone decides: no judge, no other reply."""
     adapters: tuple[str, ...] = ()
     """What rewards replies in a trainer where a judge or the other replies are needed as well."""
+    reward_lines: str | None = None
+    """What the lines of rewards are in files, :class:`RewardLines`; None for lines without a count."""
     game: str | None = None
     """What it is trained by, a class of :class:`Game`."""
     config: str | None = None
@@ -160,6 +177,7 @@ METHODS: dict[str, Method] = {
         settings="vouching.methods.structured.verify:StructuredConfig",
         reward_row="vouching.methods.structured.reward:reward_of_row",
         reward_reply="vouching.methods.structured.reward:reward_of_row",
+        reward_lines="vouching.methods.structured.reward:REWARD_LINES",
         game="vouching.methods.structured.game:StructuredGame",
         config="vouching.methods.structured.config:StructuredRunConfig",
         variants={"label": {"style": "label"}},
@@ -186,6 +204,7 @@ METHODS: dict[str, Method] = {
             "vouching.integrations.verl:checklist_score",
             "vouching.integrations.verifiers:judged_reward",
         ),
+        reward_lines="vouching.methods.checklist.reward:REWARD_LINES",
         game="vouching.methods.checklist.game:ChecklistGame",
         config="vouching.methods.checklist.config:ChecklistRunConfig",
         variants={"holistic": {"holistic": True}},
@@ -202,6 +221,7 @@ METHODS: dict[str, Method] = {
             "vouching.integrations.verl:blinded_score",
             "vouching.integrations.verifiers:audited_reward",
         ),
+        reward_lines="vouching.methods.blinded.reward:REWARD_LINES",
         game="vouching.methods.blinded.game:BlindedGame",
         config="vouching.methods.blinded.config:BlindedRunConfig",
         offline={"scope": "facts"},
@@ -214,6 +234,7 @@ METHODS: dict[str, Method] = {
         settings="vouching.methods.assurance.model:AssuranceConfig",
         reward_row="vouching.methods.assurance.reward:reward_of_row",
         reward_reply="vouching.methods.assurance.reward:reward_of_row",
+        reward_lines="vouching.methods.assurance.reward:REWARD_LINES",
         game="vouching.methods.assurance.game:AssuranceGame",
         config="vouching.methods.assurance.config:AssuranceRunConfig",
     ),

@@ -26,6 +26,7 @@ from vouching.judging.ask import ReplyError
 from vouching.methods.assurance.reply import read_case, read_choice, read_line
 from vouching.methods.assurance.task import as_task
 from vouching.methods.assurance.values import read_value, same_value
+from vouching.methods.table import RewardLines
 from vouching.types import Reward, TaskUnit
 
 Action = Literal["SAC", "NS", "KEEP", "REVISE"]
@@ -192,6 +193,15 @@ def reward_of_row(
         "rewards": known,
         "advantages": {player: pair and _advantages(pair) for player, pair in known.items()},
     }
+
+
+REWARD_LINES = RewardLines(
+    ("S_x", "response"),
+    lambda line: {line["case"]: 1} if "case" in line else {},
+    lambda counts: f", {counts['1']:,} right and accepted, {counts['5a']:,} repaired",
+    ("case", "rewards", "advantages"),
+)
+"""The lines of ``vouch reward assurance``."""
 
 
 def _advantages(rewards: Mapping[str, float | None]) -> dict[str, float] | None:

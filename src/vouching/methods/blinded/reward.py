@@ -31,6 +31,7 @@ from vouching.judging.values import find_numbers
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.blinded.compare import beside, compared, placed, sourced
 from vouching.methods.blinded.verify import BlindedVerifier
+from vouching.methods.table import RewardLines
 from vouching.types import Checked, Pair, PairResult, Question, Report, Reward, Source, Unverified
 from vouching.types.findings import BlindOutcome
 from vouching.types.serial import from_json
@@ -167,6 +168,18 @@ def reward_of_row(
     if isinstance(reward, Unverified):
         raise InputError(f"its judge failed ({reward.reason}: {reward.message}): a failure is no reward")
     return {"total": reward.total, "parts": dict(reward.parts)}
+
+
+def _is_clean(parts: Mapping[str, float]) -> int:
+    return int(parts["questions"] == parts["matches"] and not parts["missing"])
+
+
+REWARD_LINES = RewardLines(
+    ("pairs", "findings"),
+    lambda line: {"clean": _is_clean(line["parts"])},
+    lambda counts: f", {counts['clean']:,} without a fault",
+)
+"""The lines of ``vouch reward blinded``."""
 
 
 def _report_of(row: Mapping[str, Any], match: Match) -> Report:

@@ -26,6 +26,7 @@ from typing import Any, cast
 from vouching.errors import ConfigError, InputError
 from vouching.judging.votes import Aggregate, Votes, as_votes, check_aggregate, judgment, vote_share
 from vouching.methods.checklist.verify import WHOLE, ChecklistVerifier
+from vouching.methods.table import RewardLines
 from vouching.models.base import spoken
 from vouching.types import ChecklistItem, ItemResult, Report, Reward, Unverified
 
@@ -292,6 +293,14 @@ def reward_of_row(
         found = as_votes(cast("object", given if isinstance(given, list) else [given]), "the whole")
         parts["holistic"] = judgment(found, rules.tau, rules.aggregate)
     return {"total": reward.total, "parts": parts}
+
+
+REWARD_LINES = RewardLines(
+    ("votes", "findings"),
+    lambda line: {"strict": int(line["parts"]["strict"])},
+    lambda counts: f", {counts['strict']:,} with every item passed",
+)
+"""The lines of ``vouch reward checklist``."""
 
 
 def _report_of(row: Mapping[str, Any], rules: ChecklistRules) -> Report:

@@ -37,6 +37,7 @@ from vouching.methods.structured.reward_weights import (
     Variant,
     rules_of,
 )
+from vouching.methods.table import RewardLines
 from vouching.types import ERROR_TYPES, Judgment, Label, Reward, Status
 
 FIELDS = ("evidence_alignment", "reasoning_chain", "label", "confidence")
@@ -235,6 +236,14 @@ def reward_of_row(
     record = read_record(reply)
     predicted = None if record is None else label_of(record)
     return {"gold": row["gold"], "predicted": predicted, "total": reward.total, "parts": dict(reward.parts)}
+
+
+REWARD_LINES = RewardLines(
+    ("response",),
+    lambda line: {"unreadable": int(line["parts"].get("format") == 0)},
+    lambda counts: f", {counts['unreadable']:,} with a reply that is no record" if counts["unreadable"] else "",
+)
+"""The lines of ``vouch reward structured``."""
 
 
 def weighted_total(parts: Mapping[str, float], weights: StructuredWeights = PAPER) -> float:

@@ -1,0 +1,54 @@
+"""Rewards of files of rows: the work of ``vouch reward``, for every method whose rows have rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from vouching.errors import InputError
+from vouching.methods.table import METHODS, RewardLines, RowReward
+from vouching.rows import Fields, Line, Row, RowJob, Work, fields_of, json_work, looker
+from vouching.version import __version__
+
+
+def lines_of(method: str) -> RewardLines:
+    """What the lines of a method's rewards are."""
+    return METHODS[method].load("reward_lines") if METHODS[method].reward_lines else RewardLines()
+
+
+def reward_job(method: str, files: tuple[str, str, bool], settings: Mapping[str, Any]) -> RowJob:
+    """The rewards of a file of rows.
+
+    Args:
+        method: whose reward.
+        files: input and output, and whether to resume.
+        settings: of the reward.
+
+    Raises:
+        ConfigError: a value that is out of range or rules another out.
+    """
+    score: RowReward = METHODS[method].load("reward_row")
+    with suppress(InputError):
+        score({}, **settings)  # a wrong setting shows before any file is made
+    lines = lines_of(method)
+    blank: Line = {key: {} if key == "parts" else None for key in lines.blank}
+
+    def line(row: Row) -> Line:
+        fields = fields_of(row)
+        return {"id": row.name, **(_group_of(fields) if "total" in blank else {}), **score(fields, **settings)}
+
+    def make_work() -> Work:
+        return json_work(line, blank, ensure_ascii=True)
+
+    note = {"command": f"reward {method}", **settings, "vouching": __version__}
+    input, output, resume = files
+    return RowJob(input, output, make_work, looker(lines.counts), note, lines.columns, resume)
+
+
+def _group_of(fields: Fields) -> dict[str, Any]:
+    """The row's group, to be kept: replies to one prompt. Of a report it is the question."""
+    group = fields.get("group")
+    if group is None and fields.get("kind") == "report":
+        group = fields.get("question") or None
+    return {} if group is None else {"group": group}
