@@ -145,6 +145,6 @@ class StructuredGame:
 def _equalised(outcomes: Sequence[Reward | Unverified], golds: Sequence[Label], by: Equal) -> list[Reward | Unverified]:
     """The outcomes with their rewards on one scale; a failed judge's stays what it is and does not count."""
     scored = [(one, gold) for one, gold in zip(outcomes, golds, strict=True) if isinstance(one, Reward)]
-            golds: list[Label] = [row["gold"] for _, row in replies]
-            outcomes = _equalised(outcomes, golds, self.normalise)
+    labels: list[Label] = [gold for _, gold in scored]
+    made = iter(equal_by_label([reward for reward, _ in scored], labels, by))
     return [next(made) if isinstance(one, Reward) else one for one in outcomes]
