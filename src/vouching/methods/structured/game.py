@@ -144,7 +144,8 @@ class StructuredGame:
 
 def _equalised(outcomes: Sequence[Reward | Unverified], golds: Sequence[Label], by: Equal) -> list[Reward | Unverified]:
     """The outcomes with their rewards on one scale; a failed judge's stays what it is and does not count."""
-    scored = [(one, gold) for one, gold in zip(outcomes, golds, strict=True) if isinstance(one, Reward)]
-    labels: list[Label] = [gold for _, gold in scored]
-    made = iter(equal_by_label([reward for reward, _ in scored], labels, by))
+    scored: list[tuple[Reward, Label]] = [
+        (one, gold) for one, gold in zip(outcomes, golds, strict=True) if isinstance(one, Reward)
+    ]
+    made = iter(equal_by_label([reward for reward, _ in scored], [gold for _, gold in scored], by))
     return [next(made) if isinstance(one, Reward) else one for one in outcomes]
