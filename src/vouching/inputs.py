@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, TypeAlias, cast, overload
 
 from vouching.errors import InputError
-from vouching.rows.read import Row
-from vouching.types import Claim, Label, Passage, Source, Span
+from vouching.rows.read import Row, RowReader
+from vouching.types import Claim, Example, Label, Passage, Source, Span
 
 SourceLike: TypeAlias = str | Source | Passage | Mapping[str, object]
 SourcesLike: TypeAlias = SourceLike | Sequence[SourceLike]
@@ -210,3 +211,38 @@ def gold_of(fields: Mapping[str, Any]) -> Label | None:
     if given not in (None, "Attributable", "Not Attributable"):
         raise InputError(f'the label is {given!r}, wanted "Attributable" or "Not Attributable"')
     return given
+
+
+@dataclass(slots=True)
+class SeenRows:
+    """What the rows were."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    """Rows by label; "none" for those without one."""
+    broken: int = 0
+    """Rows that cannot be used."""
+
+
+def labelled_examples(
+    reader: RowReader, seen: SeenRows, advance: Callable[[], object], name: Callable[[str], object]
+) -> Iterator[Example]:
+    """The rows as examples; those without a label count as Attributable.
+
+    Args:
+        reader: rows with claim, source and, if known, label.
+        seen: counts them.
+        advance: is called for each row.
+        name: is told which row cannot be used, and why.
+    """
+    for row in reader:
+        advance()
+        try:
+            found = labelled_row(row)
+            gold = found.gold or "Attributable"
+            example = Example(row.name, found.claim.text, found.sources, gold, group=found.group)
+        except InputError as error:
+            seen.broken += 1
+            name(f"{reader.name}, {row.place}: {error}")
+            continue
+        seen.counts[found.gold or "none"] += 1
+        yield example

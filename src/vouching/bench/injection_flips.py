@@ -22,6 +22,7 @@ from vouching.methods.embedded.verify import is_embedded
 from vouching.methods.structured.verify import StructuredConfig, open_verifier
 from vouching.models.base import Model
 from vouching.models.running import all_of, run
+from vouching.rows import read_as
 from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Source, Unverified, Verdict
 
@@ -91,6 +92,16 @@ def injection_of(row: Mapping[str, Any]) -> Injection:
     if not isinstance(text, str) or not text.strip():
         raise InputError(f'the injection has the keys {[*row]}, wanted "text" (and, if you like, "id" and "kind")')
     return Injection(str(row.get("id", text[:30])), str(row.get("kind", "other")), text)
+
+
+def read_injections(path: str) -> list[Injection]:
+    """The injections of a file of rows. Raises InputError for a file or a row that cannot be used."""
+    return [*read_as(path, lambda row, name: injection_of(row))]
+
+
+def read_pairs(path: str) -> list[tuple[str, str]]:
+    """Claims and their sources from a file of rows. Raises InputError for a file or a row that cannot be used."""
+    return [*read_as(path, lambda row, name: pair_of(row))]
 
 
 async def injection_flips(

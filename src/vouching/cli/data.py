@@ -8,10 +8,8 @@ cut short resumes; the other files are written from it anew each time.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,7 +20,8 @@ import typer
 from vouching.cli.options import Indexes, WebEngines
 from vouching.cli.streams import Exit, RowProgress, cannot_write, show_rows, usage_errors, write_error
 from vouching.errors import ConfigError, InputError
-from vouching.rows import Made, MadeFiles, Row, RowReader, new_output, open_rows
+from vouching.inputs import SeenRows, labelled_examples
+from vouching.rows import Made, MadeFiles, new_output, open_rows
 from vouching.search.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from vouching.methods.structured.teacher import Demand
     from vouching.perturb import Strategy, Tally
     from vouching.train.rank_pairs import PairMaker
-    from vouching.types import Example, Label
 
 app = typer.Typer()
 
@@ -142,12 +140,12 @@ def perturb_command(
     """
     from vouching.perturb import STRATEGIES, Tally, perturb_rows, to_json
 
-    seen, tally = _Seen(), Tally()
+    seen, tally = SeenRows(), Tally()
     with usage_errors(), ExitStack() as open_files:
         chosen = [name.strip() for name in strategies.split(",")] if strategies is not None else [*STRATEGIES]
         reader = open_files.enter_context(open_rows(input, ("claim",)))
         progress = open_files.enter_context(RowProgress(reader.share))
-        examples = _examples(reader, seen, progress)
+        examples = labelled_examples(reader, seen, progress.advance, progress.name)
         made = perturb_rows(examples, cast("list[Strategy]", chosen), per_row=per_row, seed=seed, tally=tally)
         try:
             sink = open_files.enter_context(new_output(output))
@@ -313,41 +311,7 @@ def _pairing(
     return PairMaker(propose, Judge(judge, seed) if judge else None, find, compress, pairs, seed), close
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What the rows were."""
-
-    counts: Counter[str] = field(default_factory=Counter[str])
-    """Rows by label; "none" for those without one."""
-    broken: int = 0
-    """Rows that cannot be used."""
-
-
-def _examples(reader: RowReader, seen: _Seen, progress: RowProgress) -> Iterator[Example]:
-    """The rows as examples; those that cannot be used are named."""
-    for row in reader:
-        progress.advance()
-        try:
-            example, label = _example(row)
-        except InputError as error:
-            seen.broken += 1
-            progress.name(f"{reader.name}, {row.place}: {error}")
-            continue
-        seen.counts[label or "none"] += 1
-        yield example
-
-
-def _example(row: Row) -> tuple[Example, Label | None]:
-    """A row as an example, and the label it bears. Raises InputError if it is none."""
-    from vouching.inputs import labelled_row
-    from vouching.types import Example
-
-    found = labelled_row(row)
-    example = Example(row.name, found.claim.text, found.sources, found.gold or "Attributable", group=found.group)
-    return example, found.gold
-
-
-def _rows_told(seen: _Seen) -> Iterator[str]:
+def _rows_told(seen: SeenRows) -> Iterator[str]:
     """What is to be known about the rows."""
     if seen.counts["none"]:
         yield f"{_rows(seen.counts['none'])} without a label, taken as Attributable: make sure of that"

@@ -7,12 +7,11 @@ whose rates are those of one corpus.
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -20,7 +19,8 @@ from vouching.cli.options import refuse_second_stdin
 from vouching.cli.streams import MOST_NAMED, Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
 from vouching.methods.structured.reward_weights import Equal, Variant
-from vouching.rows import STDIN, read_as
+from vouching.rows import STDIN
+from vouching.types.serial import defined
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -165,8 +165,8 @@ def verifier_command(
     from vouching.bench.injection_flips import (
         UNSUPPORTED,
         diagnose_injections,
-        injection_of,
-        pair_of,
+        read_injections,
+        read_pairs,
         shipped_injections,
     )
 
@@ -174,8 +174,8 @@ def verifier_command(
         _refuse_verifier(injections, labels, (items, whole), (corpus, pairs), report)
         if labels is not None:
             _plan((items, whole, labels), tau, seed, report, as_json)
-        tried = [*read_as(corpus, lambda row, name: injection_of(row))] if corpus else shipped_injections()
-        claims = [*read_as(pairs, lambda row, name: pair_of(row))] if pairs else UNSUPPORTED
+        tried = read_injections(corpus) if corpus else shipped_injections()
+        claims = read_pairs(pairs) if pairs else UNSUPPORTED
         with progress("Trying injections"):
             found = diagnose_injections(model, tried, claims, seed, max_tokens)
         if as_json:
@@ -295,19 +295,6 @@ def _table(found: dict[str, Flips]) -> Iterator[str]:
         if flips.passed_over:
             claims = f"{flips.passed_over} claim{'s' * (flips.passed_over != 1)}"
             yield f"{arm}: {claims} left out, as no injection could turn them: not found Not Attributable as they are"
-
-
-def defined(value: Any) -> Any:
-    """The same with null for what is undefined or without end, which JSON has no number for.
-
-    >>> defined({"deviation": float("nan"), "groups": (3, float("inf"))})
-    {'deviation': None, 'groups': [3, None]}
-    """
-    if isinstance(value, dict):
-        return {key: defined(member) for key, member in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [defined(member) for member in cast("list[Any]", value)]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 _IfWrong = Annotated[float, typer.Option(metavar="P", help="How often the revision of a wrong proposal is right.")]

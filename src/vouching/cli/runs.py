@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from vouching.cli.diagnose import defined, draw_tables
+from vouching.cli.diagnose import draw_tables
 from vouching.cli.streams import usage_errors, write_error, write_result
+from vouching.types.serial import defined
 
 app = typer.Typer()
 diagnosis = typer.Typer()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import sys
 from functools import cache
 from itertools import pairwise
@@ -97,6 +98,19 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
         raise InputError(
             f'not a {kind.__name__}: {error.error_count()} fields are missing or wrong, first "{where}": {first["msg"]}'
         ) from None
+
+
+def defined(value: Any) -> Any:
+    """The same with null for what is undefined or without end, which JSON has no number for.
+
+    >>> defined({"deviation": float("nan"), "groups": (3, float("inf"))})
+    {'deviation': None, 'groups': [3, None]}
+    """
+    if isinstance(value, dict):
+        return {key: defined(member) for key, member in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [defined(member) for member in cast("list[Any]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _describe(schema: dict[str, Any], record: type[Any]) -> None:
