@@ -118,6 +118,17 @@ def _choices(found: re.Match[str]) -> str:
     return f"{found[1]} is missing: wanted one of {', '.join(found[2].replace(',', ' ').split())}"
 
 
+_COMMAND_OF = {
+    "blinded": "vouch audit", **dict.fromkeys(("checklist", "holistic", "rules"), "vouch follow"),
+    "assurance": "vouch challenge",
+}  # fmt: skip
+"""Which command does what another one's --method does not."""
+
+
+def _no_method(found: re.Match[str]) -> str:
+    return f"{found[1]}got {found[2]}, wanted one of {found[3]}; {_COMMAND_OF[found[2]]} does {found[2]}"
+
+
 _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"No such command 'search'.*", "there is no command search; vouch index search looks into an index"),
     (r"No such command '(.*?)'\. Did you mean (.*?)(?:, .*)?\?", r"there is no command \1; did you mean \2?"),
@@ -133,6 +144,7 @@ _PLAIN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)",
         r"got \1 too many: put a text with blanks in quotes, behind its option if it has one",
     ),
+    (rf"('--method'.*?)'({'|'.join(_COMMAND_OF)})' is not one of (.*?)\.?$", _no_method),
     (r"'([^']*)' is not one of (.*?)\.?$", r"got \1, wanted one of \2"),
     (r"Option '(.*?)' requires an argument\.?", r"\1 needs a value"),
     (r"Missing option '(.*?)' \(env var: '(.*?)'\)\.?", r"\1 is missing, and \2 is not set"),
