@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import select
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 T = TypeVar("T")
 
@@ -25,6 +26,18 @@ class _Loop:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self.process = os.getpid()
+        _OPEN.add(self)
+
+    def leave_to_parent(self) -> None:
+        """In a fork, point the descriptor of the inherited epoll at a new one.
+
+        The kernel's epoll is shared with the parent. When Python frees the inherited loop, asyncio unregisters the
+        socket that wakes it up: without this, in the parent too, whose loop then sleeps for good.
+        """
+        selector = getattr(self._loop, "_selector", None)
+        if selector is not None and hasattr(select, "epoll") and not self._loop.is_closed():
+            with select.epoll() as fresh:
+                os.dup2(fresh.fileno(), selector.fileno(), inheritable=False)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(coroutine)
@@ -43,6 +56,19 @@ class _Loop:
 
     def __del__(self) -> None:
         self.close()
+
+
+_OPEN: WeakSet[_Loop] = WeakSet()
+"""Every loop there is, for what a fork does to it."""
+
+
+def _leave_loops_to_parent() -> None:
+    for loop in list(_OPEN):
+        loop.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_loops_to_parent)
 
 
 class _Loops(threading.local):
