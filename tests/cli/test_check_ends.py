@@ -83,8 +83,8 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
         (("check", "x", "--votes", "0"), "--votes: wanted at least 1 (see vouch check --help)"),
         (
             ("check", "x", "--method", "blinded"),
-            "--method: got blinded, wanted one of 'embedded', 'structured', 'label'; vouch audit does blinded (see vouch "
-            "check --help)",
+            "--method: got blinded, wanted one of 'embedded', 'structured', 'label'; vouch audit does blinded "
+            "(see vouch check --help)",
         ),
         (("check", "x", "--threshold"), "--threshold needs a value (see vouch --help)"),
         (
