@@ -67,7 +67,7 @@ def test_a_ranking_that_was_written_down_gives_the_same_rewards() -> None:
         line = reward_of_row({"id": "r1", **to_python(ranking)}, by)
         assert line["totals"] == totals(told)
         assert line["parts"] == [dict(one.parts) if isinstance(one, Reward) else None for one in told]
-    with pytest.raises(InputError, match="not a Ranking"):
+    with pytest.raises(InputError, match="wanted a ranking"):
         reward_of_row({"question": "When?"})
 
 
