@@ -46,7 +46,7 @@ VOUCH = "vouch"
 CLAIM_WORDS, PAIRS, PAIR_TOKENS = 17, 200, 32
 CHARACTERS_PER_TOKEN = 20
 """More than any text needs; only so much of the prose is tokenized to cut a source from it."""
-LEAST_REPEATS, MOST_REPEATS, SECONDS = 3, 50, 10.0
+MIN_REPEATS, MAX_REPEATS, SECONDS = 3, 50, 10.0
 """A claim is read again until it took ten seconds of CPU time in all or fifty repeats, but at least three times."""
 LIBRARIES = ("torch", "transformers", "onnxruntime", "tokenizers")
 
@@ -67,14 +67,14 @@ class Architecture:
     """How many tokens its tokenizer adds to that."""
     chunk: tuple[int, Literal["words", "tokens"]] | None = None
     """Most of a chunk, in whole sentences; the chunks of a claim are one batch. None: the source is read in one."""
-    most_tokens: int | None = None
+    max_tokens: int | None = None
     """Where its project cuts an input off."""
 
     @property
     def reads(self) -> str:
         """How a source is read, in words."""
         chunks = f"chunks of sentences, {self.chunk[0]} {self.chunk[1]}, in one batch" if self.chunk else "in one piece"
-        return f"{chunks}; cut off at {self.most_tokens} tokens" if self.most_tokens else chunks
+        return f"{chunks}; cut off at {self.max_tokens} tokens" if self.max_tokens else chunks
 
 
 T5 = {"feed_forward_proj": "gated-gelu", "d_kv": 64, "vocab_size": 32128, "tie_word_embeddings": False}
@@ -136,16 +136,16 @@ def prepare(folder: Path, lengths: Iterable[int]) -> Inputs:
     """Cut the texts of speed.py to numbers of our tokens."""
     tokenizer = PairTokenizer(folder / TOKENIZER)
 
-    def cut(text: str, most: int) -> str:
-        return text[: tokenizer.tokens([text])[0].ends[:most][-1]]
+    def cut(text: str, limit: int) -> str:
+        return text[: tokenizer.tokens([text])[0].ends[:limit][-1]]
 
     texts = read_texts()
     claim, source = min(texts.pairs, key=lambda pair: abs(len(pair[0].split()) - CLAIM_WORDS))
     prose = f"{source}\n{texts.prose}\n"
     sources: dict[int, str] = {}
     for n in sorted(set(lengths)):
-        most = n * CHARACTERS_PER_TOKEN
-        sources[n] = cut((prose * (most // len(prose) + 1))[:most], n)
+        limit = n * CHARACTERS_PER_TOKEN
+        sources[n] = cut((prose * (limit // len(prose) + 1))[:limit], n)
     pairs = [(claim, cut(source, PAIR_TOKENS)) for claim, source in texts.pairs[:PAIRS]]
     return Inputs(texts.origin, claim, sources, pairs)
 
@@ -162,7 +162,7 @@ def timed(read: Callable[[], object]) -> dict[str, Any]:
     """CPU seconds of a call (median of repeats after one that does not count), and the peak memory so far."""
     read()
     times: list[float] = []
-    while len(times) < LEAST_REPEATS or (len(times) < MOST_REPEATS and sum(times) < SECONDS):
+    while len(times) < MIN_REPEATS or (len(times) < MAX_REPEATS and sum(times) < SECONDS):
         start = time.process_time()
         read()
         times.append(time.process_time() - start)
@@ -198,7 +198,7 @@ def measure_pairs(folder: Path, inputs: Inputs) -> dict[str, Any]:
     encoder = load_encoder(folder, 1)
     found = timed(lambda: [encoder.read(claim, encoder.encode([Source(source)])) for claim, source in inputs.pairs])
     rate = round(len(inputs.pairs) * found.pop("claims_per_second"), 1)
-    return {"pairs": len(inputs.pairs), "most_source_tokens": PAIR_TOKENS, "pairs_per_second": rate, **found}
+    return {"pairs": len(inputs.pairs), "max_source_tokens": PAIR_TOKENS, "pairs_per_second": rate, **found}
 
 
 def timed_reading(encoder: Encoder, claim: str, text: str) -> dict[str, Any]:
@@ -270,15 +270,15 @@ def rows_of(architecture: Architecture, tokenizer: PairTokenizer, claim: str, te
 
     chunks = [text]
     if architecture.chunk:
-        most, unit = architecture.chunk
-        chunks = chunked(text, most, str.split if unit == "words" else ids)
+        limit, unit = architecture.chunk
+        chunks = chunked(text, limit, str.split if unit == "words" else ids)
     special = [tokenizer.sep] * architecture.special_tokens
     rows = [ids(architecture.prompt.format(source=chunk, claim=claim)) + special for chunk in chunks]
-    return [row[: architecture.most_tokens] for row in rows]
+    return [row[: architecture.max_tokens] for row in rows]
 
 
-def chunked(text: str, most: int, parts: Callable[[str], list[Any]]) -> list[str]:
-    """Chunks of whole sentences, each of at most ``most`` parts; a longer sentence is a chunk of its own."""
+def chunked(text: str, limit: int, parts: Callable[[str], list[Any]]) -> list[str]:
+    """Chunks of whole sentences, each of at most ``limit`` parts; a longer sentence is a chunk of its own."""
     chunks: list[str] = []
     room = 0
     for start, end in sentence_spans(text):
@@ -288,7 +288,7 @@ def chunked(text: str, most: int, parts: Callable[[str], list[Any]]) -> list[str
             chunks[-1] += f" {sentence}"
         else:
             chunks.append(sentence)
-            room = most
+            room = limit
         room -= count
     return chunks
 

@@ -102,7 +102,7 @@ def main() -> None:
         folder, data = Path(name), rows(64)
         model = stop_often(write_tiny_qwen(folder / "model", texts()))
         settings = config(
-            model, batch_prompts=8, micro_batch=32, most_steps=options.steps, epochs=9.0,
+            model, batch_prompts=8, micro_batch=32, max_steps=options.steps, epochs=9.0,
             sampling={"group_size": 8, "completion_tokens": 48},
         )  # fmt: skip
         pairs: list[tuple[float, float]] = []

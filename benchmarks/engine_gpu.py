@@ -98,7 +98,7 @@ def main() -> None:
         folder, data = Path(name), prompts(64)
         model = write_half_billion(folder / "model", data)
         settings = config(
-            model, device="cuda", precision="bfloat16", batch_prompts=8, micro_batch=16, most_steps=options.steps,
+            model, device="cuda", precision="bfloat16", batch_prompts=8, micro_batch=16, max_steps=options.steps,
             epochs=9.0, sampling={"group_size": 8, "prompt_tokens": 1024, "completion_tokens": 256},
         )  # fmt: skip
         for _ in range(options.rounds):

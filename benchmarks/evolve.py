@@ -1,6 +1,6 @@
 """What self-evolution does to the embedded verifier: scores the arms of ``recipes/evolve/arms.sh`` on test sets, once.
 
-    VOUCH_DATA=... python benchmarks/evolve.py runs/evolve [--most 150] [--most-long 50]
+    VOUCH_DATA=... python benchmarks/evolve.py runs/evolve [--limit 150] [--max-long 50]
 
 For every arm all rounds on the public sets, against round 0, with paired intervals; how alike the arms are; which
 rounds a gate would have refused; and whether a router over the rounds or the mean of their weights makes up a
@@ -118,7 +118,7 @@ def generalists(out: Path, kept: KeptReadings) -> dict[str, Any]:
     return {**asdict(found), "router": {"specialists": asked, "strength": router.strength}}
 
 
-def rounds_told(out: Path) -> list[dict[str, Any]]:
+def rounds_shown(out: Path) -> list[dict[str, Any]]:
     """What went into each round, and what a gate says of it."""
     told: list[dict[str, Any]] = []
     for one in rounds_of(out):
@@ -131,7 +131,7 @@ def rounds_told(out: Path) -> list[dict[str, Any]]:
             line["probes_by_type"] = {kind: kept.kept for kind, kept in made.kinds.items()}
             line["gate"] = {
                 "accepted": gate.accepted,
-                "most_loss": gate.most_loss,
+                "max_loss": gate.max_loss,
                 "refused": {change.data_set: change.refused for change in gate.changes if change.refused},
             }
         told.append(line)
@@ -142,14 +142,14 @@ def main() -> None:
     """Score, compare, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, help="folder with the arms")
-    parser.add_argument("--most", type=int, default=150, help="rows of a set, by whole groups")
-    parser.add_argument("--most-long", type=int, default=50, help="the same for sets with long sources")
+    parser.add_argument("--limit", type=int, default=150, help="rows of a set, by whole groups")
+    parser.add_argument("--max-long", type=int, default=50, help="the same for sets with long sources")
     options = parser.parse_args()
     arms = [options.runs / name for name in ARMS if (options.runs / name / FINGERPRINT).exists()]
     kept, rows = KeptReadings(), list[Row]()
     for name in SETS:
-        most = options.most_long if name in LONG else options.most
-        rows += rows_of_sets(chosen([name], data_folder(), "test"), data_folder(), most)
+        limit = options.max_long if name in LONG else options.limit
+        rows += rows_of_sets(chosen([name], data_folder(), "test"), data_folder(), limit)
     public = {out.name: tested(out, rows, arms[0], kept) for out in arms}
     dev = {out.name: read_record(out / FINGERPRINT, Fingerprint) for out in arms}
     last = {name: len(found.rounds) - 1 for name, found in public.items()}
@@ -157,11 +157,11 @@ def main() -> None:
     config = config_of(arms[0])
     record = {
         "settings": {key: value for key, value in asdict(config).items() if key not in ("train", "dev", "structured")},
-        "most": {"short": options.most, "long": options.most_long},
+        "most": {"short": options.limit, "long": options.max_long},
         "machine": f"{platform.machine()}, one thread",
         **{key: value for key, value in surroundings().items() if key in ("revision", "versions")},
         "rows": read_data(config).counts,
-        "rounds": {out.name: rounds_told(out) for out in arms},
+        "rounds": {out.name: rounds_shown(out) for out in arms},
         "dev": {name: asdict(found) for name, found in dev.items()},
         "public": {name: asdict(found) for name, found in public.items()},
         "alike": {

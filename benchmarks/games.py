@@ -55,7 +55,7 @@ class Recorded:
 
     def __init__(self, sampler: Any) -> None:
         self._sampler, self._said, self._at = sampler, list[Any](), None
-        self.forced = getattr(sampler, "forced", None)
+        self.teacher_forced = getattr(sampler, "teacher_forced", None)
 
     async def sample(self, prompts: Sequence[Any], role: str, n: int, *more: Any, **named: Any) -> Any:
         """From the sampler at first, from memory after :meth:`again`."""

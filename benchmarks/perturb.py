@@ -27,7 +27,7 @@ from vouching.perturb import ERROR_TYPE_OF, STRATEGIES, Perturbation, Tally, per
 from vouching.types import Example, Source, Verdict
 
 SEED, WANTED, PER_ROW, CHECKED = 0, 10_000, 8, 100
-LEFT_OUT = ("wice_spans", "med", "breaking_nli", "conjnli")
+EXCLUDED = ("wice_spans", "med", "breaking_nli", "conjnli")
 """Sets of another kind: spans, and templated or automatically labelled sentences."""
 THEN = "attribution/nli/fever_nli_dev.jsonl.gz"
 """Where rows come from when those of attribution/train are used up."""
@@ -37,7 +37,7 @@ def read_rows() -> list[Example]:
     """The rows of every set that is taken, in one order for all runs."""
     root = Path(os.environ["VOUCH_DATA"])
     paths = sorted((root / "attribution/train").glob("*.jsonl.gz"))
-    taken = [path for path in paths if path.name.split(".")[0] not in LEFT_OUT]
+    taken = [path for path in paths if path.name.split(".")[0] not in EXCLUDED]
     return attributable(taken) + attributable([root / THEN])
 
 

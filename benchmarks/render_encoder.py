@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from render_tables import RULES, Figures, number, origin, table
 
 SETTINGS = (
-    "encoder", "train", "apart", "epochs", "most_steps", "batch_tokens", "learning_rate", "most_tokens",
-    "most_claim_tokens", "most_windows", "windows_in_use", "token_weight", "error_weight", "ranking_weight", "seed",
+    "encoder", "train", "disjoint_from", "epochs", "max_steps", "batch_tokens", "learning_rate", "max_tokens",
+    "max_claim_tokens", "max_windows", "windows_in_use", "token_weight", "error_weight", "ranking_weight", "seed",
 )  # fmt: skip
 """Settings of the run that are told; the others are in encoder.json."""
 ABLATION_NOTE = """
@@ -22,7 +22,7 @@ Claims made wrong in ways that were left out of the encoder's training, from row
 is named; a claim that is let pass is not right."""
 SPEED_NOTE = """
 Threads: {threads}. Vouch: the int8 encoder as it ships, tokenizing and choosing windows included; of a long source it
-reads at most {most_windows} windows. The others: built in their published shape, {others}; they read all that their own
+reads at most {max_windows} windows. The others: built in their published shape, {others}; they read all that their own
 project would. How well anything judges is not measured here, and int8 is part of the difference. Memory: the peak of
 the process, less that after its imports."""
 

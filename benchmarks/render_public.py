@@ -56,7 +56,7 @@ def _refuse_stale(record: Figures, comparison: Figures) -> None:
     for name, found in record["sets"].items():
         pair = comparison["sets"].get(name)
         ours = found["metrics"] and found["metrics"]["auroc"]["estimate"]
-        if pair is None or (not pair["left_out"] and pair["auroc"]["second"] != ours):
+        if pair is None or (not pair["excluded"] and pair["auroc"]["second"] != ours):
             raise SystemExit(f"the comparison with {RULES} is of another run, as {name} shows: run make bench again")
 
 

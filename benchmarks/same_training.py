@@ -127,7 +127,7 @@ def sft(rank: int = 0) -> Path:
 def structured() -> Any:
     """SEVA's game from there on, with its process reward and rows that are only scored."""
     files = [f'model="{sft()}/model"', f'rows=["{plain()}/prompts.jsonl"]', f'dev=["{plain()}/dev.jsonl"]']
-    config = run_settings("structured", recipe("structured/tiny"), [*files, "device=cpu", "most_steps=4"])
+    config = run_settings("structured", recipe("structured/tiny"), [*files, "device=cpu", "max_steps=4"])
     train_game(config, out("structured"), report=quiet)
     return finished(out("structured"))
 
@@ -136,7 +136,7 @@ def vowels() -> Any:
     """The same game with a reward that random weights can learn, and adapters."""
     files = [f'model="{plain()}/qwen"', f'rows=["{plain()}/prompts.jsonl"]', "device=cpu"]
     plan = Plan(StructuredGame(4, engine_runs.vowels), learning.claims(32, 1), [], "reward/verifier/total")
-    config = run_settings("structured", recipe("structured/tiny"), [*files, "most_steps=4", "lora.rank=4"])
+    config = run_settings("structured", recipe("structured/tiny"), [*files, "max_steps=4", "lora.rank=4"])
     train_game(config, out("vowels"), report=quiet, plan=plan)
     return finished(out("vowels"))
 
@@ -199,7 +199,7 @@ def rank(shown: str, adapters: int) -> Any:
     model = write_tiny_qwen(folder() / f"rank-{shown}", map(json.dumps, rows))
     settings = [f'model="{model}"', f'pairs=["{path}"]', "device=cpu", f"shown={shown}", f"lora_rank={adapters}"]
     place = out(f"rank-{shown}")
-    scores = train_rank(run_settings("rank", recipe("rank/tiny"), [*settings, "most_steps=8"]), place, report=quiet)
+    scores = train_rank(run_settings("rank", recipe("rank/tiny"), [*settings, "max_steps=8"]), place, report=quiet)
     held = [json.loads(line) for line in (place / "held.jsonl").read_text("utf-8").splitlines()]
     return {**finished(place), "scores": scores, "held": held}
 
@@ -252,7 +252,7 @@ async def seldom(reply: str, row: Mapping[str, Any]) -> Reward:
 def checklist_script() -> Any:
     """The update of Soft-SVeRL, by a script and plain gradient descent."""
     model = write_tiny_qwen(folder() / "checklist", checklist_runs.texts())
-    settings = checklist_runs.settings(model, loss="dapo", most_steps=2)
+    settings = checklist_runs.settings(model, loss="dapo", max_steps=2)
     said = checklist_runs.scripted(model)
     return stepped(engine_runs.trainer_of(
         settings, out("checklist-script"), checklist_runs.game(), checklist_runs.rows(), said, **engine_runs.PLAIN

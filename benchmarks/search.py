@@ -45,7 +45,7 @@ from vouching.search.vectors import SHIPPED, SentenceEncoder, open_encoder
 from vouching.text.words import lower_words
 from vouching.types import Passage, Source
 
-MOST, RARE = 5, 10
+LIMIT, RARE = 5, 10
 WORDS_PER_PASSAGE, VOCABULARY, QUERIES, QUERY_WORDS = 60, 500_000, 300, 10
 Rows = dict[str, list[MultihopRow]]
 
@@ -146,18 +146,18 @@ def multihop(options: argparse.Namespace) -> dict[str, Any]:
         index = open_index(Path(place) / "words")
         index.find("warm")
         record |= {
-            "query": timed(partial(index.find, most=MOST), questions),
+            "query": timed(partial(index.find, limit=LIMIT), questions),
             "change": changes(Path(place) / "words"),
-            "recall": {"words": told(train, held_out, partial(index.by_words, most=MOST))},
+            "recall": {"words": told(train, held_out, partial(index.by_words, limit=LIMIT))},
             "bm25s": beside_bm25s([terms(f"{source.title} {source.text}") for source in sources], questions),
         }
         for name, encoder in encoders.items():
             record[f"build, {name}"] = build(Path(place) / name, sources, open_encoder(encoder))
             index = open_index(Path(place) / name)
-            record[f"query, {name}"] = timed(partial(index.find, most=MOST), questions)
+            record[f"query, {name}"] = timed(partial(index.find, limit=LIMIT), questions)
             record["recall"] |= {
-                f"meaning, {name}": told(train, held_out, partial(index.by_meaning, most=MOST)),
-                f"both, {name}": told(train, held_out, partial(index.find, most=MOST)),
+                f"meaning, {name}": told(train, held_out, partial(index.by_meaning, limit=LIMIT)),
+                f"both, {name}": told(train, held_out, partial(index.find, limit=LIMIT)),
             }
     return record
 
@@ -177,7 +177,7 @@ def beside_bm25s(texts: list[list[str]], queries: Sequence[str]) -> dict[str, An
 
     def ask(query: str) -> object:
         wanted = [term for term in query_terms(query) if term in known]
-        return other.retrieve([wanted], k=MOST, show_progress=False) if wanted else None
+        return other.retrieve([wanted], k=LIMIT, show_progress=False) if wanted else None
 
     return taken | timed(ask, queries)
 
@@ -202,7 +202,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
             each: list[float] = []
             for row in rows:
                 wanted = [term for term in of_query(row.question) if term in other.vocab_dict]
-                places = other.retrieve([wanted], k=MOST, show_progress=False).documents[0] if wanted else []
+                places = other.retrieve([wanted], k=LIMIT, show_progress=False).documents[0] if wanted else []
                 each.append(recall(row, [sources[int(place)].id for place in places]))
             found.append(float(np.mean(each)))
         return round(float(np.mean(found)), 4)
@@ -268,7 +268,7 @@ def search_made_up(folder: str, queries: Sequence[str]) -> dict[str, Any]:
     index = open_index(folder)
     opened = clock.read(3)["seconds"]
     index.find(queries[0])
-    found = timed(partial(index.find, most=MOST), queries)
+    found = timed(partial(index.find, limit=LIMIT), queries)
     return {"open_seconds": opened} | found | peak()
 
 

@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from search_steps import MOST, Single, about, build_index, read_rows, rounded
+from search_steps import LIMIT, Single, about, build_index, read_rows, rounded
 
 from vouching import metrics
 from vouching.bench.catalog import data_folder
@@ -114,8 +114,8 @@ def main() -> None:
         index, _ = build_index(data_folder(), Path(place) / "corpus", sources)
         arms: dict[str, Finder] = {
             "single": Single(index),
-            "steps": StepSearch([index], most=MOST),
-            "decided": StepSearch([index], verify, most=MOST),
+            "steps": StepSearch([index], limit=LIMIT),
+            "decided": StepSearch([index], verify, limit=LIMIT),
         }
         found = {
             name: compared(claims, {arm: asyncio.run(search_all(finder, claims)) for arm, finder in arms.items()})
@@ -124,7 +124,7 @@ def main() -> None:
     record = {
         **about("search_claims.py"),
         "passages": len(index),
-        "passages_kept": MOST,
+        "passages_kept": LIMIT,
         "sets": found,
     }
     text = json.dumps(record, indent=1) + "\n"

@@ -39,7 +39,7 @@ from vouching.search.index_writer import create_index
 from vouching.search.steps import QUERIES, StepSearch
 from vouching.types import SearchTurn, Source, Trajectory
 
-MOST = 5
+LIMIT = 5
 TRIED = (1, 3, 5, 8)
 
 
@@ -56,7 +56,7 @@ class Single:
     async def find(self, question: str | None, claim: str) -> Trajectory:
         """See ``Finder``."""
         query = f"{question} {claim}" if question else claim
-        result = await search_engines([self._engine], query, MOST)
+        result = await search_engines([self._engine], query, LIMIT)
         return Trajectory(query, (), (SearchTurn("", "all", query, result),), "exhausted", "single")
 
     async def aclose(self) -> None:
@@ -154,7 +154,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         index, seconds = build_index(data_folder(), Path(place) / "multihop")
         arms: dict[str, Finder] = {"single": Single(index)}
-        arms |= {f"{n} {'query' if n == 1 else 'queries'}": StepSearch([index], queries=n, most=MOST) for n in TRIED}
+        arms |= {f"{n} {'query' if n == 1 else 'queries'}": StepSearch([index], queries=n, limit=LIMIT) for n in TRIED}
         found = {
             name: {arm: asyncio.run(search_all(finder, rows)) for arm, finder in arms.items()}
             for name, rows in sets.items()
@@ -165,7 +165,7 @@ def main() -> None:
         **about(f"search_steps.py --split {options.split}"),
         "passages": len(index),
         "build_seconds": round(seconds, 1),
-        "passages_kept": MOST,
+        "passages_kept": LIMIT,
         "default_queries": QUERIES,
         "sets": {name: compared(rows, found[name]) for name, rows in sets.items()},
         "together": compared([row for rows in sets.values() for row in rows], together),

@@ -32,7 +32,7 @@ from vouching.types import Verdict
 
 ROOT = Path(__file__).parents[1]
 SEED, IMPORTS, COMMANDS, PASSES = 0, 15, 7, 3
-MOST_PAIRS, MOST_SENTENCES = 1_000, 3
+MAX_PAIRS, MAX_SENTENCES = 1_000, 3
 CLAIM = "The Tarnwick viaduct carries 9,417 trains a week."
 FINDING = "The Tarnwick viaduct carries 8,352 trains a week."
 FIX = "Change 9,417 to 8,352."
@@ -68,12 +68,12 @@ def read_texts() -> Texts:
         rows = [json.loads(line) for line in (ROOT / origin).read_text(encoding="utf-8").splitlines()]
     pairs = [(row["claim"], first_sentences(row["source"])) for row in rows if len(sentence_spans(row["claim"])) == 1]
     random.Random(SEED).shuffle(pairs)
-    return Texts(origin, pairs[:MOST_PAIRS], "\n".join(dict.fromkeys(row["source"] for row in rows)))
+    return Texts(origin, pairs[:MAX_PAIRS], "\n".join(dict.fromkeys(row["source"] for row in rows)))
 
 
 def first_sentences(source: str) -> str:
     """The source's first three sentences, or all of it if it has fewer."""
-    return source[: sentence_spans(source)[:MOST_SENTENCES][-1][1]]
+    return source[: sentence_spans(source)[:MAX_SENTENCES][-1][1]]
 
 
 def long_source(prose: str, characters: int) -> str:

@@ -3,7 +3,7 @@
     VOUCH_DATA=... python recipes/embedded/count_rarity.py
 
 Counts, over the distinct sentences of attribution/train and attribution/nli (licensed for training), how many have a
-stem, and keeps the stems that at least ``LEAST`` of them have.
+stem, and keeps the stems that at least ``MINIMUM`` of them have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weight_sums import WEIGHTS, write_sums
 from vouching.text.sentences import sentence_spans
 from vouching.text.words import FUNCTION_WORDS, lower_words, stem
 
-LEAST = 40
+MINIMUM = 40
 TARGET = WEIGHTS / "rarity.txt"
 
 
@@ -41,11 +41,11 @@ def main() -> None:
                             words = set(lower_words(text, start, end)) - FUNCTION_WORDS
                             counts.update({stem(word) for word in words})
     total = len(seen)
-    kept = sorted((w for w, count in counts.items() if count >= LEAST), key=lambda w: (-counts[w], w))
+    kept = sorted((w for w, count in counts.items() if count >= MINIMUM), key=lambda w: (-counts[w], w))
     lines = [
         "# Rarity of stems: ln(sentences / sentences that have the stem); written by recipes/embedded/count_rarity.py.",
         f"# {total} distinct sentences of attribution/train and attribution/nli. '*' is the rarity of any other stem.",
-        f"* {math.log(total / (LEAST / 4)):.2f}",
+        f"* {math.log(total / (MINIMUM / 4)):.2f}",
         *(f"{word} {math.log(total / counts[word]):.2f}" for word in kept),
     ]
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")

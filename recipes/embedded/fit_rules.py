@@ -1,6 +1,6 @@
 """Fit and calibrate the score model of ``embedded:rules``; writes ``weights/rules.json`` and ``weights/SHA256SUMS``.
 
-    VOUCH_DATA=... python recipes/embedded/fit_rules.py [--jobs 2] [--most N] [--output PATH]
+    VOUCH_DATA=... python recipes/embedded/fit_rules.py [--jobs 2] [--limit N] [--output PATH]
 
 Reads ``attribution/train`` only. Weights: logistic regression with an intercept per data set (so that it cannot learn
 how positive a data set is) and with the sign of every weight fixed beforehand (so that it cannot learn what is odd
@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold
-from training_rows import MOST_ROWS, SEED, Array, Row, Table, load, share_of, tabulate
+from training_rows import MAX_ROWS, SEED, Array, Row, Table, load, share_of, tabulate
 from weight_sums import WEIGHTS, write_sums
 
 from vouching.methods.embedded.diagnosis import FITTED_KINDS, OVERSTATED_CEILING
 from vouching.methods.embedded.scoring import WEIGHTS_FORMAT, ScoreModel, Term
 
 TARGET = WEIGHTS / "rules.json"
-FOLDS, MOST_CEILING, PRIOR_ROWS = 5, 0.48, 20
+FOLDS, MAX_CEILING, PRIOR_ROWS = 5, 0.48, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +124,19 @@ def platt(z: Array, y: Array, weights: Array) -> tuple[float, float]:
 
 
 def ceiling(p: Array, y: Array, weights: Array) -> float:
-    """Share of Attributable rows among those with one kind of decisive difference, at most ``MOST_CEILING``.
+    """Share of Attributable rows among those with one kind of decisive difference, at most ``MAX_CEILING``.
 
     It matters only where the features alone would say Attributable (p > .5); as such rows are few, the share among
-    them is drawn towards the share among all by ``PRIOR_ROWS``. Without any row it is ``MOST_CEILING``.
+    them is drawn towards the share among all by ``PRIOR_ROWS``. Without any row it is ``MAX_CEILING``.
     """
     if not len(p):
-        return MOST_CEILING
+        return MAX_CEILING
     likely = p > 0.5
     overall = (weights * y).sum() / weights.sum()
     among_likely = (weights * y)[likely].sum() / weights[likely].sum() if likely.any() else overall
     rows = likely.sum()
     share = (rows * among_likely + PRIOR_ROWS * overall) / (rows + PRIOR_ROWS)
-    return round(float(min(MOST_CEILING, share)), 3)
+    return round(float(min(MAX_CEILING, share)), 3)
 
 
 def calibrate(model: ScoreModel, table: Table, z: Array, chosen: NDArray[np.bool_], how: Fit = RULES) -> ScoreModel:
@@ -150,7 +150,7 @@ def calibrate(model: ScoreModel, table: Table, z: Array, chosen: NDArray[np.bool
     for kind in FITTED_KINDS:
         has = np.array([kind in row.decisive for row in rows])
         share = ceiling(p[has], y[has], weights[has])
-        if kind in how.overruling or share < MOST_CEILING:
+        if kind in how.overruling or share < MAX_CEILING:
             ceilings[kind] = share
     copied = np.array([row.verbatim and not row.decisive for row in rows])
     # Laplace's rule: nearly all copied claims are Attributable, and that is no certainty.
@@ -222,10 +222,10 @@ def main() -> None:
     """Measure, fit, calibrate, report, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2, help="processes that measure rows")
-    parser.add_argument("--most", type=int, default=MOST_ROWS, help="rows of a set, at most")
+    parser.add_argument("--limit", type=int, default=MAX_ROWS, help="rows of a set, at most")
     parser.add_argument("--output", type=Path, default=TARGET)
     options = parser.parse_args()
-    table = tabulate(load(["train"], options.jobs, options.most))
+    table = tabulate(load(["train"], options.jobs, options.limit))
     record = record_of(table, *fit_model(table))
     options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if options.output == TARGET:

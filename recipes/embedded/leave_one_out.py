@@ -1,6 +1,6 @@
 """AUROC on data sets that the weights have not seen: writes ``leave_one_out.json`` beside this file.
 
-    VOUCH_DATA=... python recipes/embedded/leave_one_out.py [--jobs 2] [--most N]
+    VOUCH_DATA=... python recipes/embedded/leave_one_out.py [--jobs 2] [--limit N]
 
 For each training set and each dev set, the model is fitted with the settings of ``fit_rules.py`` on the other training
 sets and compared with word overlap. Sets whose names start alike (wice, wice_full; all summedits) are left out
@@ -26,7 +26,7 @@ from sklearn.metrics import roc_auc_score
 from training_rows import SEED, Row, load, share_of, tabulate
 
 TARGET = Path(__file__).parent / "leave_one_out.json"
-MOST_ROWS = 600  # of a set: as many as a set counts for in the fit
+MAX_ROWS = 600  # of a set: as many as a set counts for in the fit
 
 
 def family(place: str) -> str:
@@ -38,22 +38,22 @@ def family(place: str) -> str:
     return place.partition("/")[2].partition("_")[0]
 
 
-def others(sets: Mapping[str, Sequence[Row]], left_out: str) -> dict[str, list[Row]]:
+def others(sets: Mapping[str, Sequence[Row]], excluded: str) -> dict[str, list[Row]]:
     """Rows of the training sets of other families that share nothing with the family left out."""
-    unseen = {row.group for place, rows in sets.items() if family(place) == left_out for row in rows}
+    unseen = {row.group for place, rows in sets.items() if family(place) == excluded for row in rows}
     return {
         place: [row for row in rows if row.group not in unseen]
         for place, rows in sets.items()
-        if place.startswith("train/") and family(place) != left_out
+        if place.startswith("train/") and family(place) != excluded
     }
 
 
-def evaluate(left_out: str, sets: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, float]]:
+def evaluate(excluded: str, sets: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, float]]:
     """AUROC of the model and of word overlap, for each set of the family left out."""
-    model, _ = fit_model(tabulate(others(sets, left_out)))
+    model, _ = fit_model(tabulate(others(sets, excluded)))
     found: dict[str, dict[str, float]] = {}
     for place, rows in sets.items():
-        if family(place) == left_out:
+        if family(place) == excluded:
             labels = [row.label for row in rows]
             ours = float(roc_auc_score(labels, probabilities(model, rows)))
             overlap = float(roc_auc_score(labels, [row.features["word_overlap"] for row in rows]))
@@ -70,10 +70,10 @@ def main() -> None:
     """Leave out each family in turn, print a table, write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--most", type=int, default=MOST_ROWS, help="rows of a set, at most")
+    parser.add_argument("--limit", type=int, default=MAX_ROWS, help="rows of a set, at most")
     parser.add_argument("--output", type=Path, default=TARGET)
     options = parser.parse_args()
-    sets = load(["train", "dev"], options.jobs, options.most)
+    sets = load(["train", "dev"], options.jobs, options.limit)
     figures: dict[str, dict[str, float]] = {}
     with Pool(options.jobs) as pool:
         for found in pool.imap(partial(evaluate, sets=sets), dict.fromkeys(map(family, sets))):
@@ -87,7 +87,7 @@ def main() -> None:
         "command": "python recipes/embedded/leave_one_out.py",
         "settings": {
             "seed": SEED, "folds": FOLDS, "ridge": RULES.ridge, "overlap_weight": OVERLAP_WEIGHT,
-            "most_rows": options.most,
+            "max_rows": options.limit,
         },
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

@@ -1,6 +1,6 @@
 """How the claims of a response become one score: writes ``response_score.json`` beside this file.
 
-    VOUCH_DATA=... python recipes/embedded/response_score.py [--jobs 2] [--most N]
+    VOUCH_DATA=... python recipes/embedded/response_score.py [--jobs 2] [--limit N]
 
 Several ways are compared by AUROC on texts of several sentences, all from ``attribution/train``: the sets whose claims
 have several sentences, and responses composed of three to eight claims with all their sources, half of them with one
@@ -40,7 +40,7 @@ NATURAL = (
 )  # fmt: skip
 COMPOSED = ("begin", "factcheck_gpt", "faithdial", "fever_symmetric", "fool_me_twice", "wice", "wice_full")
 COMPOSED_SHARE = 0.5
-MOST_ROWS, FEWEST_CLAIMS, MOST_CLAIMS = 600, 3, 8
+MAX_ROWS, MIN_CLAIMS, MAX_CLAIMS = 600, 3, 8
 
 
 def read(name: str) -> list[dict[str, Any]]:
@@ -52,15 +52,15 @@ def read(name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def compose(name: str, most: int) -> list[dict[str, Any]]:
+def compose(name: str, limit: int) -> list[dict[str, Any]]:
     """Responses of several claims of one set; every second one has an unsupported claim in it."""
     draw, rows = random.Random(SEED), read(name)
     supported = [row for row in rows if row["label"] == "Attributable"]
     unsupported = [row for row in rows if row["label"] != "Attributable"]
     composed: list[dict[str, Any]] = []
-    for number in range(most):
+    for number in range(limit):
         wrong = number % 2
-        parts = draw.sample(supported, draw.randint(FEWEST_CLAIMS, MOST_CLAIMS) - wrong)
+        parts = draw.sample(supported, draw.randint(MIN_CLAIMS, MAX_CLAIMS) - wrong)
         parts += draw.sample(unsupported, wrong)
         draw.shuffle(parts)
         claim = " ".join(part["claim"].rstrip(". ") + "." for part in parts)
@@ -105,10 +105,10 @@ def main() -> None:
     """Score every set by every way, print a table, write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--most", type=int, default=MOST_ROWS, help="rows of a set, at most")
+    parser.add_argument("--limit", type=int, default=MAX_ROWS, help="rows of a set, at most")
     options = parser.parse_args()
-    material = [(f"{name}, composed", COMPOSED_SHARE, compose(name, options.most)) for name in COMPOSED]
-    material += [(name, SHARES.get(name, 1.0), read(name)[: options.most]) for name in NATURAL]
+    material = [(f"{name}, composed", COMPOSED_SHARE, compose(name, options.limit)) for name in COMPOSED]
+    material += [(name, SHARES.get(name, 1.0), read(name)[: options.limit]) for name in NATURAL]
     sets: dict[str, dict[str, Any]] = {}
     with Pool(options.jobs) as pool:
         for name, share, rows in material:
@@ -123,7 +123,7 @@ def main() -> None:
     print(json.dumps(dict(sorted(means.items(), key=lambda item: -item[1])), indent=1))
     record = {
         "command": "python recipes/embedded/response_score.py",
-        "settings": {"seed": SEED, "most_rows": options.most, "claims": [FEWEST_CLAIMS, MOST_CLAIMS]},
+        "settings": {"seed": SEED, "max_rows": options.limit, "claims": [MIN_CLAIMS, MAX_CLAIMS]},
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "mean_auroc": means,

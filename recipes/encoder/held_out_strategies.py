@@ -1,6 +1,6 @@
 """Whether the type of an error is told for ways to make errors that the encoder never saw.
 
-    VOUCH_DATA=... python recipes/encoder/held_out_strategies.py [--encoder EXPORT] [--most 100] [--jobs 2]
+    VOUCH_DATA=... python recipes/encoder/held_out_strategies.py [--encoder EXPORT] [--limit 100] [--jobs 2]
 
 Perturbs Attributable rows of attribution/train that the encoder's run held out, and those of attribution/dev, with the
 strategies that ``perturbations.sh`` leaves out, one for each error type; writes ``held_out_strategies.json``. A claim
@@ -64,7 +64,7 @@ def main() -> None:
     """Perturb, judge, count, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoder", type=Path, default=find_weights().folder, help="whose held-out rows to take")
-    parser.add_argument("--most", type=int, default=100, help="claims of each strategy")
+    parser.add_argument("--limit", type=int, default=100, help="claims of each strategy")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "held_out_strategies.json")
     options = parser.parse_args()
@@ -73,7 +73,7 @@ def main() -> None:
     for model in ("embedded:rules", "embedded"):
         right = total = 0
         for strategy in HELD_OUT:
-            claims = list(islice(perturb_rows(rows, strategies=[strategy], per_row=1, seed=SEED), options.most))
+            claims = list(islice(perturb_rows(rows, strategies=[strategy], per_row=1, seed=SEED), options.limit))
             with Pool(options.jobs) as pool:
                 found = Counter(pool.map(partial(told, model), claims, chunksize=10))
             kind = ERROR_TYPE_OF[strategy]

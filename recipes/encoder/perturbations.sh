@@ -11,7 +11,7 @@ rows=$(mktemp --suffix .jsonl)
 trap 'rm -f "$rows"' EXIT
 for set in $sets; do zcat "$VOUCH_DATA/attribution/$set.jsonl.gz"; done | grep '"label": "Attributable"' \
     | shuf --random-source=<(yes) >"$rows"
-vouch data perturb --input "$rows" --output "$out" --per-row 2 --most 9000 --strategies "$(tr -s ' \n' ',' <<<'number_change
+vouch data perturb --input "$rows" --output "$out" --per-row 2 --limit 9000 --strategies "$(tr -s ' \n' ',' <<<'number_change
     bound_change date_shift negation_added negation_removed entity_swap role_swap qualifier_strengthened hedge_dropped
     exclusivity_added fact_graft detail_added number_format number_rounded unit_converted date_format synonym
     qualifier_weakened time_moved voice_changed sentences_joined sentence_split detail_dropped' | sed 's/,$//')"

@@ -15,7 +15,7 @@ from collections import Counter
 
 from vouching.bench.catalog import data_folder
 from vouching.evolve.records import Row
-from vouching.evolve.structured_lessons import reply_of
+from vouching.evolve.structured_examples import reply_of
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply

@@ -29,7 +29,7 @@ from vouching.metrics import wilson
 from vouching.perturb import ERROR_TYPE_OF, perturb_rows
 
 SEED, EACH = 12, 20
-LEFT_OUT = ("wice_spans", "med", "breaking_nli", "conjnli")
+EXCLUDED = ("wice_spans", "med", "breaking_nli", "conjnli")
 """Sets of another kind: spans, and templated or automatically labelled sentences."""
 ALSO = "nli/fever_nli_dev.jsonl.gz"
 """Sentences of an encyclopedia, for strategies that find little elsewhere."""
@@ -41,7 +41,7 @@ KEPT = ("id", "data_set", "strategy", "error_type", "label", "claim", "original"
 def draw(output: Path) -> None:
     """Write twenty probes of each strategy."""
     folder = Path(os.environ["VOUCH_DATA"]) / "attribution/train"
-    paths = [path for path in sorted(folder.glob("*.jsonl.gz")) if path.name.partition(".")[0] not in LEFT_OUT]
+    paths = [path for path in sorted(folder.glob("*.jsonl.gz")) if path.name.partition(".")[0] not in EXCLUDED]
     rows = [row for path in [*paths, folder.parent / ALSO] for row in read_rows(path)]
     random.Random(SEED).shuffle(rows)
     usable = {row.id: row for row in rows if row.attributable and len(row.claim) >= SHORTEST_CLAIM}

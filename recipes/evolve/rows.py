@@ -28,12 +28,12 @@ from vouching.evolve.rows import keys_of
 from vouching.metrics import document_numbers
 
 LIST = Path(__file__).parent / "held_out.json"
-SEED, MOST_OF_A_SET, MOST_OF_LONG, OF_A_TYPE = 0, 100, 40, 30
+SEED, MAX_OF_A_SET, MAX_OF_LONG, OF_A_TYPE = 0, 100, 40, 30
 LONG, LONGEST = 1_500, 800
 """Characters: of sources on average, from which a set counts as one with long sources; of a source to learn from."""
 TOGETHER = {"summedits": "summedits", "wice_full": "wice"}
 """Sets that are one to a reader, by the beginning of their names."""
-LEFT_OUT = ("med", "breaking_nli", "conjnli", "wice_spans")
+EXCLUDED = ("med", "breaking_nli", "conjnli", "wice_spans")
 """Made by templates, or the same rows with other labels."""
 
 
@@ -43,7 +43,7 @@ def read_rows() -> dict[str, list[Row]]:
     folder = data_folder() / "attribution/train"
     for path in sorted(folder.glob("*.jsonl.gz")):
         name = path.name.removesuffix(".jsonl.gz")
-        if name in LEFT_OUT:
+        if name in EXCLUDED:
             continue
         shown = next((new for start, new in TOGETHER.items() if name.startswith(start)), name)
         with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -60,7 +60,7 @@ def read_rows() -> dict[str, list[Row]]:
 
 def some(rows: Sequence[Row]) -> list[Row]:
     """As many rows of a set as are verified in every round: of as many groups as there are, and of both labels."""
-    most = MOST_OF_LONG if sum(len(row.source) for row in rows) > LONG * len(rows) else MOST_OF_A_SET
+    limit = MAX_OF_LONG if sum(len(row.source) for row in rows) > LONG * len(rows) else MAX_OF_A_SET
     drawn = random.Random(SEED).sample(rows, len(rows))
     numbers = document_numbers(row.keys for row in drawn).tolist()
     taken: Counter[tuple[int, str]] = Counter()
@@ -69,8 +69,8 @@ def some(rows: Sequence[Row]) -> list[Row]:
         place[row.id] = taken[number, row.label]
         taken[number, row.label] += 1
     drawn.sort(key=lambda row: place[row.id])
-    supported = [row for row in drawn if row.attributable][: most // 2]
-    return supported + [row for row in drawn if not row.attributable][: most - len(supported)]
+    supported = [row for row in drawn if row.attributable][: limit // 2]
+    return supported + [row for row in drawn if not row.attributable][: limit - len(supported)]
 
 
 def held_out_of(export: Path, sets: dict[str, list[Row]]) -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ from vouching.bench.taxcalcbench import LINES
 
 HOUSEHOLDS = ("worker", "family", "single-parent", "retired", "jobless", "educator", "graduate", "investor")
 """The kinds of household that returns are drawn from, in turn."""
-_MOST_TRIES = 50
+_MAX_TRIES = 50
 _Leaf = dict[str, Any]
 
 
@@ -39,14 +39,14 @@ def make_return(seed: int, index: int) -> tuple[str, dict[str, Any], dict[str, i
     ('0002-single-parent', True)
     """
     household = HOUSEHOLDS[index % len(HOUSEHOLDS)]
-    for attempt in range(_MOST_TRIES):
+    for attempt in range(_MAX_TRIES):
         random = Random(f"taxes/{seed}/{index}/{attempt}")
         record = _Writer(random, household).record()
         try:
             return f"{index:04}-{household}", record, compute(record)
         except OutOfScopeError:
             continue  # e.g. a row of the EIC Table that is not covered: draw again
-    raise AssertionError(f"no {household} in {_MOST_TRIES} draws is covered")
+    raise AssertionError(f"no {household} in {_MAX_TRIES} draws is covered")
 
 
 def output_xml(lines: Mapping[str, int]) -> str:

@@ -335,10 +335,10 @@ class Checker:
         if self.judges == "response":
             return await self.verifier.verify(question, response, given)
         self._needs("claims", "a response")
-        taken_apart = decompose(response)
-        outcomes, sources = await self._judge(taken_apart.claims, given, searches)
+        decomposition = decompose(response)
+        outcomes, sources = await self._judge(decomposition.claims, given, searches)
         support = await self.verifier.support(response, sources) if sources else None
-        return claims_report(response, sources, outcomes, taken_apart, support, question)
+        return claims_report(response, sources, outcomes, decomposition, support, question)
 
     async def _row(
         self, given: object, number: int, on_error: str, repair_rest: Rest | None, place: str | None = None

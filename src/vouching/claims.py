@@ -82,7 +82,7 @@ _PRONOUN = re.compile(r"[\"“'‘*_(]*(?:he|she|it|they|this|these|his|her|its|
 _NAME = re.compile(r"(?:[A-Z][\w.'’-]*|\d+)(?:\s+(?:of\s+|the\s+|de\s+|van\s+)?[A-Z0-9][\w.'’-]*)*")
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$|__[^_]+__:?$")
 _AFTER_OPENING = re.compile(r"(?:\bthat\b|[:,])\s+(.+)", re.DOTALL)
-_FEWEST_STATED = 3
+_MIN_STATED = 3
 _TO_THE_READER = frozenset(str.split("you your me i i'll i'd us let please questions help assist"))
 _REFERENCE = re.compile(r"[(\[][^()\[\]]{1,30}[)\]]\.?")
 _CLOSING = "\"'”’»)]}*_` \t"
@@ -246,7 +246,7 @@ def _states_more(bare: str) -> bool:
     """Whether something is stated after a polite or personal opening: "I am happy to confirm that smoking is safe"."""
     rest = _AFTER_OPENING.search(bare)
     words = rest.group(1).lower().split() if rest else []
-    return len(words) >= _FEWEST_STATED and not _TO_THE_READER & {word.strip(".,;:!?'’") for word in words}
+    return len(words) >= _MIN_STATED and not _TO_THE_READER & {word.strip(".,;:!?'’") for word in words}
 
 
 def _checkable(bare: str) -> bool:
@@ -258,7 +258,7 @@ def claims_report(
     response: str,
     sources: tuple[Source, ...],
     outcomes: Sequence[Verdict | Unverified],
-    taken_apart: Decomposition,
+    decomposition: Decomposition,
     support: float | None = None,
     question: str | None = None,
 ) -> Report:
@@ -268,7 +268,7 @@ def claims_report(
         response: the text.
         sources: what it was checked against.
         outcomes: what became of each claim.
-        taken_apart: the claims and what is none.
+        decomposition: the claims and what is none.
         support: how much of the whole text the sources have, where the verifier measures it.
         question: what the response answers.
     """
@@ -279,8 +279,8 @@ def claims_report(
         sources=sources,
         findings=tuple(outcomes),
         question=question,
-        non_claims=taken_apart.non_claims,
-        coverage=_coverage(response, taken_apart.claims, taken_apart.non_claims),
+        non_claims=decomposition.non_claims,
+        coverage=_coverage(response, decomposition.claims, decomposition.non_claims),
         totals=_totals(verdicts, failed),
         score=None if failed else _response_score(verdicts, support),
         warnings=_shared_warnings(verdicts),

@@ -40,9 +40,9 @@ def test_a_title_goes_along_and_a_text_is_asked_for_as_such() -> None:
 @given(st.text(max_size=80), st.text(max_size=80), st.sampled_from(["plain", "cot", "few-shot"]))
 def test_no_source_and_no_question_can_end_its_fence(source: str, question: str, style: Style) -> None:
     user = answer_messages(question, [Source(source, "a")], style)[-1].content
-    fence = user.split(" source 1>>>", 1)[0].removeprefix("<<<")
-    assert user.count(fence) == 4
-    assert fence not in source + question
+    delimiter = user.split(" source 1>>>", 1)[0].removeprefix("<<<")
+    assert user.count(delimiter) == 4
+    assert delimiter not in source + question
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_rows_without_a_verdict_in_either_run_are_left_out_and_counted(tmp_path:
     rows = [scored(n) for n in range(40)]
     failed = {**rows[0], "score": None, "label": None, "unverified": "backend: no answer"}
     found = compare_runs(write_run(tmp_path / "a", rows), write_run(tmp_path / "b", [failed, *rows[1:]]), FEW)
-    assert (found["sets"]["wice"]["rows"], found["sets"]["wice"]["left_out"]) == (39, 1)
+    assert (found["sets"]["wice"]["rows"], found["sets"]["wice"]["excluded"]) == (39, 1)
     assert (found["pooled"], found["mean_of_sets"]) == (None, None)
 
 

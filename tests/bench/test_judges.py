@@ -80,8 +80,8 @@ def test_a_response_is_disqualified_only_if_every_judge_finds_the_request_missed
 @pytest.mark.parametrize("said", [["yes", "mostly"], ["mostly", "yes"], [ModelRefusedError("too long")]])
 def test_a_judge_that_fails_says_nothing_of_the_response(said: list[Any]) -> None:
     lost = judged(ALONE, ScriptedModel(said, name="a"))
-    borne_out = judged(ALONE, ScriptedModel(["yes", "yes"], name="a"))
-    found = facts_figures([borne_out, lost], ["a"], resamples=0)
+    supported = judged(ALONE, ScriptedModel(["yes", "yes"], name="a"))
+    found = facts_figures([supported, lost], ["a"], resamples=0)
     # One of one that could be told, neither one of two nor disqualified.
     assert (found["factuality"]["estimate"], found["disqualified"], found["undecided"]) == (1.0, 0, 1)
     assert found["judges"] == {"a": {"factuality": 1.0, "unadjusted": 1.0}}

@@ -187,7 +187,7 @@ def test_the_encoder_has_its_tables(root: Path) -> None:
     }  # fmt: skip
     speed = {
         **MEASURED, "command": "python benchmarks/encoder_speed.py", "model": "encoder abc", "threads": 1,
-        "limits": {"most_windows": 4}, "others": "random weights", "models": models,
+        "limits": {"max_windows": 4}, "others": "random weights", "models": models,
     }  # fmt: skip
     trained = {
         "settings": {"epochs": 1, "train": ["train", "nli"]}, "revision": "r", "machine": "m",

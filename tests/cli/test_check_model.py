@@ -62,13 +62,13 @@ def test_votes_and_method_reach_the_model() -> None:
 
 
 def test_rows_are_asked_about_at_the_same_time_and_written_in_order(rows: Path) -> None:
-    under_way, most, lock, gate = 0, 0, threading.Lock(), threading.Barrier(4)
+    under_way, limit, lock, gate = 0, 0, threading.Lock(), threading.Barrier(4)
 
     def answer(asked: str) -> str:
-        nonlocal under_way, most
+        nonlocal under_way, limit
         with lock:
             under_way += 1
-            most = max(most, under_way)
+            limit = max(limit, under_way)
         if re.search(r"page [0-3]\.", asked):
             gate.wait(20)  # passes only when four questions are here together
         with lock:
@@ -79,7 +79,7 @@ def test_rows_are_asked_about_at_the_same_time_and_written_in_order(rows: Path) 
     with chat_server(answer) as model:
         result = vouch("check", "--input", rows, "--output", output, "--model", model)
     assert result.exit_code == Exit.INCOMPLETE  # for the row without a claim
-    assert most >= 4
+    assert limit >= 4
     found = [json.loads(line) for line in output.read_text().splitlines()]
     assert [line["claim"]["id"] for line in found] == [f"r{n}" for n in range(10)] + ["bad"] + [
         f"r{n}" for n in range(10, 30)

@@ -77,7 +77,7 @@ def test_equal_runs_write_equal_lines(rows: Path, tmp_path: Path) -> None:
 def test_gzipped_rows_and_limits(tmp_path: Path, output: Path) -> None:
     path = tmp_path / "rows.jsonl.gz"
     path.write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in ROWS).encode()))
-    assert perturbed("--input", path, "--output", output, "--per-row", "2", "--most", "3").exit_code == 0
+    assert perturbed("--input", path, "--output", output, "--per-row", "2", "--limit", "3").exit_code == 0
     groups = [json.loads(line)["group"] for line in output.read_text(encoding="utf-8").splitlines()]
     assert groups == ["d1", "d1", "c"]
 

@@ -21,7 +21,7 @@ from vouching.evolve.loop import evolve, read_data
 from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import write_records
 from vouching.evolve.refine import even_weights
-from vouching.evolve.rows import rows_apart
+from vouching.evolve.rows import disjoint_rows
 from vouching.settings import read_settings
 
 
@@ -81,7 +81,7 @@ def test_the_rows_of_the_trial_are_apart_and_have_both_labels(tmp_path: Path) ->
     recipe = Path(__file__).parents[2] / "recipes/evolve/tiny.toml"
     names = [f'{name}=["{tmp_path}/{name}.jsonl"]' for name in ("train", "dev")]
     data = read_data(read_settings(EvolveConfig, recipe, names))
-    assert len(rows_apart(data.train, data.dev)) == len(data.train) == 36
+    assert len(disjoint_rows(data.train, data.dev)) == len(data.train) == 36
     assert set(even_weights(data.dev)) == {"boats"}
 
 

@@ -51,7 +51,7 @@ def test_runs_are_listed_wherever_they_lie_below_a_folder(root: Path) -> None:
 
 def test_a_run_shows_which_part_of_the_reward_rose_when(root: Path) -> None:
     shown = json.loads(vouch("runs", "show", root / "process", "--json").stdout)
-    rose = {rise["part"]: rise["half"] for rise in shown["rises"]}
+    rose = {improvement["part"]: improvement["half"] for improvement in shown["improvements"]}
     # Means over 21 steps around a jump reach a half when it is in their middle.
     assert rose == {"verifier/format": 100, "verifier/chain": 200}
     assert shown["numbers"]["reward/verifier/chain"] == {"first": 0.0, "last": 1.0}
@@ -172,7 +172,7 @@ def test_a_run_that_has_only_begun_can_be_shown_and_drawn(tmp_path: Path) -> Non
 
 
 def test_a_list_of_games_tells_whole_names_and_the_reward_of_who_is_trained_for(tmp_path: Path) -> None:
-    kinds = {"assurance": ("approver", "generator", "submitted"), "blinded": ("checker", "solver", "borne_out")}
+    kinds = {"assurance": ("approver", "generator", "submitted"), "blinded": ("checker", "solver", "supported")}
     for kind, (other, main, oracle) in kinds.items():
         folder = tmp_path / f"a-folder-with-a-long-name/{kind}"
         folder.mkdir(parents=True)

@@ -124,16 +124,16 @@ def test_the_window_with_the_rarest_shared_token_is_chosen() -> None:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.lists(st.integers(0, 9), max_size=8), st.integers(1, 5))
 def test_preselection_takes_the_best_sums_of_inverse_document_frequency(
-    ids: list[int], claim: list[int], most: int
+    ids: list[int], claim: list[int], limit: int
 ) -> None:
     windows = cut_windows(np.arange(0, len(ids) + 1, dtype=np.int32), 7)
     texts = [set(ids[first:after]) for first, after in windows.tolist()]
     having = {t: sum(t in text for text in texts) for t in set(claim)}
     n = len(texts)
     sums = [sum(math.log(1 + (n - having[t] + 0.5) / (having[t] + 0.5)) for t in set(claim) & text) for text in texts]
-    chosen = TokenIndex(np.array(ids, np.int32)).preselect(np.array(claim, np.int32), windows, most).tolist()
+    chosen = TokenIndex(np.array(ids, np.int32)).preselect(np.array(claim, np.int32), windows, limit).tolist()
     assert chosen == sorted(chosen)
-    assert len(chosen) == min(most, n)
+    assert len(chosen) == min(limit, n)
     left = [total for i, total in enumerate(sums) if i not in chosen]
     assert min(sums[i] for i in chosen) >= max(left, default=0.0) - 1e-9
 

@@ -122,7 +122,7 @@ def test_a_row_that_a_round_did_not_answer_is_in_no_figure() -> None:
     answers = [judged({"a": 0.7, "b": 0.7, "c": 0.7}, seed) for seed in (0, 1)]
     answers[1][0] = Judged(ROWS[0], unverified="backend: out of reach")
     found = fingerprint_of(answers, [None, 0], [True, True], 500)
-    assert found.left_out == 1
+    assert found.excluded == 1
     assert found.line("a").rows == 59
 
 

@@ -49,7 +49,7 @@ def test_the_loss_that_is_allowed_is_what_the_interval_is_held_against() -> None
     # The loss is 1/3, its interval about 0.21 to 0.45: above 0.1 for certain, perhaps above 0.3, not above 0.6.
     before, after = right(MIXED), [*wrong(MIXED[:20]), *right(MIXED[20:])]
     accepted = {
-        (rule, loss): gate(before, after, most_loss=loss, rule=rule).accepted
+        (rule, loss): gate(before, after, max_loss=loss, rule=rule).accepted
         for rule in ("harm", "safety")
         for loss in (0.1, 0.3, 0.6)
     }
@@ -122,8 +122,8 @@ def test_answers_to_other_rows_are_refused() -> None:
 def test_wrong_settings_are_refused() -> None:
     with pytest.raises(InputError, match="no set 'c' to watch"):
         gate(right(MIXED), right(MIXED), watched=["c"])
-    with pytest.raises(ConfigError, match="most_loss"):
-        gate(right(MIXED), right(MIXED), most_loss=1.5)
+    with pytest.raises(ConfigError, match="max_loss"):
+        gate(right(MIXED), right(MIXED), max_loss=1.5)
     with pytest.raises(ConfigError, match="100 resamples"):
         gate(right(MIXED), right(MIXED), resamples=0)
 

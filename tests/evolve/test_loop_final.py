@@ -98,9 +98,9 @@ def test_a_finished_test_stays_where_no_other_can_be_made(evolved: tuple[Path, D
 
 def test_groups_are_whole(evolved: tuple[Path, Data]) -> None:
     rows = [replace(boat(number), group=f"page {number // 4}") for number in range(40)]
-    for most in (3, 10, 40):
-        taken = some_groups(rows, most, seed=1)
-        assert len(taken) == most // 4 * 4
+    for limit in (3, 10, 40):
+        taken = some_groups(rows, limit, seed=1)
+        assert len(taken) == limit // 4 * 4
         for name in {row.group for row in taken}:
             assert sum(row.group == name for row in taken) == 4
     assert some_groups(rows, 20, seed=1) == some_groups(rows, 20, seed=1) != some_groups(rows, 20, seed=2)

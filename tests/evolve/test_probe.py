@@ -15,7 +15,7 @@ from tests.evolve.boats import boat, boats, failed, right, said, wrong
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.probe import UNCHANGED, ProbePlan, Probes, ProbeSource, cross_checked, make_probes
 from vouching.evolve.records import Judged, Probe, Row, read_records, write_records
-from vouching.evolve.rows import rows_apart
+from vouching.evolve.rows import disjoint_rows
 from vouching.perturb import ERROR_TYPE_OF
 from vouching.types.spans import ERROR_TYPES, ErrorType
 
@@ -101,7 +101,7 @@ def test_rows_that_share_anything_with_held_out_ones_are_refused(what: str) -> N
     held = replace(boat(500), **{what: getattr(ROWS[7], what)})
     with pytest.raises(InputError, match=r"1 training rows share .* boats-7 of boats"):
         make_probes(ROWS, WEIGHTS, ProbePlan(10), held=[held])
-    rest = rows_apart(ROWS, [held])
+    rest = disjoint_rows(ROWS, [held])
     assert len(rest) == len(ROWS) - 1
     make_probes(rest, WEIGHTS, ProbePlan(10), held=[held])
 

@@ -62,7 +62,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
             file.write(json.dumps(fields) + "\n")
     config = EncoderConfig(
         encoder=str(write_tiny_bert(folder / "bert")), train=(), dev=(), pairs=(str(folder / "rows.jsonl.gz"),),
-        most_tokens=64, most_claim_tokens=24, most_steps=2, device="cpu",
+        max_tokens=64, max_claim_tokens=24, max_steps=2, device="cpu",
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("VOUCH_DATA", raising=False)  # pairs alone need no data sets

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.evolve.boats import failed, right, row, said, wrong
 from vouching.errors import InputError
 from vouching.evolve.records import Judged, Row
-from vouching.evolve.reflect import MOST_RULES, budgets, quotable, reflect, rules_from
+from vouching.evolve.reflect import MAX_RULES, budgets, quotable, reflect, rules_from
 from vouching.types import Span
 from vouching.types.spans import ERROR_TYPES, ErrorType
 
@@ -144,7 +144,7 @@ def test_there_are_never_more_rules_than_a_prompt_should_hold() -> None:
     for kind, other in zip(ERROR_TYPES, (*ERROR_TYPES[1:], ERROR_TYPES[0]), strict=True):
         rows = typed(kind, 6)
         judged += [*wrong(rows[:3]), *(said(one, attributable=False, error_type=other) for one in rows[3:])]
-    assert len(rules_from(judged)) == MOST_RULES
+    assert len(rules_from(judged)) == MAX_RULES
 
 
 def test_words_of_the_data_are_quoted_only_if_they_are_few_and_plain() -> None:

@@ -165,7 +165,7 @@ def test_a_contest_measures_the_mean_over_sets_against_the_best_alone_on_rows_th
     answers["talk"][0] = Judged(known[0], unverified="refused: no")
     mixed = cross_routed({name: specialist(known, name, elsewhere=0.0) for name in ("talk", "prose")})
     found = contest(answers, {"router": mixed}, "talk", resamples=200)
-    assert (found.rows, found.left_out) == (79, 1)
+    assert (found.rows, found.excluded) == (79, 1)
     by_name = {one.name: one for one in found.contenders}
     # Right on one of two sets and wrong on all of the other: 1 and 0.
     assert by_name["talk"].sets == {"prose": 0.0, "talk": 1.0}

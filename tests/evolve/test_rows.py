@@ -14,7 +14,7 @@ from tests.evolve.boats import boats, row
 from vouching.errors import InputError
 from vouching.evolve.probe import typed_rows
 from vouching.evolve.records import TYPED, Judged, Row, judged_as, read_records, to_json, write_records
-from vouching.evolve.rows import read_rows, row_of, rows_apart
+from vouching.evolve.rows import disjoint_rows, read_rows, row_of
 from vouching.types import Claim, Span, Unverified
 from vouching.types.spans import ERROR_TYPES
 
@@ -76,7 +76,7 @@ def test_rows_are_tied_by_claim_source_or_document_and_documents_only_within_a_s
     one = Row("1", "Claim one.", "Source one.", "Attributable", "a", "7")
     same_page = Row("2", "Claim two.", "Source two.", "Attributable", "a", "7")
     other_set = Row("3", "Claim three.", "Source three.", "Attributable", "b", "7")
-    assert rows_apart([same_page, other_set], [one]) == [other_set]
+    assert disjoint_rows([same_page, other_set], [one]) == [other_set]
 
 
 def test_a_failure_is_an_answer_without_score_and_label() -> None:
@@ -104,5 +104,5 @@ def test_a_row_of_known_type_stays_in_the_document_of_what_it_was_made_from() ->
     sister = [Row(f"{one.id}-b", f"Else {n}.", f"Else {n}.", "Attributable", one.data_set, one.group)
               for n, one in enumerate(held)]  # fmt: skip
     pages = {str(one.group).removeprefix("boats/") for one in made}
-    assert {one.group for one in sister} - {one.group for one in rows_apart(sister, made)} == pages
-    assert rows_apart([Row("x", "c", "s", "Attributable", "ferries", pages.pop())], made)
+    assert {one.group for one in sister} - {one.group for one in disjoint_rows(sister, made)} == pages
+    assert disjoint_rows([Row("x", "c", "s", "Attributable", "ferries", pages.pop())], made)

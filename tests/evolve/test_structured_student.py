@@ -24,7 +24,7 @@ from vouching.evolve.structured import (
     prompt_with,
     start_student,
 )
-from vouching.evolve.structured_lessons import Taught, write_lessons
+from vouching.evolve.structured_examples import Taught, write_examples
 from vouching.methods.training import LoraSettings, Plan
 from vouching.settings import read_settings
 from vouching.train.sft import SftConfig
@@ -53,7 +53,7 @@ rows = ["its own"]
 model = "its own"
 batch_rows = 1
 accumulate = 1
-most_steps = {steps}
+max_steps = {steps}
 learning_rate = {rate}
 schedule = "constant"
 warmup = 0.0
@@ -83,7 +83,7 @@ def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with random weights, and beside it sixteen chats of one record, half of them under the rule."""
     folder = tmp_path_factory.mktemp("evolve")
     for name, rules in (("plain", ()), ("ruled", RULES)):
-        write_lessons(folder / f"{name}.jsonl", prompt_with(rules), PROBES[:8], [])
+        write_examples(folder / f"{name}.jsonl", prompt_with(rules), PROBES[:8], [])
     lines = [line for name in ("plain", "ruled") for line in (folder / f"{name}.jsonl").read_text().splitlines()]
     (folder / "sft.jsonl").write_text("\n".join(lines), encoding="utf-8")
     texts = [message["content"] for line in lines for message in json.loads(line)["messages"]]
@@ -108,7 +108,7 @@ def rewarded(supervised: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     from tests.train.engine_runs import config, rows, vowel_game
     from vouching.train.fit import train_game
 
-    game = config(supervised, most_steps=1, lora=LoraSettings(rank=4))
+    game = config(supervised, max_steps=1, lora=LoraSettings(rank=4))
     return train_game(
         game, tmp_path_factory.mktemp("grpo") / "run", plan=Plan(vowel_game(), rows(2), [], best_by="reward")
     )
@@ -122,7 +122,7 @@ def weights(folder: Path) -> dict[str, Any]:
 
 
 def chats_of(student: StructuredStudent) -> list[dict[str, Any]]:
-    text = (student.folder / "lessons.jsonl").read_text(encoding="utf-8")
+    text = (student.folder / "examples.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 

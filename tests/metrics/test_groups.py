@@ -98,11 +98,11 @@ def test_the_spread_is_the_mean_and_the_sample_deviation_over_seeds() -> None:
     values = iter([0.6, 0.7, 0.8])
     spread = spread_over_seeds(lambda rows: next(values), ["a", "b"], size=1)
     assert spread.values == (0.6, 0.7, 0.8)
-    assert_allclose([spread.mean, spread.deviation], [0.7, 0.1])  # sqrt((.01 + 0 + .01) / 2)
+    assert_allclose([spread.mean, spread.standard_deviation], [0.7, 0.1])  # sqrt((.01 + 0 + .01) / 2)
 
 
 def test_one_seed_has_no_deviation_and_an_undefined_slice_no_mean() -> None:
-    assert np.isnan(spread_over_seeds(lambda rows: 0.5, ["a"], 1, seeds=[0]).deviation)
+    assert np.isnan(spread_over_seeds(lambda rows: 0.5, ["a"], 1, seeds=[0]).standard_deviation)
     assert np.isnan(spread_over_seeds(lambda rows: float("nan") if rows[0] else 0.5, ["a", "a"], 1, range(9)).mean)
     with pytest.raises(InputError, match="no seeds"):
         spread_over_seeds(lambda rows: 0.5, ["a"], 1, seeds=[])

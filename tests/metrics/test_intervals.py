@@ -170,11 +170,11 @@ def test_resamples_of_one_class_are_left_out_and_counted() -> None:
     # 3 of 30 rows: (9/10)^30 = 4.2 % of the resamples have none of them. 1 of 30: 36 %, more than the tenth allowed.
     scores = np.random.default_rng(10).random(30)
     some = m.bca(partial(m.auroc, np.arange(30) < 3, scores), groups=30)
-    assert 350 <= some.left_out <= 500
+    assert 350 <= some.excluded <= 500
     assert some.why_not is None
     few = m.bca(partial(m.auroc, np.arange(30) < 1, scores), groups=30)
-    assert 3_400 <= few.left_out <= 3_850
-    assert few.why_not == f"undefined in {few.left_out} of 10000 resamples: too few rows of one kind"
+    assert 3_400 <= few.excluded <= 3_850
+    assert few.why_not == f"undefined in {few.excluded} of 10000 resamples: too few rows of one kind"
 
 
 def test_a_perfect_score_has_no_bootstrap_interval_and_a_wilson_interval() -> None:

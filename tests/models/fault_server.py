@@ -69,7 +69,7 @@ class FaultServer:
         self.connections = 0
         """How many were opened."""
         self.under_way = 0
-        self.most_under_way = 0
+        self.max_in_flight = 0
         self.hung_up = asyncio.Event()
         """Set when a client closes a connection that still owes it an answer."""
 
@@ -110,7 +110,7 @@ class FaultServer:
         """Answer one request; whether the connection is still good."""
         self.requests.append(request)
         self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
+        self.max_in_flight = max(self.max_in_flight, self.under_way)
         try:
             turn = len(self.requests) - 1
             script = self.script

@@ -22,7 +22,7 @@ def test_calls_at_the_same_time_form_batches_of_at_most_the_given_size() -> None
         return [10 * waiting.job for waiting in batch]
 
     async def main() -> list[int]:
-        batcher = Batcher(work, most=4, gather=2.0)
+        batcher = Batcher(work, limit=4, gather=2.0)
         results = await asyncio.gather(*(batcher.submit(number) for number in range(8)))
         await batcher.aclose()
         return results
@@ -38,7 +38,7 @@ def test_an_error_reaches_every_call_of_its_batch_and_none_after() -> None:
         return [waiting.job for waiting in batch]
 
     async def main() -> int:
-        batcher = Batcher(work, most=2, gather=2.0)
+        batcher = Batcher(work, limit=2, gather=2.0)
         failed = await asyncio.gather(batcher.submit(-1), batcher.submit(1), return_exceptions=True)
         assert [str(error) for error in failed] == ["no", "no"]
         last, _ = await asyncio.gather(batcher.submit(7), batcher.submit(8))
@@ -59,7 +59,7 @@ def test_a_call_that_is_given_up_is_seen_to_be_unwanted_while_the_others_go_on()
         return [waiting.job for waiting in batch]
 
     async def main() -> int:
-        batcher = Batcher(work, most=2, gather=2.0)
+        batcher = Batcher(work, limit=2, gather=2.0)
         first, second = asyncio.ensure_future(batcher.submit(1)), asyncio.ensure_future(batcher.submit(2))
         await asyncio.to_thread(begun.wait, 10)
         first.cancel()

@@ -92,12 +92,12 @@ def test_log_probabilities_are_those_of_reading_the_same_tokens(folder: Path, mo
 
 def test_a_forced_text_has_its_tokens_an_end_and_what_the_model_thinks_of_them(folder: Path, model: LocalModel) -> None:
     reference = transformers.AutoModelForCausalLM.from_pretrained(folder)
-    forced, [free] = together(model.force(ASKS[0], "Yes"), model.sample(ASKS[0], GREEDY))
-    assert (forced.text, forced.finish_reason, len(forced.completion_ids)) == ("Yes", "stop", 4)
-    assert forced.completion_ids[-1] == 0
-    assert forced.prompt_ids == free.prompt_ids
-    expected = read_logprobs(reference, forced.prompt_ids, forced.completion_ids)
-    assert forced.logprobs == pytest.approx(expected, abs=1e-5)
+    teacher_forced, [free] = together(model.force(ASKS[0], "Yes"), model.sample(ASKS[0], GREEDY))
+    assert (teacher_forced.text, teacher_forced.finish_reason, len(teacher_forced.completion_ids)) == ("Yes", "stop", 4)
+    assert teacher_forced.completion_ids[-1] == 0
+    assert teacher_forced.prompt_ids == free.prompt_ids
+    expected = read_logprobs(reference, teacher_forced.prompt_ids, teacher_forced.completion_ids)
+    assert teacher_forced.logprobs == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_chat_template_makes_the_prompt(folder: Path, model: LocalModel) -> None:

@@ -118,11 +118,11 @@ def test_no_more_calls_are_under_way_than_the_limit_and_as_many_as_it_allows(at_
             model = Limited(HttpModel(server.url, "m"), at_once)
             calls = await asyncio.gather(*(model.generate(ASK, Sampling()) for _ in range(4 * at_once)))
             await model.aclose()
-            return [said[0].text for said in calls], server.most_under_way
+            return [said[0].text for said in calls], server.max_in_flight
 
-    said, most = asyncio.run(main())
+    said, limit = asyncio.run(main())
     assert said == ["Yes."] * (4 * at_once)
-    assert most == at_once
+    assert limit == at_once
 
 
 def test_a_cancelled_call_gives_its_place_back() -> None:

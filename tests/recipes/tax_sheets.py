@@ -75,10 +75,10 @@ def tax_on(income: int, column: int) -> F:
 @cache
 def eic_rows(children: int, joint: bool) -> list[int]:
     """The EIC Table's column: the credit of each row of 50 dollars from 0 on."""
-    rate_in, _, most, rate_out, *bounds = EIC[children]
+    rate_in, _, limit, rate_out, *bounds = EIC[children]
     start, end = bounds[joint], bounds[2 + joint]
     middles = [F(50 * row + 25) for row in range(end // 50 + 1)]
-    return [dollars(max(F(0), min(rate_in * m, F(most), most - rate_out * (m - start)))) for m in middles]
+    return [dollars(max(F(0), min(rate_in * m, F(limit), limit - rate_out * (m - start)))) for m in middles]
 
 
 DIVIDENDS: Lines = [

@@ -175,7 +175,7 @@ def test_all_entries_are_counted_and_those_that_need_attention_come_first(tmp_pa
         for number in range(1, 5001):
             yield Entry(row(number, good=number % 100 != 0), (Source(f"Text {number}."),))
 
-    write_report(tmp_path / "r.html", entries(), most=60)
+    write_report(tmp_path / "r.html", entries(), limit=60)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     shown = [int(e.attributes["id"].removeprefix("claim-")) for e in named(page, "article", "finding")]
     assert shown == [*range(100, 5001, 100), *range(1, 11)]
@@ -184,7 +184,7 @@ def test_all_entries_are_counted_and_those_that_need_attention_come_first(tmp_pa
 
 
 def test_with_more_problems_than_room_the_first_are_shown(tmp_path: Path) -> None:
-    page = page_of(tmp_path, *(Entry(row(number, good=number < 3)) for number in range(1, 9)), most=3)
+    page = page_of(tmp_path, *(Entry(row(number, good=number < 3)) for number in range(1, 9)), limit=3)
     assert [e.attributes["id"] for e in named(page, "article", "finding")] == ["claim-3", "claim-4", "claim-5"]
 
 

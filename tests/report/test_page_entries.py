@@ -98,5 +98,5 @@ def test_a_single_claim_stands_in_no_list(tmp_path: Path) -> None:
     alone = page_of(tmp_path, Entry(wrong_year(), BRIDGE))
     assert (listed(alone), len(named(alone, "article", "finding")), len(named(alone, "footer"))) == (0, 1, 0)
     # Of two claims of which one is shown, and of a response's only claim, the list says more than the finding.
-    assert listed(page_of(tmp_path, [wrong_year(), supported()], most=1)) == 1
+    assert listed(page_of(tmp_path, [wrong_year(), supported()], limit=1)) == 1
     assert listed(page_of(tmp_path, Report("It has two towers.", (), (supported(),)))) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from tests.rows.works import rows_of
 from vouching.errors import BackendError, InputError
-from vouching.rows.journal import Mending, mended_path, open_journal
+from vouching.rows.journal import Mending, open_journal, repaired_path
 from vouching.rows.read import Row
 from vouching.rows.run import BatchSummary, Seen, run_batch
 
@@ -119,11 +119,11 @@ def test_killed_at_any_byte_of_the_mending_the_next_run_goes_on_from_there(outpu
     for length in range(0, len(whole) + 1, 13):
         output.write_bytes(before)
         Path(f"{output}.run.json").write_bytes(note)
-        mended_path(output).write_bytes(whole[:length])
+        repaired_path(output).write_bytes(whole[:length])
         done = whole[:length].count(b"\n")
         assert batch(output, ())[1] == [number for number in OPEN if number > done]
         assert output.read_bytes() == whole
-        assert not mended_path(output).exists()
+        assert not repaired_path(output).exists()
 
 
 def test_an_output_that_is_begun_anew_takes_nothing_from_an_old_one(output: Path) -> None:

@@ -23,12 +23,12 @@ class Work:
     """Answers with the row's id, later rows sooner, and counts."""
 
     def __init__(self, fail_at: int = 0) -> None:
-        self.under_way = self.most = self.cancelled = self.closed = 0
+        self.under_way = self.limit = self.cancelled = self.closed = 0
         self._fail_at = fail_at
 
     async def __call__(self, row: Row) -> str:
         self.under_way += 1
-        self.most = max(self.most, self.under_way)
+        self.limit = max(self.limit, self.under_way)
         try:
             await asyncio.sleep(0.02 / row.number)
         except asyncio.CancelledError:
@@ -51,7 +51,7 @@ def test_rows_come_in_order_though_later_ones_are_ready_sooner_and_no_more_than_
     work = Work()
     found = [row.number for row, _ in work.factory(4).in_order(rows(20))]
     assert found == [*range(1, 21)]
-    assert (work.most, work.closed) == (4, 1)
+    assert (work.limit, work.closed) == (4, 1)
 
 
 def test_a_consumer_that_stops_early_leaves_nothing_under_way() -> None:

@@ -20,10 +20,10 @@ class Library:
     asked: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     closed: bool = False
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        self.asked.append((query, most))
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        self.asked.append((query, limit))
         found = [both for key, both in self.texts.items() if key.lower() in query.lower()]
-        return [passage(title, text, self.name) for title, text in found][:most]
+        return [passage(title, text, self.name) for title, text in found][:limit]
 
     async def aclose(self) -> None:
         self.closed = True
@@ -36,7 +36,7 @@ class Down:
     kind: EngineKind = "web"
     name: str = "web:down"
 
-    async def search(self, query: str, most: int) -> list[Passage]:
+    async def search(self, query: str, limit: int) -> list[Passage]:
         raise SearchError(f"{self.name} answered 503")
 
     async def aclose(self) -> None:

@@ -21,10 +21,10 @@ class Shelf:
     failure: str | None = None
     kind: EngineKind = "local"
 
-    async def search(self, query: str, most: int) -> list[Passage]:
+    async def search(self, query: str, limit: int) -> list[Passage]:
         if self.failure:
             raise SearchError(self.failure)
-        return [passage(text, self.name) for text in self.texts][:most]
+        return [passage(text, self.name) for text in self.texts][:limit]
 
     async def aclose(self) -> None:
         pass
@@ -36,14 +36,14 @@ def passage(text: str, origin: str = "") -> Passage:
 
 def test_a_failing_engine_is_named_and_the_others_answer() -> None:
     engines = [Shelf("index:a", ("one", "two")), Shelf("web:b", failure="web:b answered 503")]
-    result = asyncio.run(search_engines(engines, "q", most=5))
+    result = asyncio.run(search_engines(engines, "q", limit=5))
     assert [p.span.text for p in result.passages] == ["one", "two"]
     assert result.asked == (Asked("index:a", 2), Asked("web:b", 0, "web:b answered 503"))
 
 
 def test_an_error_of_our_own_is_not_taken_for_a_failing_engine() -> None:
     class Broken(Shelf):
-        async def search(self, query: str, most: int) -> list[Passage]:
+        async def search(self, query: str, limit: int) -> list[Passage]:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -57,12 +57,12 @@ def test_asking_nobody_is_an_error() -> None:
 
 def test_what_two_rankings_share_comes_first() -> None:
     # b: 1/62 + 1/61 = .0325; a: 1/61; c: 1/62.
-    fused = fuse([[passage("a", "x"), passage("b", "x")], [passage("b", "y"), passage("c", "y")]], most=3)
+    fused = fuse([[passage("a", "x"), passage("b", "x")], [passage("b", "y"), passage("c", "y")]], limit=3)
     assert [p.span.text for p in fused] == ["b", "a", "c"]
     assert fused[0].score == pytest.approx(1 / 62 + 1 / 61)
     assert fused[0].origin == "x+y"
 
 
 def test_level_passages_stay_in_the_order_of_the_rankings() -> None:
-    fused = fuse([[passage("a")], [passage("b")]], most=2)
+    fused = fuse([[passage("a")], [passage("b")]], limit=2)
     assert [p.span.text for p in fused] == ["a", "b"]

@@ -13,7 +13,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from vouching.errors import InputError
-from vouching.search.documents import MOST_BYTES, DocumentReader, RowFields, Skipped
+from vouching.search.documents import MAX_BYTES, DocumentReader, RowFields, Skipped
 from vouching.types import Source
 
 
@@ -205,7 +205,7 @@ def test_a_file_of_a_gigabyte_is_refused_without_reading_it(tmp_path: Path) -> N
     with path.open("wb") as file:
         file.truncate(1_000_000_000)
     _, [problem] = read(path)
-    assert f"it has 1,000 MB, a file read as a whole may have {MOST_BYTES // 1_000_000}: split it" in problem
+    assert f"it has 1,000 MB, a file read as a whole may have {MAX_BYTES // 1_000_000}: split it" in problem
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:

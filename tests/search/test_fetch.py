@@ -206,7 +206,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_a_page_that_cannot_be_used_is_an_error_that_says_why(answer: Answer, reason: str) -> None:
-    page, _ = fetch([answer], most_bytes=1_000_000, seconds=0.5)
+    page, _ = fetch([answer], max_bytes=1_000_000, seconds=0.5)
     assert isinstance(page, FetchError)
     assert reason in str(page)
 
@@ -215,7 +215,7 @@ def test_a_page_that_unpacks_to_very_much_is_refused_before_it_takes_memory() ->
     # 64 MB of zeros pack to about 62 kB. Unpacking stops one byte after the limit of 1 MB.
     bomb = html(gzip.compress(bytes(64_000_000)), headers={"content-encoding": "gzip"})
     tracemalloc.start()
-    page, _ = fetch([bomb], most_bytes=1_000_000)
+    page, _ = fetch([bomb], max_bytes=1_000_000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "larger than 1,000,000 bytes" in str(page)
@@ -231,7 +231,7 @@ def test_what_follows_the_end_of_a_packed_page_is_not_collected() -> None:
 def test_a_packed_page_that_unpacks_to_nothing_is_refused_by_what_was_sent() -> None:
     # Blocks of deflate that hold no byte, 5 bytes each (RFC 1951, 3.2.4), after the header of gzip: it has no end.
     endless = gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * 300_000
-    page, _ = fetch([html(endless, headers={"content-encoding": "gzip"})], most_bytes=1_000_000)
+    page, _ = fetch([html(endless, headers={"content-encoding": "gzip"})], max_bytes=1_000_000)
     assert "larger than 1,000,000 bytes" in str(page)
 
 
@@ -292,7 +292,7 @@ def test_no_more_pages_are_under_way_than_allowed() -> None:
         async with FaultServer([html(delay=0.05)]) as server:
             fetcher = Fetcher([HERE], at_once=2)
             await asyncio.gather(*(fetcher.fetch(f"http://127.0.0.1:{server.port}/{n}") for n in range(8)))
-            return server.most_under_way
+            return server.max_in_flight
 
     assert asyncio.run(main()) == 2
 

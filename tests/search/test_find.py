@@ -26,8 +26,8 @@ class Shelf:
         self.asked: list[tuple[str, int]] = []
         self.closed = False
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        self.asked.append((query, most))
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        self.asked.append((query, limit))
         await asyncio.sleep(0)  # as real ones do, so that searches are under way together
         words = {word for word in query.split() if len(word) > 4}
         found = [
@@ -35,7 +35,7 @@ class Shelf:
             for name, text in self.texts.items()
             if words & {*text.split()}
         ]
-        return found[:most]
+        return found[:limit]
 
     async def aclose(self) -> None:
         self.closed = True
@@ -44,8 +44,8 @@ class Shelf:
 class Broken(Shelf):
     """An engine that is down."""
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        await super().search(query, most)
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        await super().search(query, limit)
         raise SearchError(f"{self.name} answered 503")
 
 
@@ -159,7 +159,7 @@ def test_the_question_and_the_words_that_a_claim_leans_on_are_searched_for_too()
 
 def test_passages_of_one_document_are_sources_whose_names_say_where_they_begin() -> None:
     class Long(Shelf):
-        async def search(self, query: str, most: int) -> list[Passage]:
+        async def search(self, query: str, limit: int) -> list[Passage]:
             text = f"{ULM} {BRIDGE}"
             cuts = [(0, len(ULM)), (len(ULM) + 1, len(text))]
             return [Passage(Span(text[start:end], start, end, "doc.txt"), 1.0) for start, end in cuts]

@@ -161,7 +161,7 @@ def test_a_lone_surrogate_is_refused_and_the_rest_goes_on(tmp_path: Path, source
 
 def test_passages_of_too_few_words_are_refused(tmp_path: Path) -> None:
     wanted = pytest.raises(ConfigError, match="got passages of 20 words, wanted at least 64")
-    with wanted, create_index(tmp_path / "i", most_words=20):
+    with wanted, create_index(tmp_path / "i", max_words=20):
         pass
     assert not (tmp_path / "i").exists()
 

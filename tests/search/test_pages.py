@@ -55,7 +55,7 @@ def pdf(*lines: str) -> bytes:
 
 
 def search(
-    pages: Mapping[str, Answer], query: str, most: int = 3, seconds: float = 30.0
+    pages: Mapping[str, Answer], query: str, limit: int = 3, seconds: float = 30.0
 ) -> tuple[list[Passage], list[str]]:
     """What is found on the pages of a server that is SearXNG as well, and the paths that were asked for."""
 
@@ -74,7 +74,7 @@ def search(
             engine = Pages(
                 WebEngine(APIS["searxng"], f"http://127.0.0.1:{server.port}"), Fetcher(["127.0.0.1/32"]), seconds
             )
-            found = await engine.search(query, most)
+            found = await engine.search(query, limit)
             await engine.aclose()
             return found, [urlsplit(request.path).path for request in server.requests]
 
@@ -99,7 +99,7 @@ def test_the_passage_that_bears_on_the_query_is_taken_from_the_page() -> None:
 
 def test_offsets_are_those_in_the_text_of_the_page() -> None:
     whole = page_text(Page("http://a", "text/html", "utf-8", ARTICLE.encode()))
-    found, _ = search({"/bridges": page(ARTICLE)}, "mild weather in quiet streets by the Bosphorus", most=9)
+    found, _ = search({"/bridges": page(ARTICLE)}, "mild weather in quiet streets by the Bosphorus", limit=9)
     assert len(found) > 1
     assert all(whole[p.span.start : p.span.end] == p.span.text for p in found)
 
@@ -112,7 +112,7 @@ def test_a_page_that_cannot_be_read_leaves_the_snippet() -> None:
         "/away": Answer(302, headers={"location": "http://169.254.169.254/latest/meta-data"}),
         "/weather": page(f"<article><p>{FILLER}</p></article>"), "/bridges": page(ARTICLE),
     }  # fmt: skip
-    found, _ = search(pages, "Bosphorus 1973", most=9)
+    found, _ = search(pages, "Bosphorus 1973", limit=9)
     assert FACT in found[0].span.text
     # The page about the weather has no word of the query, so its snippet stands in for it as well.
     assert [p.span.text for p in found[1:]] == [f"See {name}." for name in [*pages][:-1]]
@@ -155,17 +155,17 @@ def piece(text: str, name: str = "http://a") -> Passage:
 
 def test_rare_words_of_the_query_count_more_than_common_ones() -> None:
     passages = [piece("The bridge is long."), piece("A bridge here, a bridge there."), piece("Opened in 1973.")]
-    best = chosen("bridge 1973", [(piece("Snippet."), passages)], most=3)
+    best = chosen("bridge 1973", [(piece("Snippet."), passages)], limit=3)
     # Of three passages two have "bridge" and one "1973": weights ln(1 + 1.5/2.5) = .470 and ln(1 + 2.5/1.5) = .981.
     assert [p.span.text for p in best] == ["Opened in 1973.", "The bridge is long.", "A bridge here, a bridge there."]
     assert [round(p.score, 3) for p in best] == [0.676, 0.324, 0.324]
 
 
 @given(st.lists(st.lists(st.text(max_size=30), max_size=4), max_size=4), st.text(max_size=30), st.integers(1, 5))
-def test_chosen_passages_score_between_0_and_1_best_first(texts: list[list[str]], query: str, most: int) -> None:
+def test_chosen_passages_score_between_0_and_1_best_first(texts: list[list[str]], query: str, limit: int) -> None:
     pages = [(piece("Snippet."), [piece(text) for text in page]) for page in texts]
-    best = chosen(query, pages, most)
-    assert len(best) <= most
+    best = chosen(query, pages, limit)
+    assert len(best) <= limit
     scores = [p.score for p in best]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 + 1e-9 for score in scores)

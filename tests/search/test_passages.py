@@ -7,7 +7,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.search.passages import LEAST_WORDS, cut_passages, pages_of
+from vouching.search.passages import MIN_WORDS, cut_passages, pages_of
 from vouching.text.words import find_words
 
 PIECES = st.lists(
@@ -16,15 +16,15 @@ PIECES = st.lists(
 )
 
 
-@given(PIECES, st.integers(LEAST_WORDS, 90))
-def test_every_word_lies_in_a_passage_and_no_passage_has_too_many(pieces: list[str], most: int) -> None:
+@given(PIECES, st.integers(MIN_WORDS, 90))
+def test_every_word_lies_in_a_passage_and_no_passage_has_too_many(pieces: list[str], limit: int) -> None:
     text = "".join(pieces)
-    cuts = cut_passages(text, most)
+    cuts = cut_passages(text, limit)
     words = find_words(text)
     assert all(any(start <= word.start and word.end <= end for start, end in cuts) for word in words)
     for start, end in cuts:
         assert text[start:end] == text[start:end].strip() != ""
-        assert 1 <= len(find_words(text, start, end)) <= most
+        assert 1 <= len(find_words(text, start, end)) <= limit
     assert cuts == sorted(cuts)
     assert len({start for start, _ in cuts}) == len(cuts)
 

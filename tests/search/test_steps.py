@@ -74,7 +74,7 @@ def test_no_name_is_asked_for_twice() -> None:
 
 
 def test_turns_show_what_was_kept_and_engines_what_they_brought() -> None:
-    found = search(queries=5, most=1)
+    found = search(queries=5, limit=1)
     assert [p.title for p in found.passages] == ["Nosferatu"]
     assert found.turns[1].result is not None
     assert found.turns[1].result.passages == ()

@@ -26,7 +26,7 @@ Script = Sequence[Answer] | Callable[[Request], Answer]
 
 
 def ask(
-    api: WebApi, script: Script, query: str = "Bosphorus Bridge 1973", most: int = 5, **settings: Any
+    api: WebApi, script: Script, query: str = "Bosphorus Bridge 1973", limit: int = 5, **settings: Any
 ) -> tuple[list[Passage] | SearchError, FaultServer]:
     """What an engine on this machine finds or raises, and the server that it asked."""
 
@@ -34,7 +34,7 @@ def ask(
         async with FaultServer(script) as server:
             engine = WebEngine(api, f"http://127.0.0.1:{server.port}", KEY, **settings)
             try:
-                found: list[Passage] | SearchError = await engine.search(query, most)
+                found: list[Passage] | SearchError = await engine.search(query, limit)
             except SearchError as error:
                 found = error
             await engine.aclose()
@@ -60,7 +60,7 @@ def test_every_engine_finds_the_same_in_its_own_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_more_passages_come_than_were_asked_for(name: str) -> None:
-    found, _ = ask(APIS[name], [of_json(ANSWERS[name])], most=1)
+    found, _ = ask(APIS[name], [of_json(ANSWERS[name])], limit=1)
     assert [passage.title for passage in found] == [BRIDGE[0]]  # type: ignore[union-attr]
 
 
@@ -232,14 +232,14 @@ def test_a_failing_engine_leaves_the_others_working_and_is_named() -> None:
 
 
 def test_wikipedia_has_one_request_under_way_and_others_a_few() -> None:
-    async def most_under_way(api: WebApi) -> int:
+    async def max_in_flight(api: WebApi) -> int:
         async with FaultServer([of_json(ANSWERS[api.name], delay=0.05)]) as server:
             engine = WebEngine(api, f"http://127.0.0.1:{server.port}")
             await asyncio.gather(*(engine.search(f"bridge {n}", 5) for n in range(8)))
-            return server.most_under_way
+            return server.max_in_flight
 
-    assert asyncio.run(most_under_way(APIS["wikipedia"])) == 1
-    assert asyncio.run(most_under_way(SEARXNG_API)) == 4
+    assert asyncio.run(max_in_flight(APIS["wikipedia"])) == 1
+    assert asyncio.run(max_in_flight(SEARXNG_API)) == 4
 
 
 def test_an_engine_works_in_one_event_loop_after_the_other() -> None:

@@ -42,7 +42,7 @@ class LearntBoth:
     """Share of the units where the verifier challenged what was wrong, or was silent about what was right."""
 
 
-def lesson(draw: random.Random, right: float) -> tuple[str, str]:
+def example(draw: random.Random, right: float) -> tuple[str, str]:
     """A prompt and what is imitated, right in a share of the cases."""
     row = draw.choice(ROWS)
     task, gold = read_row(row)
@@ -63,14 +63,14 @@ def warmed_up(folder: Path, seed: int) -> Path:
     import torch
     from transformers import AutoModelForCausalLM
 
-    write_tiny_qwen(folder, ["".join(lesson(random.Random(number), 0.5)) for number in range(400)])
+    write_tiny_qwen(folder, ["".join(example(random.Random(number), 0.5)) for number in range(400)])
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
     draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(SOUND + SHAKEN):
         if step == SOUND:
             optimizer.param_groups[0]["lr"] = 1e-3
-        chosen = [lesson(draw, 1.0 if step < SOUND else 0.65) for _ in range(32)]
+        chosen = [example(draw, 1.0 if step < SOUND else 0.65) for _ in range(32)]
         imitate(model, tokenizer, optimizer, [(f"{asked}<end>", f"{reply}<end>") for asked, reply in chosen])
     model.save_pretrained(folder)
     return folder
@@ -80,7 +80,7 @@ def trainer_by(folder: Path, seed: int, steps: int, **changed: Any) -> Any:
     """Two warmed-up policies before their first step."""
     model = warmed_up(folder / "model", seed)
     settings = config(model, **{
-        "seed": seed, "batch_prompts": 16, "micro_batch": 64, "most_steps": steps, "loss": "token_sum", "kl": 0.2,
+        "seed": seed, "batch_prompts": 16, "micro_batch": 64, "max_steps": steps, "loss": "token_sum", "kl": 0.2,
         "spread": "population", "learning_rate": 1e-3, "lora": LoraSettings(rank=16, alpha=16.0), "epochs": 100.0,
         "sampling": {"group_size": 4, "completion_tokens": 12}, **changed,
     })  # fmt: skip

@@ -81,7 +81,7 @@ def two_policies(model: Path, **changed: Any) -> GrpoConfig:
     """Two tasks a step, two drafts of each unit, one adapter for either policy."""
     drawn = {"group_size": 2, "prompt_tokens": 900, "completion_tokens": 24, **changed.pop("sampling", {})}
     lora = LoraSettings(rank=4, alpha=8.0, dropout=0.0)
-    return config(model, **{"lora": lora, "kl": 0.1, "sampling": drawn, "most_steps": 2, **changed})
+    return config(model, **{"lora": lora, "kl": 0.1, "sampling": drawn, "max_steps": 2, **changed})
 
 
 def talk(model: Path) -> ScriptedSampler:

@@ -47,7 +47,7 @@ async def oracle(response: str, row: Row) -> Mapping[str, float]:
     return {"oracle/year": float(response.strip().endswith(f" in {row['year']}."))}
 
 
-def lesson(row: Row, role: str, right: bool) -> tuple[str, str]:
+def example(row: Row, role: str, right: bool) -> tuple[str, str]:
     """What a role is asked about a row, and what it is to say."""
     place, year = row["question"].split()[3], row["year"] if right else YEARS[row["year"] == YEARS[0]]
     response, question = f"The {place} bridge opened in {year}.", row["question"]
@@ -67,7 +67,7 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 160) ->
     from transformers import AutoModelForCausalLM
 
     roles = ("solver", "proposer", "checker")
-    seen = [lesson(row, role, right) for row in rows for role in roles for right in (True, False)]
+    seen = [example(row, role, right) for row in rows for role in roles for right in (True, False)]
     write_tiny_qwen(folder, [text for asked, said in seen for text in (asked, said, said)], 512)
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     tokenizer.chat_template = LAST
@@ -75,7 +75,7 @@ def warmed_up(folder: Path, rows: Sequence[Row], seed: int, steps: int = 160) ->
     torch.manual_seed(seed)
     draw, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(steps):
-        chosen = [lesson(draw.choice(rows), role, role != "solver" or draw.random() < 2 / 3)
+        chosen = [example(draw.choice(rows), role, role != "solver" or draw.random() < 2 / 3)
                   for role in roles for _ in range(8)]  # fmt: skip
         imitate(model, tokenizer, optimizer, [(f"{asked}<end>", f"{said}<end>") for asked, said in chosen])
     model.save_pretrained(folder)
@@ -87,7 +87,7 @@ def trainer_by(folder: Path, seed: int, steps: int, prompts: int = 12) -> Any:
     rows = question_rows(128, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = ppo(
-        model, seed=seed, batch_prompts=prompts, micro_batch=64, most_steps=steps, kl=0.01, learning_rate=4e-4,
+        model, seed=seed, batch_prompts=prompts, micro_batch=64, max_steps=steps, kl=0.01, learning_rate=4e-4,
         sampling={"group_size": 2, "completion_tokens": 24, "prompt_tokens": 400}, epochs=20.0,
         critic=CriticSettings(learning_rate=1e-3, warmup_steps=5),
     )  # fmt: skip

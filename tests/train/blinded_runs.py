@@ -72,7 +72,7 @@ def ppo(model: Path, **changed: Any) -> BlindedRunConfig:
         **changed.pop("sampling", {}),
     })  # fmt: skip
     return BlindedRunConfig(**{
-        "rows": ("rows.jsonl",), "model": str(model), "batch_prompts": 4, "micro_batch": 4, "most_steps": 2,
+        "rows": ("rows.jsonl",), "model": str(model), "batch_prompts": 4, "micro_batch": 4, "max_steps": 2,
         "kl": 0.0, "learning_rate": 1e-3, "epochs": 9.0, "device": "cpu", "seed": 3, "sampling": sampling,
         "game": BlindedSettings(votes=2), "critic": CriticSettings(learning_rate=1e-3, warmup_steps=1),
         "watch": WatchSettings(checkpoint_every=1000), **changed,

@@ -74,7 +74,7 @@ def ask(x: str, y: str, c: str) -> list[Message]:
     return [Message("user", x), Message("user", " ".join(y.split()[:8]) or "nothing"), Message("user", c)]
 
 
-def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
+def warmed_up(folder: Path, seed: int, limit: int = 600) -> Path:
     """A model that responds badly and judges well: taught until it is ready, and a little longer at a lower rate.
 
     Whether a response is right is the parity of two words, before which so small a model stands still for long; that
@@ -87,13 +87,13 @@ def warmed_up(folder: Path, seed: int, most: int = 600) -> Path:
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(seed)
     dice, optimizer = random.Random(seed), torch.optim.AdamW(model.parameters(), lr=5e-3, betas=(0.9, 0.99))
-    step, last = 0, most
+    step, last = 0, limit
     while step < last:
         step += 1
         often = 0.85 if step <= 100 else 0.65
         chosen = [_judgment(often, dice) if number % 3 else _response(dice) for number in range(32)]
         imitate(model, tokenizer, optimizer, [(asked, f"{said}<end>") for asked, said in chosen])
-        if last == most and step % 25 == 0 and ready(model, tokenizer):
+        if last == limit and step % 25 == 0 and ready(model, tokenizer):
             last = step + SETTLING
             optimizer.param_groups[0]["lr"] = 1e-3
     model.save_pretrained(folder)
@@ -156,7 +156,7 @@ def trainer_by(folder: Path, seed: int, judge: Judge, steps: int = 60) -> Any:
         replay = Replay(gold(seed), 256, seed=seed)
         game = SelfVerifyGame(4, SelfVerification(votes=3, rules=rules), replay, ask)
     settings = config(
-        model, seed=seed, batch_prompts=8, micro_batch=256, most_steps=steps, loss="grpo", clip=(0.1, 0.2), kl=0.0,
+        model, seed=seed, batch_prompts=8, micro_batch=256, max_steps=steps, loss="grpo", clip=(0.1, 0.2), kl=0.0,
         learning_rate=7e-4, schedule="linear", epochs=100.0, sampling={"group_size": 4, "completion_tokens": 6},
     )  # fmt: skip
     return trainer_of(settings, folder / "run", game, rows())

@@ -69,7 +69,7 @@ def together(model: Path, out: Path) -> None:
     out.mkdir(exist_ok=True)
     for loss in ("grpo", "dapo"):
         which = game()
-        chosen = settings(model, loss=loss, most_steps=2)
+        chosen = settings(model, loss=loss, max_steps=2)
         trainer = trainer_of(chosen, out / loss, which, rows(), scripted(model), **PLAIN)
         told: list[dict[str, float]] = []
         tell_steps(trainer, lambda record, texts, told=told: told.append(record))

@@ -30,7 +30,7 @@ def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
 
     out.mkdir(exist_ok=True)
     for loss in losses:
-        settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, most_steps=2)
+        settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, max_steps=2)
         trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model), **PLAIN)
         told: list[dict[str, float]] = []
         tell_steps(trainer, lambda record, texts, told=told: told.append(record))
@@ -47,7 +47,7 @@ def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path |
     import torch
 
     settings = config(
-        model, most_steps=10, updates=2, kl=0.01, sampling={"resample": 1, "group_size": 2}, batch_prompts=2,
+        model, max_steps=10, updates=2, kl=0.01, sampling={"resample": 1, "group_size": 2}, batch_prompts=2,
         micro_batch=2, learning_rate=1e-3, watch={"checkpoint_every": 2},
     )  # fmt: skip
 

@@ -48,7 +48,7 @@ def config(model: Path, **changed: Any) -> GrpoConfig:
     watch = WatchSettings(**{"checkpoint_every": 1000, "transcripts": 2, **changed.pop("watch", {})})
     settings = {
         "rows": ("rows.jsonl",), "model": str(model), "batch_prompts": 2, "micro_batch": 4, "learning_rate": 1e-4,
-        "kl": 0.0, "most_steps": 3, "device": "cpu", "seed": 3, "sampling": sampling, "watch": watch, **changed,
+        "kl": 0.0, "max_steps": 3, "device": "cpu", "seed": 3, "sampling": sampling, "watch": watch, **changed,
     }  # fmt: skip
     return GrpoConfig(**settings)
 

@@ -92,7 +92,7 @@ def trainer_by(folder: Path, seed: int, adapters: bool, steps: int) -> Any:
     rows = claims(256, seed)
     model = warmed_up(folder / "model", rows, seed)
     settings = config(
-        model, seed=seed, batch_prompts=8, micro_batch=64, most_steps=steps, loss="grpo", kl=0.001,
+        model, seed=seed, batch_prompts=8, micro_batch=64, max_steps=steps, loss="grpo", kl=0.001,
         learning_rate=2e-3 if adapters else 1e-3,
         lora=LoraSettings(rank=16, alpha=16.0) if adapters else LoraSettings(),
         sampling={"group_size": 8, "completion_tokens": 16}, epochs=10.0,

@@ -80,7 +80,7 @@ def logprob(trainer: Any, policy: str, prompt: Sequence[int], reply: Sequence[in
 def test_a_step_is_the_gradient_of_algorithm_1(model: Path, tmp_path: Path) -> None:
     # One unit of two is challenged. Line 18: theta by the pairs of both units. Line 19: phi by the proposals of both
     # and by keep or revise where there is a case: that term is there at half of the units. beta has no gradient yet.
-    trainer = made(model, tmp_path, lambda prompt: said("SAC" if "not" in prompt else "NS"), plain=True, most_steps=1)
+    trainer = made(model, tmp_path, lambda prompt: said("SAC" if "not" in prompt else "NS"), plain=True, max_steps=1)
     before, tokenizer = weights_of(trainer), tokenizer_of(model)
     trainer.model.eval()
     loss: Any = 0.0
@@ -132,7 +132,7 @@ def margins(trainer: Any, tokenizer: Any) -> dict[tuple[str, str], float]:
 
 def test_what_is_rewarded_becomes_likelier_for_every_role(model: Path, tmp_path: Path) -> None:
     # KEEP and silence on the right proposal, REVISE and a case on the wrong one; one word of the note tells them apart.
-    trainer = made(model, tmp_path, lambda prompt: said("SAC"), plain=False, learning_rate=2e-3, most_steps=20, kl=0.2)
+    trainer = made(model, tmp_path, lambda prompt: said("SAC"), plain=False, learning_rate=2e-3, max_steps=20, kl=0.2)
     tokenizer, steps = tokenizer_of(model), {1, 5, 20}
     seen = [margins(trainer, tokenizer)]
     tell_steps(trainer, lambda record, _: seen.append(margins(trainer, tokenizer)) if record["step"] in steps else None)
@@ -164,7 +164,7 @@ def test_a_loss_that_is_a_mean_over_a_process_is_refused_for_two_policies(model:
 def test_a_batch_without_a_case_teaches_the_generator_by_its_drafts_alone(
     model: Path, tmp_path: Path, loss: str
 ) -> None:
-    [record] = told(made(model, tmp_path, lambda prompt: said("NS"), plain=True, loss=loss, most_steps=1))
+    [record] = told(made(model, tmp_path, lambda prompt: said("NS"), plain=True, loss=loss, max_steps=1))
     assert (record["said/SAC"], record["groups/generator/count"], record["groups/verifier/count"]) == (0.0, 2.0, 2.0)
     assert not [name for name in record if "approver" in name]
     assert record["gradient/default"] > 0
@@ -177,7 +177,7 @@ def test_comparisons_that_are_even_teach_the_generator_nothing(model: Path, tmp_
     rows, sampler = [ROWS[1], ROWS[1] | {"id": "again"}], script(model, lambda prompt: said("SAC"))
     even = replace(sampler, script=lambda prompt, role, number: sampler.script(
         prompt, "generator" if role == "reviser" else role, 0))  # fmt: skip
-    trainer = made(model, tmp_path, lambda prompt: said("SAC"), plain=True, most_steps=1, given=(rows, even))
+    trainer = made(model, tmp_path, lambda prompt: said("SAC"), plain=True, max_steps=1, given=(rows, even))
     before = weights_of(trainer)
     [record] = told(trainer)
     flat = {role: record[f"groups/{role}/flat"] for role in ("generator", "verifier", "approver")}
@@ -194,7 +194,7 @@ def test_the_generator_alone_is_trained_by_each_loss_of_the_papers_baselines_at_
     # of 7 and a choice of 2: 30 tokens, about those of four drafts.
     for loss in ("grpo", "dapo", "gspo"):
         trainer = made(
-            model, tmp_path / loss, lambda prompt: said("SAC"), plain=True, alone=True, loss=loss, most_steps=1
+            model, tmp_path / loss, lambda prompt: said("SAC"), plain=True, alone=True, loss=loss, max_steps=1
         )
         before = weights_of(trainer)
         [record] = told(trainer)
@@ -202,7 +202,7 @@ def test_the_generator_alone_is_trained_by_each_loss_of_the_papers_baselines_at_
         moved = {name for name, value in weights_of(trainer).items() if not torch.equal(value, before[name])}
         assert moved
         assert {name.split(".")[-2] for name in moved} == {"default"}
-    [record] = told(made(model, tmp_path / "pairs", lambda prompt: said("SAC"), plain=True, most_steps=1))
+    [record] = told(made(model, tmp_path / "pairs", lambda prompt: said("SAC"), plain=True, max_steps=1))
     assert record["tokens"] == 30.0
 
 

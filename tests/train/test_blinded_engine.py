@@ -37,7 +37,7 @@ def told_by(trainer: Any) -> list[dict[str, float]]:
 def test_the_update_is_that_of_equation_8(model: Path, tmp_path: Path) -> None:
     # One step of plain gradient descent: the weights move by .01 / (2 |B|) of the sum over all tokens of both roles of
     # A_t grad log pi. The divergence from the reference has no gradient where nothing has moved yet.
-    settings = ppo(model, most_steps=1, kl=0.1, batch_prompts=8)
+    settings = ppo(model, max_steps=1, kl=0.1, batch_prompts=8)
     rollouts = trainer_of(settings, tmp_path / "other", game(), ROWS, talk(model)).table.play(ROWS).rollouts
     trainer = trainer_of(settings, tmp_path / "run", game(), ROWS, talk(model), **PLAIN)
     before = {name: value.detach().clone() for name, value in trainer.model.named_parameters()}
@@ -86,7 +86,7 @@ def test_policy_and_critic_both_move_and_are_told(model: Path, tmp_path: Path) -
 def test_a_sampled_run_goes_on_exactly_from_a_checkpoint(model: Path, tmp_path: Path) -> None:
     from vouching.methods.training import WatchSettings
 
-    settings = ppo(model, most_steps=4, watch=WatchSettings(checkpoint_every=2))
+    settings = ppo(model, max_steps=4, watch=WatchSettings(checkpoint_every=2))
     whole = trainer_of(settings, tmp_path / "whole", game(), ROWS)
     told = told_by(whole)
     again = trainer_of(settings, tmp_path / "again", game(), ROWS)

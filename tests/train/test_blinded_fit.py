@@ -71,8 +71,8 @@ def test_the_tiny_recipe_leaves_a_log_a_critic_and_a_model_and_goes_on_from_them
     assert (model / "model.safetensors").is_file()
     records = read_records(whole)
     assert [record["step"] for record in records] == [1, 2, 3, 4]
-    assert {"critic/loss", "reward/solver/total", "questions/asked", "oracle/borne_out", "kl"} <= records[0].keys()
-    assert "dev/oracle/borne_out" in records[1]
+    assert {"critic/loss", "reward/solver/total", "questions/asked", "oracle/supported", "kl"} <= records[0].keys()
+    assert "dev/oracle/supported" in records[1]
     last = last_checkpoint(whole)
     assert last is not None
     assert (last / "critic.pt").is_file()

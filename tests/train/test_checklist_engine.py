@@ -77,7 +77,7 @@ def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_gone_on_with_ends_with_the_same_weights_and_replay(model: Path, tmp_path: Path) -> None:
-    changed = {"most_steps": 4, "watch": {"checkpoint_every": 2}, "learning_rate": 1e-3, "batch_prompts": 2}
+    changed = {"max_steps": 4, "watch": {"checkpoint_every": 2}, "learning_rate": 1e-3, "batch_prompts": 2}
     whole, again = game(votes=2), game(votes=2)
     first = trainer_of(settings(model, **changed), tmp_path, whole, rows())
     train_from(first)

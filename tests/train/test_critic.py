@@ -152,8 +152,8 @@ def test_a_fresh_critic_guesses_nothing_so_advantages_are_discounted_rewards(fol
 
 def test_tokens_that_the_policy_did_not_choose_have_no_advantage(folder: Path) -> None:
     [group] = BATCH[1:2]
-    forced = replace(group, rollouts=(replace(group.rollouts[0], completion_mask=(1, 0, 1)),))
-    [found] = critic_of(folder, whiten=False, discount=0.5)([forced])
+    teacher_forced = replace(group, rollouts=(replace(group.rollouts[0], completion_mask=(1, 0, 1)),))
+    [found] = critic_of(folder, whiten=False, discount=0.5)([teacher_forced])
     # The reward is two chosen tokens away from the first.
     assert found.rollouts[0].advantage == (-0.5, 0.0, -1.0)
 

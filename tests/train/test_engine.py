@@ -78,12 +78,12 @@ def trained(trainer: Any) -> tuple[list[float], dict[str, Any]]:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"loss": "grpo", "most_steps": 6},  # four steps are an epoch
+        {"loss": "grpo", "max_steps": 6},  # four steps are an epoch
         {"loss": "dapo", "clip": (0.2, 0.28)},
         {"loss": "gspo"},
         {"loss": "dr_grpo", "spread": "none"},
         {"loss": "bnpo"},
-        {"loss": "grpo", "kl": 0.1, "updates": 2, "most_steps": 4},
+        {"loss": "grpo", "kl": 0.1, "updates": 2, "max_steps": 4},
     ],
     ids=lambda changed: "-".join(str(value) for value in changed.values()),
 )
@@ -103,7 +103,7 @@ def test_a_game_of_one_role_is_trls_own_trainer(model: Path, tmp_path: Path, cha
 @pytest.mark.parametrize("loss", ["grpo", "dapo", "gspo", "dr_grpo", "bnpo"])
 def test_no_rollout_is_lost_and_no_weight_changed_by_how_a_step_is_cut(model: Path, tmp_path: Path, loss: str) -> None:
     # The judge fails once a step, so 7 rollouts are left: in one piece, in 4 and 3, in 3, 3 and 1.
-    settings = config(model, loss=loss, kl=0.1, most_steps=2)
+    settings = config(model, loss=loss, kl=0.1, max_steps=2)
     updates: list[dict[str, Any]] = []
     for micro_batch in (8, 4, 3):
         given = replace(settings, micro_batch=micro_batch)
@@ -171,7 +171,7 @@ def test_what_another_engine_sampled_is_corrected_for_where_it_said_how_likely_i
 
 
 def test_k1_is_taken_off_the_advantage_of_each_token(model: Path, tmp_path: Path) -> None:
-    settings = config(model, kl=0.5, kl_estimator="k1", learning_rate=1e-2, most_steps=2, loss="dapo")
+    settings = config(model, kl=0.5, kl_estimator="k1", learning_rate=1e-2, max_steps=2, loss="dapo")
     trainer = trainer_of(settings, tmp_path, sampler=scripted(model))
     told: list[dict[str, float]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
@@ -206,7 +206,7 @@ def test_adapters_are_gone_on_with_exactly(model: Path, tmp_path: Path, trained_
     # New adapters have the model below them as reference, those of an earlier run a frozen copy of themselves, which is
     # that of the start and not of the checkpoint: the divergence that is told says so.
     def run(out: Path, named: Path, lora: LoraSettings, checkpoint: Path | None = None) -> Any:
-        settings = config(named, kl=0.1, lora=lora, learning_rate=1e-2, most_steps=6, watch={"checkpoint_every": 2})
+        settings = config(named, kl=0.1, lora=lora, learning_rate=1e-2, max_steps=6, watch={"checkpoint_every": 2})
         trainer = make_trainer(
             settings, training_arguments(settings, out), *load_policy(str(named), lora, False), vowel_game(), rows()
         )
@@ -241,7 +241,7 @@ def test_a_model_that_comes_from_no_folder_has_no_reference(model: Path, tmp_pat
 
 
 def test_every_step_is_told_with_parts_advantages_groups_and_texts(model: Path, tmp_path: Path) -> None:
-    trainer = trainer_of(config(model, most_steps=2), tmp_path, sampler=scripted(model), log_completions=True)
+    trainer = trainer_of(config(model, max_steps=2), tmp_path, sampler=scripted(model), log_completions=True)
     told: list[tuple[dict[str, float], list[dict[str, Any]]]] = []
     tell_steps(trainer, lambda record, texts: told.append((record, texts)))
     train_from(trainer)
@@ -249,7 +249,7 @@ def test_every_step_is_told_with_parts_advantages_groups_and_texts(model: Path, 
     record, lines = told[0]
     names = {
         "loss", "learning_rate", "grad_norm", "entropy", "time/step", "reward/verifier/total", "reward/verifier/vowels",
-        "reward/verifier/deviation", "advantage/verifier/least", "advantage/verifier/greatest", "groups/verifier/count",
+        "reward/verifier/std", "advantage/verifier/least", "advantage/verifier/greatest", "groups/verifier/count",
         "groups/verifier/flat", "groups/dropped", "length/verifier/mean", "length/verifier/cut", "judge/failed",
         "readable", "oracle/right",
     }  # fmt: skip
@@ -275,7 +275,7 @@ def test_advantages_are_those_of_the_deviation_that_is_asked_for(model: Path, tm
 
 def test_measuring_on_other_rows_changes_nothing_of_the_run(model: Path, tmp_path: Path) -> None:
     def run(measured: bool) -> dict[str, Any]:
-        trainer = trainer_of(config(model, most_steps=2), tmp_path / str(measured))
+        trainer = trainer_of(config(model, max_steps=2), tmp_path / str(measured))
         if measured:
             tell_steps(trainer, lambda record, texts: found.append(measure(trainer, rows(5))))
         return trained(trainer)[1]

@@ -168,7 +168,7 @@ def test_rewards_that_are_not_compared_have_no_deviation_inside_groups() -> None
     for estimator in ("group", "pair", "plain", "gae"):
         two = [replace(SAID, reward=Reward(total), group="g", estimator=estimator) for total in (1.0, 0.0)]
         play = Play((Group("g", "verifier", estimator, (two[0], two[1])),))
-        seen[estimator] = observe([play], play.groups).get("reward/verifier/deviation")
+        seen[estimator] = observe([play], play.groups).get("reward/verifier/std")
     assert seen == {"group": [0.5], "pair": [0.5], "plain": None, "gae": None}
 
 

@@ -77,7 +77,7 @@ def test_a_run_of_the_recipe_leaves_log_transcripts_and_a_model(config: Structur
     records = read_records(tmp_path / "run")
     assert [one["step"] for one in records] == [*range(1, 9)]
     # A model with random weights writes nothing that can be read: every part is 0, and all groups are flat.
-    wanted = {"format", "alignment", "chain", "label", "diagnosis", "calibration", "total", "deviation"}
+    wanted = {"format", "alignment", "chain", "label", "diagnosis", "calibration", "total", "std"}
     parts = {name.split("/")[2]: value for name, value in records[-1].items() if name.startswith("reward/verifier/")}
     assert set(parts) == wanted
     assert set(parts.values()) == {0.0}
@@ -137,7 +137,7 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
         "watch.on_alarm=stop",
         "watch.checkpoint_every=50",
         "watch.evaluate_every=50",
-        "most_steps=44",
+        "max_steps=44",
         "dev=[]",
     ]
     lines: list[str] = []
@@ -161,7 +161,7 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
 def test_a_run_that_uses_rollouts_twice_is_stopped_where_it_can_be_saved(folder: Path, tmp_path: Path) -> None:
     # The alarm begins in step 40, between updates by the same rollouts (13 * 3 = 39); those of step 42 are the last.
     lines: list[str] = []
-    settings = ["watch.on_alarm=stop", "watch.checkpoint_every=51", "updates=3", "most_steps=50", "dev=[]", "kl=0"]
+    settings = ["watch.on_alarm=stop", "watch.checkpoint_every=51", "updates=3", "max_steps=50", "dev=[]", "kl=0"]
     train_game(
         read_settings(StructuredRunConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", report=lines.append
     )
@@ -189,7 +189,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
     long["prompt"][0]["content"] *= 40
     lines: list[str] = []
     path = write(tmp_path / "rows.jsonl", [*(row(number) for number in range(8)), long])
-    train_game(replace(config, rows=(path,), most_steps=1, dev=()), tmp_path / "run", report=lines.append)
+    train_game(replace(config, rows=(path,), max_steps=1, dev=()), tmp_path / "run", report=lines.append)
     assert "1 of 9 rows have prompts of more than 96 tokens: left out" in lines
 
 
@@ -216,9 +216,9 @@ def test_a_run_that_ended_before_its_first_step_leaves_its_folder_to_another(
 ) -> None:
     with pytest.raises(InputError, match="lower batch_prompts"):
         train_game(replace(config, batch_prompts=32), tmp_path / "run", report=lambda line: None)
-    train_game(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
+    train_game(replace(config, max_steps=1), tmp_path / "run", report=lambda line: None)
     with pytest.raises(InputError, match="holds a run"):
-        train_game(replace(config, most_steps=1), tmp_path / "run", report=lambda line: None)
+        train_game(replace(config, max_steps=1), tmp_path / "run", report=lambda line: None)
 
 
 def test_a_model_that_is_not_there_is_said_so_before_anything_is_written(

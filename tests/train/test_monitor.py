@@ -27,7 +27,7 @@ def healthy(seed: int = 0, steps: int = STEPS) -> dict[str, NDArray[np.float64]]
         "step": np.arange(1.0, steps + 1),
         "reward/verifier/total": curve(0.7, 1.0, 0.03),
         "reward/verifier/format": np.minimum(curve(0.8, 1.0, 0.02), 1.0),
-        "reward/verifier/deviation": curve(0.25, 0.15, 0.02),
+        "reward/verifier/std": curve(0.25, 0.15, 0.02),
         "advantage/verifier/least": -curve(2.47, 1.6, 0.1),
         "advantage/verifier/greatest": curve(2.47, 2.05, 0.1),
         "groups/verifier/flat": np.clip(curve(0.05, 0.3, 0.05), 0, 1),
@@ -96,7 +96,7 @@ def test_a_game_that_is_nearly_solved_is_no_collapse_and_told_as_what_it_is() ->
     # With the last groups rewards stop to differ. As above, .1 becomes more than .8 sixteen steps after step 200.
     late = np.arange(STEPS) >= 200
     ends = {name: np.where(late, 0.0, series) for name, series in healthy().items() if "advantage" in name}
-    run = {**healthy(), **ends, "reward/verifier/deviation": np.where(late, 0.0, 0.3)}
+    run = {**healthy(), **ends, "reward/verifier/std": np.where(late, 0.0, 0.3)}
     [alarm] = alarms({**run, **groups("verifier", top=(0.1, 1.0), stuck=(0.0, 0.0))})
     assert (alarm.step, alarm.kind, alarm.about) == (216, "solved", "verifier")
     assert alarm.message.startswith("in 82% of the groups all rewards are the highest, or nearly: little is left")
@@ -131,7 +131,7 @@ def test_runs_that_learn_all_there_is_are_solved_and_never_collapse(seed: int, c
     rewards = (noise.random((100, 16, 8)) < chance) * (1 - 0.04 * confident * noise.random((100, 16, 8)))
     least, greatest = rewards.min(2), rewards.max(2)
     run = {
-        "step": np.arange(1.0, 101), "reward/verifier/deviation": rewards.std(2).mean(1),
+        "step": np.arange(1.0, 101), "reward/verifier/std": rewards.std(2).mean(1),
         "groups/verifier/flat": (least == greatest).mean(1), "groups/verifier/top": (least >= 0.95).mean(1),
         "groups/verifier/stuck": ((least == greatest) & (least < 0.95)).mean(1),
     }  # fmt: skip

@@ -49,7 +49,7 @@ def test_both_adapters_move_and_the_base_does_not(model: Path, tmp_path: Path) -
 
 def test_a_model_that_writes_nothing_readable_teaches_the_verifier_alone(model: Path, tmp_path: Path) -> None:
     # Drafts are all worth 0 and no case is raised; both actions of the verifier are given, so that it learns the form.
-    trainer = trainer_of(two_policies(model, most_steps=1), tmp_path, game(), ROWS)
+    trainer = trainer_of(two_policies(model, max_steps=1), tmp_path, game(), ROWS)
     before = weights_of(trainer)
     told: list[dict[str, float]] = []
     tell_steps(trainer, lambda record, texts: told.append(record))
@@ -63,7 +63,7 @@ def test_a_role_that_writes_no_token_at_all_has_no_part_in_the_update(model: Pat
     said = talk(model)
     mute = replace(said, end=(), script=lambda prompt, role, number: (
         "" if role == "generator" else said.script(prompt, role, number)))  # fmt: skip
-    settings = two_policies(model, most_steps=1, loss="dapo", kl=0.1)
+    settings = two_policies(model, max_steps=1, loss="dapo", kl=0.1)
     trainer = trainer_of(settings, tmp_path, game(), ROWS, mute)
     before = weights_of(trainer)
     train_from(trainer)
@@ -101,7 +101,7 @@ def test_rewards_of_one_policy_never_reach_the_other(model: Path, tmp_path: Path
 def test_each_role_has_a_divergence_from_the_reference_of_its_own_mean(
     model: Path, tmp_path: Path, estimator: str
 ) -> None:
-    settings = two_policies(model, kl=0.5, kl_estimator=estimator, learning_rate=1e-2, most_steps=1)
+    settings = two_policies(model, kl=0.5, kl_estimator=estimator, learning_rate=1e-2, max_steps=1)
     trainer = trainer_of(settings, tmp_path, game(), ROWS, talk(model))
     train_from(trainer)  # away from the reference
     batch = trainer._generate_and_score_completions([{"row": 1}] * 2 + [{"row": 2}] * 2)
@@ -135,7 +135,7 @@ def test_without_adapters_there_is_one_policy(model: Path, tmp_path: Path) -> No
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_trains_both_adapters_on(model: Path, tmp_path: Path) -> None:
-    settings = two_policies(model, most_steps=4, learning_rate=1e-2, watch={"checkpoint_every": 2})
+    settings = two_policies(model, max_steps=4, learning_rate=1e-2, watch={"checkpoint_every": 2})
     whole = trainer_of(settings, tmp_path / "whole", game(), ROWS, talk(model))
     train_from(whole)
     again = trainer_of(settings, tmp_path / "again", game(), ROWS, talk(model))

@@ -98,7 +98,7 @@ def test_every_recipe_can_be_read(path: Path) -> None:
 def test_the_paper_s_settings_are_those_of_its_table_8(name: str, expected: tuple[float, int, float, float]) -> None:
     config = read_settings(RankConfig, RECIPES / f"{name}.toml")
     assert (config.learning_rate, config.lora_rank, config.lora_alpha, config.dropout) == expected
-    assert (config.margin, config.most_tokens, config.epochs, config.precision) == (0.1, 1024, 3, "bfloat16")
+    assert (config.margin, config.max_tokens, config.epochs, config.precision) == (0.1, 1024, 3, "bfloat16")
     zero = json.loads((RECIPES.parents[1] / config.deepspeed).read_text(encoding="utf-8"))
     assert zero["zero_optimization"]["stage"] == 2
 

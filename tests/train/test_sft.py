@@ -102,10 +102,10 @@ def test_only_what_the_assistant_says_is_learned(folder: Path) -> None:
     from vouching.train.sft import read_chats, tokens_of
 
     tokenizer = AutoTokenizer.from_pretrained(folder / "qwen")
-    lesson = read_chats([str(folder / "sft.jsonl")])[0]
-    ids, prompt = tokens_of(tokenizer, lesson)
+    example = read_chats([str(folder / "sft.jsonl")])[0]
+    ids, prompt = tokens_of(tokenizer, example)
     assert tokenizer.decode(ids[:prompt]) == "0: yes<end>"
-    assert tokenizer.decode(ids[prompt:]) == lesson.completion + "<end>"
+    assert tokenizer.decode(ids[prompt:]) == example.completion + "<end>"
 
 
 def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(
@@ -136,7 +136,7 @@ def test_labels_are_learned_first_and_the_same_adapters_learn_records_then(
     config: SftConfig, folder: Path, tmp_path: Path
 ) -> None:
     staged = replace(
-        config, binary=(str(folder / "labels.jsonl"),), most_steps=4, lora=LoraSettings(rank=4), most_tokens=1280
+        config, binary=(str(folder / "labels.jsonl"),), max_steps=4, lora=LoraSettings(rank=4), max_tokens=1280
     )
     lines = run(staged, tmp_path / "run")
     assert "first stage: 16 labels" in lines
@@ -156,8 +156,8 @@ def test_two_processes_learn_both_stages(config: SftConfig, folder: Path, tmp_pa
         config,
         binary=(str(folder / "labels.jsonl"),),
         dev=(),
-        most_steps=2,
-        most_tokens=1280,
+        max_steps=2,
+        max_tokens=1280,
         lora=LoraSettings(rank=4),
     )
 
@@ -178,10 +178,10 @@ def test_chats_that_are_too_long_are_left_out_and_counted(config: SftConfig, fol
     long = chat(99)
     long["messages"][0]["content"] *= 400
     rows = write(tmp_path / "rows.jsonl", [chat(1), chat(2), long])
-    lines = run(replace(config, rows=(rows,), most_steps=1, dev=()), tmp_path / "run")
+    lines = run(replace(config, rows=(rows,), max_steps=1, dev=()), tmp_path / "run")
     assert lines[0].startswith("2 of 3 chats to learn from; 1 have more than")
     with pytest.raises(InputError, match="no chat has 3 tokens or less"):
-        run(replace(config, most_tokens=3), tmp_path / "none")
+        run(replace(config, max_tokens=3), tmp_path / "none")
 
 
 def test_a_loss_that_is_no_number_ends_the_run_with_the_last_good_checkpoint(config: SftConfig, tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
     from vouching.train.export import export_run
     from vouching.train.policy import load_policy
 
-    run(replace(config, lora=LoraSettings(rank=4), most_steps=4), tmp_path / "run")
+    run(replace(config, lora=LoraSettings(rank=4), max_steps=4), tmp_path / "run")
     exported = export_run(tmp_path / "run", tmp_path / "model")
     merged = AutoModelForCausalLM.from_pretrained(exported)
     adapted, _ = load_policy(str(tmp_path / "run/model"), LoraSettings(), reduced=False)

@@ -120,7 +120,7 @@ def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(config: En
 def test_a_run_whose_log_could_not_be_written_goes_on_without_a_gap_in_it(
     config: EncoderConfig, tmp_path: Path
 ) -> None:
-    config = replace(config, most_steps=12)
+    config = replace(config, max_steps=12)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     train_encoder(config, whole, report=quiet)
 
@@ -139,7 +139,7 @@ def test_a_run_whose_log_could_not_be_written_goes_on_without_a_gap_in_it(
 
 
 def test_the_next_stage_starts_from_the_model_and_heads_of_the_last(config: EncoderConfig, tmp_path: Path) -> None:
-    train_encoder(replace(config, most_steps=4), tmp_path / "one", report=quiet)
+    train_encoder(replace(config, max_steps=4), tmp_path / "one", report=quiet)
     trained = load_model(tmp_path / "one/model", seed=0).state_dict()
     again = load_model(tmp_path / "one/model", seed=1).state_dict()
     assert all((trained[name] == again[name]).all() for name in trained)
@@ -147,7 +147,7 @@ def test_the_next_stage_starts_from_the_model_and_heads_of_the_last(config: Enco
 
 
 def test_a_finished_run_is_only_exported_again(config: EncoderConfig, tmp_path: Path) -> None:
-    short = replace(config, most_steps=4)
+    short = replace(config, max_steps=4)
     scores = train_encoder(short, tmp_path / "run", report=quiet)
     log = (tmp_path / "run/log.jsonl").read_bytes()
     digest = load_encoder(tmp_path / "run/export").weights.digest
@@ -177,7 +177,7 @@ def write_pairs(path: Path, count: int) -> None:
 def test_an_export_says_which_rows_were_held_out_and_notices_other_pairs(
     config: EncoderConfig, pairs: Path, tmp_path: Path
 ) -> None:
-    config = replace(config, pairs=(str(pairs),), most_steps=2)
+    config = replace(config, pairs=(str(pairs),), max_steps=2)
     train_encoder(config, tmp_path / "run", report=quiet)
     export = tmp_path / "run/export"
     held = split_of_export(export).held
@@ -195,18 +195,18 @@ def test_an_export_says_which_rows_were_held_out_and_notices_other_pairs(
 def test_an_export_whose_settings_name_other_sets_to_keep_apart_is_noticed(
     config: EncoderConfig, tmp_path: Path
 ) -> None:
-    train_encoder(replace(config, most_steps=2), tmp_path / "run", report=quiet)
+    train_encoder(replace(config, max_steps=2), tmp_path / "run", report=quiet)
     manifest = tmp_path / "run/export/encoder.json"
     record = json.loads(manifest.read_text(encoding="utf-8"))
     # "train" shares every row with what is trained on: nothing is left
-    record["trained"]["settings"]["apart"] = ["train"]
+    record["trained"]["settings"]["disjoint_from"] = ["train"]
     manifest.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(InputError, match="not those that its settings give now"):
         split_of_export(manifest.parent)
 
 
 def test_a_run_and_an_export_without_a_record_of_the_split_are_older(config: EncoderConfig, tmp_path: Path) -> None:
-    short = replace(config, most_steps=2)
+    short = replace(config, max_steps=2)
     train_encoder(short, tmp_path / "run", report=quiet)
     for name in ("run.json", "export/encoder.json"):
         path = tmp_path / "run" / name
@@ -221,7 +221,7 @@ def test_a_run_and_an_export_without_a_record_of_the_split_are_older(config: Enc
 
 
 def test_a_run_is_not_gone_on_with_over_other_rows(config: EncoderConfig, pairs: Path, tmp_path: Path) -> None:
-    config = replace(config, pairs=(str(pairs),), most_steps=2)
+    config = replace(config, pairs=(str(pairs),), max_steps=2)
     train_encoder(config, tmp_path / "run", report=quiet)
     # As many pairs as before, but other ones: their number tells nothing.
     pairs.write_text(pairs.read_text(encoding="utf-8").replace("Bridge", "City"), encoding="utf-8")
@@ -260,11 +260,11 @@ def test_a_damaged_checkpoint_is_named(config: EncoderConfig, tmp_path: Path) ->
 
 
 def test_a_folder_of_another_run_is_refused(config: EncoderConfig, tmp_path: Path) -> None:
-    train_encoder(replace(config, most_steps=2), tmp_path / "run", report=quiet)
+    train_encoder(replace(config, max_steps=2), tmp_path / "run", report=quiet)
     with pytest.raises(InputError, match="--resume"):
-        train_encoder(replace(config, most_steps=2), tmp_path / "run", report=quiet)
+        train_encoder(replace(config, max_steps=2), tmp_path / "run", report=quiet)
     with pytest.raises(InputError, match=r"other settings \(seed\)"):
-        train_encoder(replace(config, most_steps=2, seed=5), tmp_path / "run", resume=True, report=quiet)
+        train_encoder(replace(config, max_steps=2, seed=5), tmp_path / "run", resume=True, report=quiet)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/a.txt").write_text("a", encoding="utf-8")
     with pytest.raises(InputError, match="not empty"):
@@ -279,8 +279,8 @@ def test_an_encoder_that_is_no_bert_is_refused(config: EncoderConfig, tmp_path: 
 
 
 def test_windows_longer_than_the_encoder_can_read_are_refused(config: EncoderConfig, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="128 most_tokens, it has 64"):
-        train_encoder(replace(config, most_tokens=128), tmp_path / "run", report=quiet)
+    with pytest.raises(ConfigError, match="128 max_tokens, it has 64"):
+        train_encoder(replace(config, max_tokens=128), tmp_path / "run", report=quiet)
 
 
 def test_a_tokenizer_with_more_tokens_than_the_encoder_knows_is_refused(config: EncoderConfig, tmp_path: Path) -> None:

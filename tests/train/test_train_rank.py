@@ -131,7 +131,7 @@ def test_a_run_that_was_killed_and_resumed_ends_like_one_that_was_not(config: Ra
 
 
 def test_a_finished_run_is_only_scored_and_written_again(config: RankConfig, tmp_path: Path) -> None:
-    short = replace(config, most_steps=4)
+    short = replace(config, max_steps=4)
     scores = train_rank(short, tmp_path / "run", report=quiet)
     log = (tmp_path / "run/log.jsonl").read_bytes()
     (tmp_path / "run/held.jsonl").unlink()
@@ -141,7 +141,7 @@ def test_a_finished_run_is_only_scored_and_written_again(config: RankConfig, tmp
 
 
 def test_adapters_and_head_are_trained_and_the_base_is_not(config: RankConfig, tmp_path: Path) -> None:
-    adapted = replace(config, lora_rank=4, most_steps=6, shown="full")
+    adapted = replace(config, lora_rank=4, max_steps=6, shown="full")
     train_rank(adapted, tmp_path / "run", report=quiet)
     names = weights_in(tmp_path / "run/model").keys()
     assert {name.rpartition("lora_")[2].partition(".")[0] for name in names if "lora_" in name} == {"A", "B"}
@@ -165,7 +165,7 @@ def test_adapters_of_an_encoder_take_its_new_pooler_along(config: RankConfig, tm
     base = DebertaV2Config(vocab_size=len(tokenizer), max_position_embeddings=CONTEXT, type_vocab_size=0, **shape)
     DebertaV2Model(base).save_pretrained(tmp_path / "base")  # which has no pooler, as the published ones
     run = tmp_path / "run"
-    train_rank(replace(config, model=str(tmp_path / "base"), lora_rank=4, most_steps=2), run, report=quiet)
+    train_rank(replace(config, model=str(tmp_path / "base"), lora_rank=4, max_steps=2), run, report=quiet)
     one = read_material(config).held[0]
     read = [input_of(one.question, answer, one.history, "compressed") for answer in one.answers]
     candidates = [Candidate("", "", Claim("x"), shown, ()) for shown in read]
@@ -176,7 +176,7 @@ def test_adapters_of_an_encoder_take_its_new_pooler_along(config: RankConfig, tm
 
 def test_batches_of_one_step_weigh_as_one_large_batch(config: RankConfig, tmp_path: Path) -> None:
     # With the margin far above all gaps every pair has the slope 1, so that equal parts have equal weight.
-    whole = replace(config, most_steps=2, dropout=0.0, lora_rank=0, margin=9.0, batch_pairs=8)
+    whole = replace(config, max_steps=2, dropout=0.0, lora_rank=0, margin=9.0, batch_pairs=8)
     train_rank(whole, tmp_path / "whole", report=quiet)
     train_rank(replace(whole, batch_pairs=2, accumulate=4), tmp_path / "parts", report=quiet)
     first, second = weights_in(tmp_path / "whole/model"), weights_in(tmp_path / "parts/model")
@@ -221,7 +221,7 @@ def test_the_hinge_is_that_of_torch() -> None:
 def test_what_cannot_be_trained_is_said_so(config: RankConfig, pairs: Path, tmp_path: Path) -> None:
     config = replace(config, pairs=(str(shutil.copy(pairs, tmp_path)),))
     with pytest.raises(ConfigError, match=f"reads {CONTEXT} tokens at most"):
-        train_rank(replace(config, most_tokens=CONTEXT + 1), tmp_path / "run", report=quiet)
+        train_rank(replace(config, max_tokens=CONTEXT + 1), tmp_path / "run", report=quiet)
     (tmp_path / "none").mkdir()
     with pytest.raises(ConfigError, match="cannot load a model to train from"):
         train_rank(replace(config, model=str(tmp_path / "none")), tmp_path / "run", report=quiet)
@@ -229,13 +229,13 @@ def test_what_cannot_be_trained_is_said_so(config: RankConfig, pairs: Path, tmp_
         train_rank(replace(config, model="no-such-model"), tmp_path / "run", report=quiet)
     with pytest.raises(ConfigError, match="dev has questions that are trained on"):
         train_rank(replace(config, dev=config.pairs), tmp_path / "run", report=quiet)
-    train_rank(replace(config, most_steps=1), tmp_path / "run", report=quiet)
+    train_rank(replace(config, max_steps=1), tmp_path / "run", report=quiet)
     with pytest.raises(InputError, match=r"other settings \(margin\)"):
-        train_rank(replace(config, most_steps=1, margin=0.2), tmp_path / "run", resume=True, report=quiet)
+        train_rank(replace(config, max_steps=1, margin=0.2), tmp_path / "run", resume=True, report=quiet)
     other = Path(config.pairs[0])  # as many pairs of the same questions, with other evidence
     other.write_text(other.read_text(encoding="utf-8").replace("was built", "stood"), encoding="utf-8")
     with pytest.raises(InputError, match=r"other split \(held_out, train\)"):
-        train_rank(replace(config, most_steps=1), tmp_path / "run", resume=True, report=quiet)
+        train_rank(replace(config, max_steps=1), tmp_path / "run", resume=True, report=quiet)
 
 
 def test_the_paper_s_adapters_are_on_every_linear_layer(config: RankConfig) -> None:

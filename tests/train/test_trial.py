@@ -34,9 +34,9 @@ def test_what_the_trial_writes_is_what_the_tiny_recipes_read(tmp_path: Path, mon
 
 def test_every_role_is_taught() -> None:
     pytest.importorskip("trl", reason="the extra train is not installed")
-    from tests.train.trial import lessons
+    from tests.train.trial import examples
 
-    said = [reply for _, reply in lessons(random.Random(0))]
+    said = [reply for _, reply in examples(random.Random(0))]
     # a response and a judgment; a draft, a review, a revision, a choice; an answer, a question, a check
     assert len(said) == 9
     assert said[1] in ("yes", "no")

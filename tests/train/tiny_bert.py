@@ -60,7 +60,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         bert = write_tiny_bert(Path(folder), layers=2)
-        config = EncoderConfig(encoder="tests/train/tiny_bert.py", most_tokens=64, most_claim_tokens=24, most_windows=2)
+        config = EncoderConfig(encoder="tests/train/tiny_bert.py", max_tokens=64, max_claim_tokens=24, max_windows=2)
         tokenizer = PairTokenizer(bert / "tokenizer.json")
         row = TrainingRow("tests/row", "The bridge is old.", "The bridge was built long ago.", SUPPORTED)
         rows = [encode_row(row, tokenizer, Limits(64, 24, 2))]
@@ -68,7 +68,7 @@ def main() -> None:
     manifest = FIXTURE / "encoder.json"
     record = json.loads(manifest.read_text("utf-8"))
     del record["trained"]  # says when and where; a fixture is the same everywhere
-    record["limits"]["most_windows"] = 2  # so that short texts show what is left unread
+    record["limits"]["max_windows"] = 2  # so that short texts show what is left unread
     manifest.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (FIXTURE / "CARD.md").unlink()
 

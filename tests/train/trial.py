@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.train.assurance_runs import CHOICES, draft_text, task_row
 from tests.train.blinded_learning import LAST, question_rows
-from tests.train.blinded_learning import lesson as blinded_lesson
+from tests.train.blinded_learning import example as blinded_example
 from tests.train.checklist_rows import CHECKLISTS, GOLD_ROWS
 from tests.train.engine_runs import tokenizer_of
 from tests.train.tiny_qwen import imitate, write_tiny_qwen
@@ -33,7 +33,7 @@ TASKS = [task_row(number) for number in range(8)]
 QUESTIONS = question_rows(16, 0)
 
 
-def lessons(draw: random.Random) -> list[tuple[str, str]]:
+def examples(draw: random.Random) -> list[tuple[str, str]]:
     """What every role is asked once, and what it is to say; two times of three what is right."""
     return [*_checklist(draw), *_assurance(draw), *_blinded(draw)]
 
@@ -72,7 +72,7 @@ def _assurance(draw: random.Random) -> list[tuple[str, str]]:
 
 def _blinded(draw: random.Random) -> list[tuple[str, str]]:
     row, roles = draw.choice(QUESTIONS), ("solver", "proposer", "checker")
-    return [blinded_lesson(row, role, role != "solver" or draw.random() < 2 / 3) for role in roles]
+    return [blinded_example(row, role, role != "solver" or draw.random() < 2 / 3) for role in roles]
 
 
 def _player(folder: Path, steps: int) -> None:
@@ -82,7 +82,7 @@ def _player(folder: Path, steps: int) -> None:
 
     draw = random.Random(0)
     write_tiny_qwen(
-        folder, [text for _ in range(64) for asked, said in lessons(draw) for text in (asked, said, said)], CONTEXT
+        folder, [text for _ in range(64) for asked, said in examples(draw) for text in (asked, said, said)], CONTEXT
     )
     tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder)
     tokenizer.chat_template = LAST
@@ -90,7 +90,7 @@ def _player(folder: Path, steps: int) -> None:
     torch.manual_seed(0)
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(steps):
-        chosen = lessons(draw)
+        chosen = examples(draw)
         imitate(model, tokenizer, optimizer, [(f"{asked}<end>", f"{said}<end>") for asked, said in chosen])
     model.save_pretrained(folder)
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from vouching.errors import InputError
 from vouching.inputs import as_sources, check_text, row_sources
-from vouching.judging.fences import fenced
+from vouching.judging.delimiters import delimited
 from vouching.models.base import Message, spoken
 from vouching.prompts import load_prompt
 from vouching.types import Source
@@ -125,7 +125,7 @@ def shipped_shots() -> tuple[Shot, ...]:
 
 
 def _asked(question: str, sources: Sequence[Source], task: str = _TASK) -> Message:
-    evidence = fenced(dict([*_blocks(sources), ("question", question)]), last_apart=True)
+    evidence = delimited(dict([*_blocks(sources), ("question", question)]), last_outside=True)
     return Message("user", load_prompt(_PACKAGE, "ask").fill(evidence=evidence, task=task).strip())
 
 

@@ -72,7 +72,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
     Returns:
         first and second (their settings), sets, pooled and mean_of_sets (both of sets with both classes and without a
         remark; None with fewer than two). Each has first, second and difference with its verdict by metric; a set and
-        pooled also rows and mcnemar, a set left_out.
+        pooled also rows and mcnemar, a set excluded.
 
     Raises:
         InputError: a folder holds no run, or the runs are on different rows.
@@ -88,7 +88,7 @@ def compare_runs(first: Path, second: Path, resamples: int = RESAMPLES) -> Recor
         "first": runs[0]["settings"],
         "second": runs[1]["settings"],
         "sets": {
-            name: {"left_out": _without_verdict(both[name]), **_comparison(*pair, resamples)}
+            name: {"excluded": _without_verdict(both[name]), **_comparison(*pair, resamples)}
             for name, pair in measured.items()
         },
         "pooled": _comparison(*together, resamples) if together else None,

@@ -28,8 +28,8 @@ from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, is_brok
 from vouching.bench.task import Line, Task
 from vouching.errors import InputError, ModelError
 from vouching.judging.ask import ReplyError
-from vouching.judging.fences import fenced
-from vouching.judging.votes import majority_of, told_share
+from vouching.judging.delimiters import delimited
+from vouching.judging.votes import majority_of, voted_share
 from vouching.methods.checklist.reply import read_answer
 from vouching.methods.discriminative.generative import read_places
 from vouching.models.base import Message, Model, Sampling
@@ -177,7 +177,7 @@ async def judge_row(row: JudgeRow, judges: Sequence[Model], sampling: Sampling) 
 
 async def _votes(judge: Model, prompt: str, texts: Mapping[str, str], sampling: Sampling, turned: bool) -> bool | None:
     """The majority of a judge's votes; a tie is a no, and no readable vote is None."""
-    user = load_prompt(_PACKAGE, "judge_ask").fill(evidence=fenced(texts), task=_TASKS[prompt]).strip()
+    user = load_prompt(_PACKAGE, "judge_ask").fill(evidence=delimited(texts), task=_TASKS[prompt]).strip()
     messages = Message("system", load_prompt(_PACKAGE, prompt).text.strip()), Message("user", user)
     said = await judge.generate(messages, sampling)
     read = _prefers_first if prompt == "judge_pair" else _yes
@@ -247,10 +247,10 @@ def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int 
     return {
         "rows": len(rows),
         "disqualified": fit.count(False),
-        "undecided": sum(told_share(votes) is None for votes in kept),
+        "undecided": sum(voted_share(votes) is None for votes in kept),
         **{name: _figure(rows, table, resamples) for name, table in tables.items()},
         "judges": {
-            judge: {name: plain(told_share(votes[place] for votes in table)) for name, table in tables.items()}
+            judge: {name: plain(voted_share(votes[place] for votes in table)) for name, table in tables.items()}
             for place, judge in enumerate(judges)
         },
     }
@@ -258,7 +258,7 @@ def facts_figures(rows: Sequence[Judged], judges: Sequence[str], resamples: int 
 
 def _figure(rows: Sequence[Judged], votes: Sequence[Sequence[bool | None]], resamples: int) -> Figure:
     """The mean of the rows that somebody could tell about."""
-    told = [(row["id"], share) for row, one in zip(rows, votes, strict=True) if (share := told_share(one)) is not None]
+    told = [(row["id"], share) for row, one in zip(rows, votes, strict=True) if (share := voted_share(one)) is not None]
     if not told:
         return {"estimate": None, "low": None, "high": None, "why_not": "no vote could be read"}
     groups = metrics.document_numbers([name] for name, _ in told)

@@ -200,7 +200,7 @@ async def score_ranking(row: RankingRow, ranker: Ranker, judge: Judge | None = N
     >>> from vouching.methods.discriminative.open import open_ranker
     >>> class Shelf:
     ...     name, kind = "index:shelf", "local"
-    ...     async def search(self, query, most):
+    ...     async def search(self, query, limit):
     ...         text = "It opened in 1973."
     ...         return [Passage(Span(text, 0, len(text), "bridge"), 1.0, "Bridge (Oslo)")]
     ...     async def aclose(self): ...

@@ -32,7 +32,7 @@ app.add_typer(bench_run.app)
 _LEGEND = """
 1st only, 2nd only: rows that one run gets right and the other does not; p: exact McNemar test of these.
 Differences: the second run less the first, 95 % by paired bootstrap over groups of rows."""
-_MOST_FAULTS = 20
+_MAX_FAULTS = 20
 """Faults of a set that are told one by one."""
 _SomeNames = Annotated[list[str] | None, typer.Argument(help="Sets; without any, all that are here.")]
 _AnySplit = Annotated[
@@ -176,8 +176,8 @@ def validate_command(names: _SomeNames = None, split: _AnySplit = None) -> None:
 
 def _write_faults(name: str, faults: list[Fault]) -> None:
     lines = [f"{name}: {f'faults: {len(faults):,}' if faults else 'sound'}"]
-    lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MOST_FAULTS]]
-    lines += [f"  and {len(faults) - _MOST_FAULTS:,} more"] if len(faults) > _MOST_FAULTS else []
+    lines += [f"  {visible_line(str(fault))}" for fault in faults[:_MAX_FAULTS]]
+    lines += [f"  and {len(faults) - _MAX_FAULTS:,} more"] if len(faults) > _MAX_FAULTS else []
     write_result("".join(f"{line}\n" for line in lines))
 
 

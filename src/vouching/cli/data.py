@@ -45,7 +45,7 @@ _Strategies = Annotated[
     typer.Option(metavar="A,B", help="Which strategies, by their names in docs/perturb.md; all without it."),
 ]
 _PerRow = Annotated[int, typer.Option("--per-row", metavar="N", min=1, help="Most perturbations of one row.")]
-_Most = Annotated[
+_Limit = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Stop after so many perturbations; without it, when the rows end."),
 ]
@@ -131,7 +131,7 @@ def ended(made: Made) -> Exit:
 )
 def perturb_command(
     input: _Claims, output: _Probes, strategies: _Strategies = None, per_row: _PerRow = 4, seed: _Seed = 0,
-    most: _Most = None,
+    limit: _Limit = None,
 ) -> None:  # fmt: skip
     """Change Attributable claims on purpose: typed, located errors, and rewrites that mean the same.
 
@@ -149,7 +149,7 @@ def perturb_command(
         made = perturb_rows(examples, cast("list[Strategy]", chosen), per_row=per_row, seed=seed, tally=tally)
         try:
             sink = open_files.enter_context(new_output(output))
-            for perturbation in islice(made, most):
+            for perturbation in islice(made, limit):
                 sink.write(f"{to_json(perturbation)}\n".encode())
             sink.flush()
         except OSError as error:

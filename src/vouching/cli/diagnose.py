@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from vouching.cli.options import refuse_second_stdin
-from vouching.cli.streams import MOST_NAMED, Exit, draw, progress, usage_errors, write_error, write_result
+from vouching.cli.streams import MAX_NAMED, Exit, draw, progress, usage_errors, write_error, write_result
 from vouching.errors import InputError
 from vouching.methods.structured.reward_weights import Equal, Variant
 from vouching.rows import STDIN
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_MOST_OF_A_NUMBER = 40
+_MAX_OF_A_NUMBER = 40
 """Letters of a cell that stands to the right, as numbers do."""
 _File = Annotated[
     str, typer.Argument(help="Rewards, as vouch reward writes them for all methods but assurance; - is stdin.")
@@ -225,8 +225,8 @@ def _plan(
         rows, problems = join_judged(items, whole, labels) if items and whole else read_judged(labels)
         _name(problems)
         if joined:
-            left_out = f"; {len(problems):,} left out" if problems else ""
-            write_error(f"{len(rows):,} response{'s' * (len(rows) != 1)} judged in both ways{left_out}")
+            excluded = f"; {len(problems):,} left out" if problems else ""
+            write_error(f"{len(rows):,} response{'s' * (len(rows) != 1)} judged in both ways{excluded}")
         plan = plan_verification(rows, tau, seed)
     if report is not None:
         write_plan(report, _title(labels), plan)
@@ -241,7 +241,7 @@ def _title(file: str) -> str:
 
 def _name(problems: Sequence[str]) -> None:
     """Name the first rows that cannot be used."""
-    for problem in problems[:MOST_NAMED]:
+    for problem in problems[:MAX_NAMED]:
         write_error(problem)
 
 
@@ -262,7 +262,7 @@ def draw_tables(tables: Iterable[Table]) -> None:
             console.print(table.heading, style="bold")
             drawn = Table(box=None, show_header=any(table.head))
             for number, name in enumerate(table.head):
-                words = number == 0 or any(len(row[number]) > _MOST_OF_A_NUMBER for row in table.rows)
+                words = number == 0 or any(len(row[number]) > _MAX_OF_A_NUMBER for row in table.rows)
                 drawn.add_column(name, justify="left" if words else "right", overflow="fold")
             for row in table.rows:
                 drawn.add_row(*row)

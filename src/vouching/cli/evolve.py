@@ -56,7 +56,7 @@ vouch evolve route first=a.judged.jsonl second=b.judged.jsonl --against mean=mea
 _TEST_EPILOG = """
 **Example**
 
-vouch evolve test runs/weakness wice fool_me_twice --most 200
+vouch evolve test runs/weakness wice fool_me_twice --limit 200
 
 **Exit status**: 0 done; 2 a set or the folder cannot be used, or the test was done before; 130 stopped, start again.
 """
@@ -177,7 +177,7 @@ def route_command(
 def score_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the evolution.")],
     sets: Annotated[list[str], typer.Argument(help="Test sets, see vouch bench list; claims only.")],
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="Rows of a set, at most, by whole groups.")] = 200,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Rows of a set, at most, by whole groups.")] = 200,
     again: Annotated[bool, typer.Option("--again", metavar="", help="Score anew what was scored before.")] = False,
 ) -> None:
     """Score every round of an evolution on test sets, at the end and once.
@@ -189,7 +189,7 @@ def score_command(
         from vouching.evolve.loop import score_by
 
         try:
-            page = score_by(folder, sets, most, again, _say)
+            page = score_by(folder, sets, limit, again, _say)
         except KeyboardInterrupt:
             write_error("stopped; start again, what was answered is kept")
             raise typer.Exit(Exit.INTERRUPTED) from None

@@ -41,7 +41,7 @@ _Id = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds 
 _Url = Annotated[str | None, typer.Option(metavar="NAME", help="Field that holds the address.")]
 _Names = Annotated[list[str], typer.Argument(help="Ids of documents, or files whose rows are all to go.")]
 _Query = Annotated[str, typer.Argument(help="Words, a question or a claim.")]
-_Most = Annotated[int, typer.Option(metavar="N", min=1, help="Most passages.")]
+_Limit = Annotated[int, typer.Option(metavar="N", min=1, help="Most passages.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON in place of text.")]
 
 _EPILOG = """
@@ -71,7 +71,7 @@ disk takes no more.
 _SEARCH_EPILOG = """
 **Example**
 
-vouch index search handbook.index "Who may sign contracts?" --most 3
+vouch index search handbook.index "Who may sign contracts?" --limit 3
 
 **Exit status**: 0 done, whatever was found; 2 the command line or the index cannot be used; 3 a file of it is damaged.
 """
@@ -156,14 +156,14 @@ def remove_command(folder: _Folder, names: _Names) -> None:
 
 
 @app.command("search", epilog=_SEARCH_EPILOG)
-def search_command(folder: _Folder, query: _Query, most: _Most = 5, as_json: _Json = False) -> None:
+def search_command(folder: _Folder, query: _Query, limit: _Limit = 5, as_json: _Json = False) -> None:
     """Show the passages that fit a query best."""
     from vouching.search.index import open_index
 
     with usage_errors(), progress("Searching"):
         wanted = argument_text(query, "QUERY")
         opened = open_index(folder)
-        found = opened.find(wanted, most)
+        found = opened.find(wanted, limit)
         reason = None if found else opened.foreign(wanted)
     if reason is not None:
         write_error(f"nothing was found: {reason}")
@@ -212,7 +212,7 @@ def _fill(changing: AbstractContextManager[IndexWriter], paths: list[Path], fiel
     except OSError as error:
         raise _cannot_write(folder, error) from None
     _tell_size(folder)
-    _tell_left_out(reader, skipped)
+    _report_skipped(reader, skipped)
     raise typer.Exit(Exit.INCOMPLETE if skipped else Exit.OK)
 
 
@@ -228,7 +228,7 @@ def _tell_size(folder: Path) -> None:
     write_result(f"{folder}: documents {facts['documents']:,}, passages {facts['passages']:,}\n")
 
 
-def _tell_left_out(reader: DocumentReader, skipped: int) -> None:
+def _report_skipped(reader: DocumentReader, skipped: int) -> None:
     if reader.passed_over:
         endings = ", ".join(f"{ending} {count:,}" for ending, count in reader.passed_over.most_common())
         write_error(f"files of other kinds in folders were passed over: {endings}")

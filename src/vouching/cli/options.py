@@ -104,7 +104,7 @@ StopOnError = Annotated[
     bool, panel(ROWS, "--stop-on-error", metavar="", help="Stop before the first row that cannot be used.")
 ]
 
-_MOST_NAMES = 10_000
+_MAX_NAMES = 10_000
 _LONGEST_ECHO = 80
 
 
@@ -216,7 +216,7 @@ def _nearest_name(path: str) -> str | None:
     """The file beside ``path`` whose name is most like it."""
     wanted = Path(path)
     try:
-        names = [entry.name for entry in islice(wanted.parent.iterdir(), _MOST_NAMES) if entry.is_file()]
+        names = [entry.name for entry in islice(wanted.parent.iterdir(), _MAX_NAMES) if entry.is_file()]
     except (OSError, ValueError):
         return None
     found = get_close_matches(wanted.name, names, n=1, cutoff=0.7)

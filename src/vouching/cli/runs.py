@@ -61,13 +61,19 @@ def list_command(root: _Root = Path("runs"), as_json: _Json = False) -> None:
 def show_command(run: _Run, as_json: _Json = False) -> None:
     """Show one run: alarms, numbers at first and at last, which part of the reward rose when, settings."""
     from vouching.train.run_page import run_tables
-    from vouching.train.runs import read_run, rises
+    from vouching.train.runs import improvements, read_run
 
     with usage_errors():
         found = read_run(run)
         tables = [*run_tables(found)]
     if as_json:
-        _print({**found.summary(), "settings": found.settings, "rises": [rise.summary() for rise in rises(found)]})
+        _print(
+            {
+                **found.summary(),
+                "settings": found.settings,
+                "improvements": [improvement.summary() for improvement in improvements(found)],
+            }
+        )
     else:
         draw_tables(tables)
 

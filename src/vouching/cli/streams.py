@@ -35,7 +35,7 @@ LINE_SECONDS = 10.0
 """Between two lines where there is no terminal."""
 BAR_SECONDS = 0.2
 """Between two changes of the bar."""
-MOST_NAMED = 100
+MAX_NAMED = 100
 """Rows with a problem that are named; further ones are counted."""
 AGAIN = "finish with --resume"
 """How to go on with an output that is a file."""
@@ -276,9 +276,9 @@ class RowProgress:
     def name(self, problem: str) -> None:
         """Name a row that cannot be used."""
         self._named += 1
-        if self._named <= MOST_NAMED:
+        if self._named <= MAX_NAMED:
             write_error(problem)
-        if self._named == MOST_NAMED:
+        if self._named == MAX_NAMED:
             write_error(f"further {self._what} with a problem are counted, and no longer named here")
 
     def _draw(self, words: str, share: float | None) -> None:

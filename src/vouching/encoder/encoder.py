@@ -90,7 +90,7 @@ class Encoder:
         Its words have not seen another text: what late interaction compares where there is no pair yet.
         """
         [tokens] = self._tokenizer.tokens([text])
-        ids = tokens.ids[: self.weights.limits.most_tokens - 3]
+        ids = tokens.ids[: self.weights.limits.max_tokens - 3]
         inputs = inputs_of(self._tokenizer.pair(ids, ids[:0]), len(ids))
         [states] = self._session.run(["states"], inputs)
         return np.asarray(states[0, 1 : len(ids) + 1], np.float32)

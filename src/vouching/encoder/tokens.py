@@ -90,17 +90,17 @@ class TokenIndex:
         low, high = np.searchsorted(self._sorted, [token, token + 1])
         return self._places[low:high]
 
-    def preselect(self, claim: NDArray[np.int32], windows: Windows, most: int) -> NDArray[np.intp]:
-        """Numbers of the windows that share the rarest tokens with a claim, at most ``most``, in order of the text.
+    def preselect(self, claim: NDArray[np.int32], windows: Windows, limit: int) -> NDArray[np.intp]:
+        """Numbers of the windows that share the rarest tokens with a claim, at most ``limit``, in order of the text.
 
         A shared token counts once, by the inverse document frequency of BM25 (Robertson & Zaragoza 2009, eq. 3.3) over
         the windows; of windows with equal sums the first is taken.
 
         >>> windows = np.array([[0, 2], [2, 4], [4, 6]], np.int32)
-        >>> TokenIndex(np.array([1, 2, 1, 3, 1, 4], np.int32)).preselect(np.array([1, 4], np.int32), windows, most=1)
+        >>> TokenIndex(np.array([1, 2, 1, 3, 1, 4], np.int32)).preselect(np.array([1, 4], np.int32), windows, limit=1)
         array([2])
         """
-        if len(windows) <= most:
+        if len(windows) <= limit:
             return np.arange(len(windows))
         score = np.zeros(len(windows))
         for token in np.unique(claim).tolist():
@@ -108,7 +108,7 @@ class TokenIndex:
             has = np.searchsorted(places, windows[:, 1]) > np.searchsorted(places, windows[:, 0])
             having = has.sum()
             score += has * np.log1p((len(windows) - having + 0.5) / (having + 0.5))
-        return np.sort(np.argsort(-score, kind="stable")[:most])
+        return np.sort(np.argsort(-score, kind="stable")[:limit])
 
 
 IntArray: TypeAlias = NDArray[np.int32]
@@ -263,7 +263,7 @@ class Chosen:
 
 
 def choose(claim: Tokens, sources: SourceTokens, index: TokenIndex, limits: Limits) -> Chosen:
-    """The windows that are read for a claim; every one if there are no more than ``limits.most_windows``.
+    """The windows that are read for a claim; every one if there are no more than ``limits.max_windows``.
 
     >>> from vouching.encoder.tokens import joined
     >>> nothing = joined([])
@@ -271,8 +271,8 @@ def choose(claim: Tokens, sources: SourceTokens, index: TokenIndex, limits: Limi
     >>> choose(nothing, empty, TokenIndex(nothing.ids), Limits(128, 64, 4)).of
     0
     """
-    n = limits.most_claim_tokens
+    n = limits.max_claim_tokens
     kept = Tokens(claim.ids[:n], claim.starts[:n], claim.ends[:n])
-    windows = sources.windows(limits.most_tokens - len(kept) - 3)
-    picked = index.preselect(kept.ids, windows, limits.most_windows)
+    windows = sources.windows(limits.max_tokens - len(kept) - 3)
+    picked = index.preselect(kept.ids, windows, limits.max_windows)
     return Chosen(kept, len(claim) > n, windows[picked], len(windows))

@@ -32,11 +32,11 @@ supported; logits (B, 6) in the order of ``ERROR_TYPES``; states (B, T, W) of un
 class Limits:
     """How much the encoder reads at once."""
 
-    most_tokens: int
+    max_tokens: int
     """Tokens of a claim with a window, special tokens included."""
-    most_claim_tokens: int
+    max_claim_tokens: int
     """Tokens of a claim; what comes after is not read, and reported."""
-    most_windows: int
+    max_windows: int
     """Windows that are read for one claim."""
 
 
@@ -109,5 +109,5 @@ def _checked(folder: Path, record: Mapping[str, Any], remedy: str) -> Weights:
                 f"{folder / name} has SHA-256 {found[:12]}..., its manifest says {wanted[:12]}...: the file was "
                 f"altered or copied badly; {remedy}"
             )
-    limits = Limits(*(int(record["limits"][name]) for name in ("most_tokens", "most_claim_tokens", "most_windows")))
+    limits = Limits(*(int(record["limits"][name]) for name in ("max_tokens", "max_claim_tokens", "max_windows")))
     return Weights(folder, limits, int(record["vocabulary"]), record["sha256"][MODEL][:12])

@@ -61,7 +61,7 @@ class EvolveConfig:
     gate: Literal["off", "harm", "safety"] = "off"
     """Whether a round that loses too much is refused, and by which rule: see ``evolve.gate``. What the gate would say
     is written down in any case, by "harm" where it is off."""
-    most_loss: float = 0.02
+    max_loss: float = 0.02
     """What a watched set may lose."""
     watched: tuple[str, ...] = ()
     """Sets that can refuse a round; empty for all."""
@@ -78,7 +78,7 @@ class EvolveConfig:
         for name, least in (("rounds", 1), ("probes", 1), ("replay", 0), ("resamples", 100), ("seed", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        for name in ("safe_share", "most_loss"):
+        for name in ("safe_share", "max_loss"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must lie in 0 to below 1, got {getattr(self, name)}")
 

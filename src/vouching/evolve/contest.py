@@ -55,7 +55,7 @@ class Contest:
     """All of them, in the order given, then what no router can exceed."""
     rows: int
     """Rows that all answered."""
-    left_out: int
+    excluded: int
     """Rows that one of them failed on."""
 
 
@@ -168,7 +168,7 @@ def told(found: Contest, router: Router, rows: Sequence[Row]) -> Iterator[str]:
         shown = "" if one.name == found.best else f"{_points(difference['estimate'])} ({interval})"
         yield f"{one.name:24}{_percent(one.mean):>14}  {shown}".rstrip()
     yield ""
-    yield f"{found.rows:,} rows; {found.left_out:,} that one of them failed on are left out"
+    yield f"{found.rows:,} rows; {found.excluded:,} that one of them failed on are left out"
     if router.strength is None:
         yield f"The router asks {router.specialists[0]} alone: nothing in the texts tells where another one is better."
         return

@@ -83,7 +83,7 @@ class Fingerprint:
     saturated_after: int | None
     """The last round whose mean an interval shows above that of the round it started from; 0 if none; None if the mean
     has no interval."""
-    left_out: int
+    excluded: int
     """Rows that a round gave no answer to; they are in no figure."""
     type_rows: Mapping[str, int] = field(default_factory=dict[str, int])
     """Rows of each known type."""
@@ -128,7 +128,7 @@ def fingerprint_of(
         types={kind: levels for kind in ERROR_TYPES if (levels := _found(answers, kind))},
         spreads=spreads,
         saturated_after=_saturated(next((line.steps for line in lines if line.data_set == MEAN), ())),
-        left_out=len(rows) - len(kept),
+        excluded=len(rows) - len(kept),
         type_rows=dict(Counter(kind for one in answers[0] if (kind := one.row.error_type))),
     )
 

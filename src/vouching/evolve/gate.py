@@ -22,7 +22,7 @@ from vouching.bench.intervals import Figure, intervals, plain
 from vouching.errors import ConfigError, InputError
 from vouching.evolve.records import GateDecision, Judged, SetChange
 from vouching.metrics.arrays import FloatArray
-from vouching.metrics.intervals import FEWEST_RESAMPLES
+from vouching.metrics.intervals import MIN_RESAMPLES
 
 Rule: TypeAlias = Literal["harm", "safety"]
 Pair: TypeAlias = tuple[Judged, Judged]
@@ -35,7 +35,7 @@ def gate(
     before: Sequence[Judged],
     after: Sequence[Judged],
     *,
-    most_loss: float = 0.02,
+    max_loss: float = 0.02,
     watched: Collection[str] = (),
     rule: Rule = "harm",
     resamples: int = RESAMPLES,
@@ -45,7 +45,7 @@ def gate(
     Args:
         before: answers of the verifier that it started from, or of round 0, to rows that may guide training.
         after: answers of the new one to the same rows, in the same order.
-        most_loss: what a set may lose of macro F1 (of accuracy, if it has one class), and of the share of rows that are
+        max_loss: what a set may lose of macro F1 (of accuracy, if it has one class), and of the share of rows that are
             answered, in [0, 1).
         watched: sets that can refuse; empty for every set. "all" stands for all rows together.
         rule: "harm" or "safety"; see above.
@@ -62,8 +62,8 @@ def gate(
     >>> gate(good, bad).accepted, gate(good, bad).changes[0].refused
     (False, 'it loses 0.500 (0.350 to 0.650) of accuracy, more than 0.020')
     """
-    if not 0 <= most_loss < 1 or resamples < FEWEST_RESAMPLES:
-        raise ConfigError(f"wanted most_loss in [0, 1) and at least 100 resamples, got {most_loss} and {resamples}")
+    if not 0 <= max_loss < 1 or resamples < MIN_RESAMPLES:
+        raise ConfigError(f"wanted max_loss in [0, 1) and at least 100 resamples, got {max_loss} and {resamples}")
     pairs = paired(before, after)
     names = sorted({one.row.data_set for one, _ in pairs})
     by_set = {name: [pair for pair in pairs if pair[0].row.data_set == name] for name in names}
@@ -73,12 +73,12 @@ def gate(
         raise InputError(f"there is no set {unknown[0]!r} to watch: the rows are of {', '.join(by_set)}")
     strict = tuple(name for name in by_set if (name in watched if watched else name != ALL))
     changes = [
-        _change(name, several, most_loss if name in strict else None, rule, resamples)
+        _change(name, several, max_loss if name in strict else None, rule, resamples)
         for name, several in by_set.items()
     ]
     return GateDecision(
         accepted=all(change.refused is None for change in changes),
-        most_loss=most_loss,
+        max_loss=max_loss,
         rule=rule,
         changes=tuple(changes),
         watched=strict,
@@ -97,7 +97,7 @@ def paired(before: Sequence[Judged], after: Sequence[Judged]) -> list[Pair]:
     return [*zip(before, after, strict=True)]
 
 
-def _change(name: str, pairs: Sequence[Pair], most_loss: float | None, rule: Rule, resamples: int) -> SetChange:
+def _change(name: str, pairs: Sequence[Pair], max_loss: float | None, rule: Rule, resamples: int) -> SetChange:
     """What became of one set; it refuses nothing if no loss is named."""
     groups = metrics.document_numbers(one.row.keys for one, _ in pairs)
     share = [float(other.unverified is None) - float(one.unverified is None) for one, other in pairs]
@@ -110,17 +110,17 @@ def _change(name: str, pairs: Sequence[Pair], most_loss: float | None, rule: Rul
     lost = round(-sum(share))
     if not both:
         nothing: Figure = {"estimate": None, "low": None, "high": None, "why_not": "no row was answered both times"}
-        refused = None if most_loss is None else "no row was answered both times"
+        refused = None if max_loss is None else "no row was answered both times"
         return SetChange(name, metric, 0, lost, None, None, nothing, answered, refused)
     first, second = (partial(measure, gold, label) for label in labels)
     numbers = metrics.document_numbers((int(groups[place]),) for place in both)
     difference = intervals({"difference": less(second, first)}, numbers, resamples)["difference"]
     ones = np.ones((1, len(both)))
     refused = None
-    if most_loss is not None:
+    if max_loss is not None:
         same = np.array_equal(labels[0], labels[1])
-        refused = _refusal(difference, metric, most_loss, rule, same) or _refusal(
-            answered, "the rows answered", most_loss, rule, not any(share)
+        refused = _refusal(difference, metric, max_loss, rule, same) or _refusal(
+            answered, "the rows answered", max_loss, rule, not any(share)
         )
     values = (plain(first(ones)[0]), plain(second(ones)[0]))
     return SetChange(name, metric, len(both), lost, *values, difference, answered, refused)
@@ -131,21 +131,21 @@ def less(one: Callable[[FloatArray], FloatArray], other: Callable[[FloatArray], 
     return lambda weights: one(weights) - other(weights)
 
 
-def _refusal(difference: Figure, what: str, most_loss: float, rule: Rule, same: bool) -> str | None:
+def _refusal(difference: Figure, what: str, max_loss: float, rule: Rule, same: bool) -> str | None:
     """Why a difference refuses a round; None if it does not. Rows that are all answered alike never do."""
     estimate, low, high = difference["estimate"], difference["low"], difference["high"]
     if same:
         return None
     if low is None or high is None:
-        lost = estimate is None or estimate < -most_loss
+        lost = estimate is None or estimate < -max_loss
         if rule == "harm" and not lost:
             return None
         told = "is undefined" if estimate is None else f"changes by {estimate:+.3f}"
         return f"{what} {told} and has no interval: {difference['why_not']}"
     if rule == "harm":
-        refused, told = high < -most_loss, "more than"
+        refused, told = high < -max_loss, "more than"
     else:
-        refused, told = low < -most_loss, "which does not rule out more than"
+        refused, told = low < -max_loss, "which does not rule out more than"
     if not refused:
         return None
-    return f"it loses {-estimate:.3f} ({-high:.3f} to {-low:.3f}) of {what}, {told} {most_loss:.3f}"
+    return f"it loses {-estimate:.3f} ({-high:.3f} to {-low:.3f}) of {what}, {told} {max_loss:.3f}"

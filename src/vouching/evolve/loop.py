@@ -52,7 +52,7 @@ from vouching.evolve.records import (
     write_records,
 )
 from vouching.evolve.reflect import reflect
-from vouching.evolve.rows import keys_of, read_rows, refuse_shared, rows_apart, rows_of_sets
+from vouching.evolve.rows import disjoint_rows, keys_of, read_rows, refuse_shared, rows_of_sets
 from vouching.settings import refuse_missing
 from vouching.train.run_folder import RUN, digest_of_lines, open_run
 
@@ -220,9 +220,9 @@ def _fingerprint_of(answers: Sequence[Sequence[Judged]], rounds: Sequence[Round]
     return fingerprint_of(answers, [one.base for one in rounds], [one.stays for one in rounds], resamples)
 
 
-def replay_of(train: Sequence[Row], most: int, seed: str) -> list[Row]:
+def replay_of(train: Sequence[Row], limit: int, seed: str) -> list[Row]:
     """Rows drawn by chance, as they come."""
-    return random.Random(seed).sample(train, min(most, len(train)))
+    return random.Random(seed).sample(train, min(limit, len(train)))
 
 
 def _do_round(
@@ -243,7 +243,7 @@ def _do_round(
     if not (folder / GATE).exists():
         rule = "harm" if config.gate == "off" else config.gate
         decision = gate(
-            read_judged(out, base), judged, most_loss=config.most_loss, watched=config.watched, rule=rule,
+            read_judged(out, base), judged, max_loss=config.max_loss, watched=config.watched, rule=rule,
             resamples=config.resamples,
         )  # fmt: skip
         write_record(folder / GATE, decision)
@@ -330,7 +330,7 @@ def run_test(
             "run --resume"
         )
     refuse_other_data(out, data)
-    apart = rows_apart(rows, [*data.train, *data.dev])
+    apart = disjoint_rows(rows, [*data.train, *data.dev])
     if len(apart) < len(rows):
         report(f"{len(rows) - len(apart)} test rows share something with what was learned from: left out")
     if not apart:
@@ -353,9 +353,9 @@ def run_test(
     return found
 
 
-def score_by(out: Path, sets: Sequence[str], most: int, again: bool, report: Callable[[str], None]) -> Path:
+def score_by(out: Path, sets: Sequence[str], limit: int, again: bool, report: Callable[[str], None]) -> Path:
     """Score the rounds of an evolution on test sets by name, see :func:`run_test`. Returns the page."""
     config, data = config_of(out), data_folder()
-    rows = rows_of_sets(chosen(sets, data, "test"), data, most)
+    rows = rows_of_sets(chosen(sets, data, "test"), data, limit)
     run_test(out, rows, read_data(config), opened_by(config), again=again, report=report)
     return out / TEST / PAGE

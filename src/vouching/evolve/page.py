@@ -30,8 +30,8 @@ def write_fingerprint(folder: Path, found: Fingerprint, title: str) -> Path:
     sets = [line for line in found.lines if line.data_set != MEAN and line.metric != "auroc"]
     counts = {"round": len(found.rounds) - 1, "set": len(sets), "row": sum(line.rows for line in sets)}
     lead = ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
-    if found.left_out:
-        lead += f"; {found.left_out:,} rows that a round gave no answer to are left out"
+    if found.excluded:
+        lead += f"; {found.excluded:,} rows that a round gave no answer to are left out"
     write_page(
         folder / PAGE, "rewards.html.jinja", TEMPLATES, title=title, lead=lead, tables=[*tables_of(found)],
         charts=[*_charts(found)],

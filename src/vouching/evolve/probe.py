@@ -36,7 +36,7 @@ SHORTEST_CLAIM, SHORTEST_SOURCE = 20, 50
 """Characters (the authors' script)."""
 UNCHANGED = "unchanged"
 _POOLED_ROWS = 2_000
-_MOST_TRIED = 4
+_MAX_TRIED = 4
 """Candidates per probe wanted, beyond which a second verifier that agrees with none is given up."""
 _KEPT: tuple[CrossCheck, ...] = ("agreed", "unchecked")
 
@@ -267,7 +267,7 @@ def _filled(
     """Candidates until there are as many as wanted that pass the cross-check; and those that do not pass."""
     kept: list[Probe] = []
     dropped: list[Probe] = []
-    while len(kept) < wanted and len(kept) + len(dropped) < _MOST_TRIED * wanted:
+    while len(kept) < wanted and len(kept) + len(dropped) < _MAX_TRIED * wanted:
         batch = [*islice(candidates, wanted - len(kept))]
         if not batch:
             break

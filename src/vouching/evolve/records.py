@@ -225,7 +225,7 @@ class GateDecision:
 
     accepted: bool
     """Whether no watched set refuses it."""
-    most_loss: float
+    max_loss: float
     """The loss x that was allowed."""
     rule: Literal["harm", "safety"]
     """"harm": refused if the interval shows a loss above x. "safety": refused unless it rules one out."""

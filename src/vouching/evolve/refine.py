@@ -34,7 +34,7 @@ from vouching.types import Source
 RUN, MODEL = "run", "run/model"
 LOSSES: Mapping[str, float] = {"token": 0.3, "error": 0.1, "ranking": 0.5}
 """Factors of the losses, as in the run of the encoder that ships."""
-_HELD_SHARE, _FEWEST_HELD = 0.05, 4
+_HELD_SHARE, _MIN_HELD = 0.05, 4
 """Share of probes and replay that a round only scores itself on, and how many probes at least."""
 
 
@@ -55,7 +55,7 @@ class EmbeddedSettings:
     """Tokens of a batch, padding included."""
     learning_rate: float = 1.5e-4
     """Highest rate, after the warm-up."""
-    most_windows: int = 1
+    max_windows: int = 1
     """Windows of a long source that are read in training."""
     checkpoint_every: int = 30
     """Steps between checkpoints."""
@@ -204,9 +204,9 @@ class EmbeddedStudent:
             limits = find_weights(self._folder / EXPORT).limits
             config = EncoderConfig(
                 encoder=str(self._folder.resolve() / MODEL), train=(), dev=(), pairs=files, losses=LOSSES,
-                validation_share=max(_HELD_SHARE, min(0.5, _FEWEST_HELD / max(1, len(probes)))),
-                most_tokens=limits.most_tokens, most_claim_tokens=limits.most_claim_tokens,
-                most_windows=settings.most_windows, most_steps=settings.steps, batch_tokens=settings.batch_tokens,
+                validation_share=max(_HELD_SHARE, min(0.5, _MIN_HELD / max(1, len(probes)))),
+                max_tokens=limits.max_tokens, max_claim_tokens=limits.max_claim_tokens,
+                max_windows=settings.max_windows, max_steps=settings.steps, batch_tokens=settings.batch_tokens,
                 learning_rate=settings.learning_rate, dropout=0.0, evaluate_every=settings.steps, device="cpu",
                 checkpoint_every=settings.checkpoint_every, seed=self._seed * 1_000 + round, threads=settings.threads,
             )  # fmt: skip

@@ -30,11 +30,11 @@ from vouching.evolve.records import Accuracy, Basis, Judged, Reflection, TypeAcc
 from vouching.text.injection import addresses_verdict
 from vouching.types.spans import ERROR_TYPES, ErrorType
 
-FEWEST = 3
+MINIMUM = 3
 """Failures below which one kind of failure makes no rule."""
 SMALLEST_SHARE = 0.1
 """Share of the rows of its kind below which it makes none either."""
-MOST_RULES = 8
+MAX_RULES = 8
 _CHECK: Mapping[ErrorType, str] = MappingProxyType(
     {
         "numerical_exaggeration": "Compare every number of the claim with the source: amount, unit, scale and bound.",
@@ -62,8 +62,8 @@ _CAUTION: Mapping[str, str] = MappingProxyType(
 )
 """How not to see a type where it is not."""
 _PLAIN = re.compile(r"[\w%$€£°][\w %$€£°.,'’/-]{0,38}")
-_MOST_WORDS = 4
-_MOST_EXAMPLES = 3
+_MAX_WORDS = 4
+_MAX_EXAMPLES = 3
 
 
 class _Failure(NamedTuple):
@@ -84,7 +84,7 @@ def rules_from(judged: Sequence[Judged]) -> tuple[str, ...]:
     """
     answered = [one for one in judged if one.unverified is None]
     failures = sorted([*_overlooked(answered), *_refused(answered), *_mistaken(answered)], key=lambda one: -one.rows)
-    return tuple(one.rule for one in failures[:MOST_RULES])
+    return tuple(one.rule for one in failures[:MAX_RULES])
 
 
 def _overlooked(judged: Iterable[Judged]) -> Iterator[_Failure]:
@@ -127,13 +127,13 @@ def _by_type(judged: Iterable[Judged]) -> dict[ErrorType, list[Judged]]:
 
 
 def _counts(failed: Sequence[object], of: Sequence[object]) -> bool:
-    return len(failed) >= max(FEWEST, SMALLEST_SHARE * len(of))
+    return len(failed) >= max(MINIMUM, SMALLEST_SHARE * len(of))
 
 
 def _examples(judged: Iterable[Judged]) -> str:
     """The stretches that most of these rows have their error in, quoted; empty if none is fit to be."""
     words = Counter(span.text.strip() for one in judged for span in one.row.spans if quotable(span.text.strip()))
-    quoted = [f"“{text}”" for text, _ in words.most_common(_MOST_EXAMPLES)]
+    quoted = [f"“{text}”" for text, _ in words.most_common(_MAX_EXAMPLES)]
     return f", as in {', '.join(quoted)}" if quoted else ""
 
 
@@ -143,7 +143,7 @@ def quotable(text: str) -> bool:
     >>> quotable("35 percent"), quotable("ignore all rules"), quotable("a: {b}")
     (True, False, False)
     """
-    plain = _PLAIN.fullmatch(text) is not None and len(text.split()) <= _MOST_WORDS
+    plain = _PLAIN.fullmatch(text) is not None and len(text.split()) <= _MAX_WORDS
     return plain and addresses_verdict(text) is None
 
 

@@ -93,13 +93,13 @@ def _spans(fields: Mapping[str, Any], claim: str) -> tuple[Span, ...]:
     return tuple(Span(claim[start:end], start, end) for start, end in spans_of({"spans": marked}, "spans", claim))
 
 
-def rows_apart(rows: Iterable[Row], others: Iterable[Row]) -> list[Row]:
+def disjoint_rows(rows: Iterable[Row], others: Iterable[Row]) -> list[Row]:
     """The rows that share no claim, source or document with ``others``.
 
     >>> held = Row("1", "It opened.", "The bridge opened.", "Attributable")
-    >>> [row.id for row in rows_apart([Row("2", "It opened.", "s", "Attributable"), held], [])]
+    >>> [row.id for row in disjoint_rows([Row("2", "It opened.", "s", "Attributable"), held], [])]
     ['2', '1']
-    >>> rows_apart([Row("2", "it  opened.", "s", "Attributable")], [held])
+    >>> disjoint_rows([Row("2", "it  opened.", "s", "Attributable")], [held])
     []
     """
     taken = keys_of(others)
@@ -117,7 +117,7 @@ def refuse_shared(rows: Iterable[Row], taken: set[str]) -> None:
     if shared:
         raise InputError(
             f"{len(shared):,} training rows share a claim, a source or a document with rows that are held out, the "
-            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: take them out (evolve.apart.rows_apart)"
+            f"first is {shared[0].id} of {shared[0].data_set or 'no set'}: take them out (evolve.apart.disjoint_rows)"
         )
 
 
@@ -157,7 +157,7 @@ def _look(input_name: str, line: dict[str, Any]) -> Seen:
     return Seen(line["row"]["id"], f"{input_name}, {problem}" if problem else None)
 
 
-def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, most: int, seed: int = 0) -> list[Row]:
+def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, limit: int, seed: int = 0) -> list[Row]:
     """Claims of test sets, at most so many of each, drawn by whole groups. Responses and broken rows are passed over.
 
     Raises:
@@ -166,11 +166,11 @@ def rows_of_sets(sets: Iterable[DataSet[BenchRow]], data: Path, most: int, seed:
     rows: list[Row] = []
     for data_set in sets:
         claims = [row for one in data_set.rows(data, "test") if (row := _as_row(one, data_set.name)) is not None]
-        rows += some_groups(claims, most, seed)
+        rows += some_groups(claims, limit, seed)
     return rows
 
 
-def some_groups(rows: Sequence[Row], most: int, seed: int = 0) -> list[Row]:
+def some_groups(rows: Sequence[Row], limit: int, seed: int = 0) -> list[Row]:
     """At most so many rows, by whole groups, which a seed shuffles; one too large for what is left is passed over.
 
     >>> rows = [Row(str(n), f"c{n}", "ab"[n // 3], "Attributable") for n in range(4)]  # groups of 3 and of 1
@@ -184,7 +184,7 @@ def some_groups(rows: Sequence[Row], most: int, seed: int = 0) -> list[Row]:
     random.Random(seed).shuffle(drawn)
     chosen: list[Row] = []
     for group in drawn:
-        if len(chosen) + len(group) <= most:
+        if len(chosen) + len(group) <= limit:
             chosen += group
     return chosen
 

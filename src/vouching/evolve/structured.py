@@ -1,7 +1,7 @@
 """A language model behind ``structured`` as the student of self-evolution (SEVA, Algorithm 2 and App. L).
 
     FOLDER/student.json    weights, rules in the prompt, settings, what became of the probes
-    FOLDER/lessons.jsonl   the chats that a round taught
+    FOLDER/examples.jsonl   the chats that a round taught
     FOLDER/run/            the supervised run, see ``train.sft``; run/model are the weights
 
 The start is any model that writes records: one trained by imitation (``vouch train sft``) or by rewards (``vouch train
@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError
 from vouching.evolve.records import Judged, Probe, Row, judged_as, read_record, write_record
-from vouching.evolve.structured_lessons import Taught, write_lessons
+from vouching.evolve.structured_examples import Taught, write_examples
 from vouching.methods.structured.prompt import StructuredPrompt, structured_prompt
 from vouching.methods.structured.teacher import Teacher
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
@@ -37,10 +37,10 @@ from vouching.types.visible import visible_line
 Stage: TypeAlias = Literal["rules", "lora", "full"]
 """What a round does: rules into the prompt, adapters, all weights."""
 STUDENT = "student.json"
-MOST_RULES = 12
+MAX_RULES = 12
 """Rules that a prompt takes; the first are of the most frequent failures."""
 _LONGEST_RULE = 400
-_PLACES = ('rows=["lessons.jsonl"]', "model=start", "binary=[]", "dev=[]")
+_PLACES = ('rows=["examples.jsonl"]', "model=start", "binary=[]", "dev=[]")
 """What stands for rows and model until a round has its own."""
 _MERGED = "start"
 """Folder of what full training starts from, until it has ended."""
@@ -65,7 +65,7 @@ class StructuredSettings:
     stages: tuple[Stage, ...] = ("rules", "lora", "full", "full")
     """What round 1, 2, ... does; the last goes for all that follow."""
     teacher: str = ""
-    """Name of a stronger model that writes the records; empty to have rules write them, see ``structured_lessons``."""
+    """Name of a stronger model that writes the records; empty to have rules write them, see ``structured_examples``."""
     max_tokens: int = 1024
     """Length of a reply when it verifies."""
     engine: Literal["local", "vllm"] = "local"
@@ -159,23 +159,23 @@ class StructuredStudent:
         out = out.resolve()  # a run that goes on elsewhere has to find its files under the same names
         stage = self.pupil.settings.stage(round)
         if stage == "rules":
-            pupil = replace(self.pupil, rules=tuple(rules[:MOST_RULES]), round=round, taught=None)
+            pupil = replace(self.pupil, rules=tuple(rules[:MAX_RULES]), round=round, taught=None)
         else:
-            taught = self._lessons(probes, replay, out)
+            taught = self._examples(probes, replay, out)
             pupil = replace(self.pupil, model=str(self._train(stage, out)), round=round, taught=taught)
         write_record(out / STUDENT, pupil)
         shutil.rmtree(out / _MERGED, ignore_errors=True)
         return StructuredStudent(out, pupil, self._report)
 
-    def _lessons(self, probes: Sequence[Probe], replay: Sequence[Row], out: Path) -> Taught:
+    def _examples(self, probes: Sequence[Probe], replay: Sequence[Row], out: Path) -> Taught:
         """Write the lessons, once: a teacher may write others the next time."""
-        done = out / "lessons.json"
+        done = out / "examples.json"
         if not done.is_file():
             name = self.pupil.settings.teacher
             teacher = Teacher(open_model(name), ("label", "error_type", "fix", "grounded")) if name else None
             sound = [probe for probe in probes if probe.check in {"agreed", "unchecked"}]
             prompt = prompt_with(self.pupil.rules)
-            write_record(done, write_lessons(out / "lessons.jsonl", prompt, sound, replay, teacher))
+            write_record(done, write_examples(out / "examples.jsonl", prompt, sound, replay, teacher))
         return read_record(done, Taught)
 
     def _train(self, stage: Stage, out: Path) -> Path:
@@ -194,7 +194,7 @@ class StructuredStudent:
                     shutil.rmtree(fresh, ignore_errors=True)
                     merge_adapters(Path(self.pupil.model), fresh)
                     fresh.replace(start)
-        config = replace(config, model=str(start), rows=(str(out / "lessons.jsonl"),), binary=(), dev=())
+        config = replace(config, model=str(start), rows=(str(out / "examples.jsonl"),), binary=(), dev=())
         return train_sft(config, out / "run", (out / "run").exists(), self._report)
 
 

@@ -46,7 +46,7 @@ class ServerSampler:
         found = await all_of(self._one(prompt, role, temperature) for prompt in prompts for _ in range(n))
         return [found[at : at + n] for at in range(0, len(found), n)]
 
-    async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
+    async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
         """Not played by this game."""
         raise NotImplementedError
 

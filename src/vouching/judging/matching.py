@@ -122,16 +122,16 @@ def distinct(texts: Sequence[str]) -> list[int]:
     taken = np.empty_like(lines)
     kept: list[int] = []
     words: set[str] = set()
-    left_out: set[str] = set()
+    excluded: set[str] = set()
     for position, text in enumerate(texts):
-        if text in left_out or (plain := _plain(text)) in words:
+        if text in excluded or (plain := _plain(text)) in words:
             continue
         (at, reach), (other, its) = lines[position].T, taken[: len(kept)].transpose(2, 0, 1)
         slack = 2 * TOLERANCE * np.maximum(np.abs(at), np.abs(other))
         near = (np.abs(at - other) <= np.maximum(reach, its) + slack).any(axis=1)
         others = (texts[kept[one]] for one in np.flatnonzero(near))
         if any(alike(text, other) for other in others):
-            left_out.add(text)
+            excluded.add(text)
         else:
             taken[len(kept)] = lines[position]
             kept.append(position)

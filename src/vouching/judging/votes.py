@@ -66,10 +66,10 @@ def vote_share(votes: Votes) -> float:
     return sum(vote is True for vote in votes) / len(votes)
 
 
-def told_share(votes: Iterable[bool | None]) -> float | None:
+def voted_share(votes: Iterable[bool | None]) -> float | None:
     """The share of yes among the votes that say yes or no; None without one.
 
-    >>> told_share([True, False, None, None]), told_share([None])
+    >>> voted_share([True, False, None, None]), voted_share([None])
     (0.5, None)
     """
     told = [vote for vote in votes if vote is not None]
@@ -82,7 +82,7 @@ def majority_of(votes: Iterable[bool | None]) -> bool | None:
     >>> majority_of([True, True, False, None]), majority_of([True, False]), majority_of([None])
     (True, False, None)
     """
-    share = told_share(votes)
+    share = voted_share(votes)
     return None if share is None else share > 0.5
 
 

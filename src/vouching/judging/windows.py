@@ -194,26 +194,26 @@ def _telling(text: str) -> Counter[str]:
 
 
 def cut(
-    sentences: Sequence[tuple[int, int]], most: int, repeated: int = 0, room: int | None = None
+    sentences: Sequence[tuple[int, int]], limit: int, repeated: int = 0, room: int | None = None
 ) -> Iterator[tuple[int, int]]:
     """Sentences in windows, in order: first sentence, and the one after the last; one that is too long stands alone.
 
     Args:
         sentences: (start, end) of each, in whatever unit the lengths are measured.
-        most: length of a window, from the start of its first sentence to the end of its last.
+        limit: length of a window, from the start of its first sentence to the end of its last.
         repeated: length of whole sentences that a window repeats from the one before, at most.
-        room: what is left for the first window; where not even one sentence fits into it, it has ``most``.
+        room: what is left for the first window; where not even one sentence fits into it, it has ``limit``.
 
     >>> [*cut([(0, 2), (2, 4), (4, 9)], 5)], [*cut([(0, 2), (2, 4), (4, 6)], 5, repeated=2)]
     ([(0, 2), (2, 3)], [(0, 2), (1, 3)])
     """
-    first, room = 0, most if room is None else room
+    first, room = 0, limit if room is None else room
     while first < len(sentences):
         after = first
         while after < len(sentences) and sentences[after][1] - sentences[first][0] <= room:
             after += 1
-        if after == first and room != most:
-            room = most
+        if after == first and room != limit:
+            room = limit
             continue
         after = max(after, first + 1)
         yield first, after
@@ -222,15 +222,15 @@ def cut(
         start = after
         while repeated and start and sentences[after - 1][1] - sentences[start - 1][0] <= repeated:
             start -= 1
-        first, room = max(start, first + 1), most
+        first, room = max(start, first + 1), limit
 
 
-def windows(text: str, most: int, length: Callable[[str], int]) -> Iterator[str]:
+def windows(text: str, limit: int, length: Callable[[str], int]) -> Iterator[str]:
     """The text in order, in windows of as many sentences as fit.
 
     Args:
         text: what is read.
-        most: length of a window, in whatever ``length`` counts.
+        limit: length of a window, in whatever ``length`` counts.
         length: measures a sentence.
 
     >>> [*windows("One two. Three four. Five.", 4, lambda sentence: len(sentence.split()))]
@@ -238,5 +238,5 @@ def windows(text: str, most: int, length: Callable[[str], int]) -> Iterator[str]
     """
     spans = sentence_spans(text)
     ends = [*accumulate(length(text[start:end]) for start, end in spans)]
-    for first, after in cut([*zip([0, *ends], ends, strict=False)], most):
+    for first, after in cut([*zip([0, *ends], ends, strict=False)], limit):
         yield text[spans[first][0] : spans[after - 1][1]]

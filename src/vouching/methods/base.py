@@ -112,7 +112,7 @@ class Sampler(Protocol):
         """
         ...
 
-    async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
+    async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
         """A completion that was not drawn: ``text`` as if the role had said it."""
         ...
 
@@ -192,7 +192,7 @@ async def outcome_of(judged: Awaitable[Reward | Unverified], claim: str) -> Rewa
         return Unverified(Claim(claim), "backend", str(error))
 
 
-def settle(
+def build_group(
     key: str, rollouts: Sequence[Rollout], outcomes: Sequence[Reward | Unverified], size: int
 ) -> tuple[Group | None, tuple[Unverified, ...]]:
     """The group of what was scored, and what could not be.
@@ -211,10 +211,10 @@ def settle(
 
     >>> said = Rollout("verifier", (1,), (2,), (1,), None, "stop")
     >>> down = Unverified(Claim("It opened."), "backend", "The judge is down.")
-    >>> group, failures = settle("row-1", [said] * 3, [Reward(1.0), down, Reward(0.0)], size=3)
+    >>> group, failures = build_group("row-1", [said] * 3, [Reward(1.0), down, Reward(0.0)], size=3)
     >>> [rollout.reward.total for rollout in group.rollouts], len(failures)
     ([1.0, 0.0], 1)
-    >>> settle("row-1", [said] * 2, [Reward(1.0), down], size=2)[0] is None
+    >>> build_group("row-1", [said] * 2, [Reward(1.0), down], size=2)[0] is None
     True
     """
     if not len(rollouts) == len(outcomes) == size:
@@ -279,9 +279,9 @@ class ScriptedSampler:
             for prompt in prompts
         ]
 
-    async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
+    async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
         """What it is made to say."""
-        return self._spoken(prompt, text, role, policy, "forced")
+        return self._spoken(prompt, text, role, policy, "teacher_forced")
 
     def _spoken(self, prompt: Sequence[Message], text: str, role: str, policy: str, reason: str) -> Rollout:
         asked = "\n".join(message.content for message in prompt)

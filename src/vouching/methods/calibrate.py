@@ -16,7 +16,7 @@ from vouching.inputs import gold_of, labelled_row
 from vouching.judging.calibration import Calibration, LabelledScore, LabelledVerdict, calibrate_scores
 from vouching.methods.discriminative.open import open_claim_scorer
 from vouching.methods.discriminative.scorer import ClaimScorer, Scored
-from vouching.metrics.calibrators import FEWEST_ROWS, CalibratorKind
+from vouching.metrics.calibrators import MIN_ROWS, CalibratorKind
 from vouching.rows import STDIN, Line, Row, RowJob, RunJob, Waiting, looker, open_rows, waiting_work
 from vouching.types import Verdict
 from vouching.types.serial import from_json
@@ -35,10 +35,10 @@ def refuse_too_few_labels(path: str) -> None:
             except InputError as error:
                 raise InputError(f"{rows.name}, {row.place}: {error}") from None
     del labels[None]
-    if labels.total() < FEWEST_ROWS or len(labels) < 2:
+    if labels.total() < MIN_ROWS or len(labels) < 2:
         raise InputError(
             f"{path} has {labels.total():,} rows with a label, {labels['Attributable']:,} of them Attributable, wanted "
-            f"at least {FEWEST_ROWS} with both labels: label some more"
+            f"at least {MIN_ROWS} with both labels: label some more"
         )
 
 

@@ -230,7 +230,7 @@ class GrpoConfig:
     """Share of the steps over which the rate rises."""
     epochs: float = 5.0
     """Passes over the rows."""
-    most_steps: int = 0
+    max_steps: int = 0
     """Steps to stop after, for trials; the schedule ends there too. 0 for none."""
     batch_prompts: int = 64
     """Prompts of a step, all processes together."""
@@ -260,7 +260,7 @@ class GrpoConfig:
         require(
             self,
             above=("learning_rate", "epochs", "batch_prompts", "updates", "micro_batch"),
-            at_least=("kl", "weight_decay", "most_steps", "seed"),
+            at_least=("kl", "weight_decay", "max_steps", "seed"),
         )
         if self.compares and self.sampling.group_size < 2:
             raise ConfigError(

@@ -20,7 +20,7 @@ from vouching.metrics.arrays import BoolArray, FloatArray, bool_array, score_arr
 
 CalibratorKind: TypeAlias = Literal["temperature", "platt", "isotonic"]
 """A temperature is for scores in [0, 1], the others for any number, such as the logit of a scorer."""
-FEWEST_ROWS = 20
+MIN_ROWS = 20
 """Rows of a fit, with both labels among them."""
 _EDGE = 0.01
 """Scores are taken to lie this far from 0 and 1: a stated 1.0 would have infinite odds."""
@@ -114,9 +114,9 @@ def fit_calibrator(
     """
     gold = bool_array(truth, "truth")
     score = score_array(scores, "scores", len(gold), probability=kind == "temperature")
-    if len(gold) < FEWEST_ROWS or gold.all() or not gold.any():
+    if len(gold) < MIN_ROWS or gold.all() or not gold.any():
         raise InputError(
-            f"got {len(gold)} rows, {int(gold.sum())} of them Attributable, wanted at least {FEWEST_ROWS} with both "
+            f"got {len(gold)} rows, {int(gold.sum())} of them Attributable, wanted at least {MIN_ROWS} with both "
             "labels: label some more"
         )
     weight = np.ones(len(gold)) if weights is None else np.asarray(weights, np.float64)

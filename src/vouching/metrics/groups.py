@@ -68,7 +68,7 @@ class Spread:
 
     mean: float
     """Mean of the values; nan if one is undefined."""
-    deviation: float
+    standard_deviation: float
     """Standard deviation of the values (n - 1 in the denominator); nan with fewer than two."""
     values: tuple[float, ...]
     """The metric on each slice, in the order of the seeds."""
@@ -129,5 +129,5 @@ def spread_over_seeds(
     values: Sequence[float] = [float(metric(stratified_slice(labels, size, seed))) for seed in seeds]
     if not values:
         raise InputError("no seeds: wanted at least one")
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-    return Spread(float(np.mean(values)), deviation, tuple(values))
+    standard_deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return Spread(float(np.mean(values)), standard_deviation, tuple(values))

@@ -21,13 +21,13 @@ from vouching.metrics.arrays import FloatArray, bool_array
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 """Row weights (R, N) -> values (R,): a metric with all arguments but the weights filled in."""
 
-FEWEST_GROUPS = 10
+MIN_GROUPS = 10
 """Below this many groups the resamples say too little about other groups."""
-MOST_LEFT_OUT = 0.10
+MAX_EXCLUDED = 0.10
 """Share of resamples without a value above which the rest would be a biased choice."""
-FEWEST_RESAMPLES = 100
+MIN_RESAMPLES = 100
 """Below this many the ends of an interval rest on two or three resamples."""
-MOST_BLOCKS = 1_000
+MAX_BLOCKS = 1_000
 """The jackknife leaves out blocks of groups where there are more groups than this."""
 BATCH_BYTES = 8 << 20
 """Memory of one batch of row weights; a metric makes a few arrays of the same size."""
@@ -53,7 +53,7 @@ class Interval:
     """How the bounds were made: BCa, BC (without acceleration, where the jackknife does not vary) or Wilson."""
     why_not: str | None = None
     """Why there are no bounds; None if there are."""
-    left_out: int = 0
+    excluded: int = 0
     """Resamples in which the statistic was undefined."""
 
 
@@ -151,9 +151,9 @@ def bca_each(
     >>> intervals["share"] == bca(partial(mean, [1, 0] * 10), groups=20, resamples=200)
     True
     """
-    if not (0 < level < 1 and resamples >= FEWEST_RESAMPLES and seed >= 0):
+    if not (0 < level < 1 and resamples >= MIN_RESAMPLES and seed >= 0):
         raise InputError(
-            f"wanted a level in (0, 1), at least {FEWEST_RESAMPLES} resamples and a seed from 0, "
+            f"wanted a level in (0, 1), at least {MIN_RESAMPLES} resamples and a seed from 0, "
             f"got {level}, {resamples} and {seed}"
         )
     group_of_row = _group_numbers(groups)
@@ -163,8 +163,8 @@ def bca_each(
         estimates = _values(statistics, [np.ones((1, len(group_of_row)))])
     except InputError as error:
         raise InputError(f"the statistic fails on the {len(group_of_row)} rows of groups: {error}") from None
-    if number_of_groups < FEWEST_GROUPS:
-        too_few = f"{number_of_groups} groups of rows: an interval needs at least {FEWEST_GROUPS}"
+    if number_of_groups < MIN_GROUPS:
+        too_few = f"{number_of_groups} groups of rows: an interval needs at least {MIN_GROUPS}"
         return {
             name: _refused(float(value[0]), level, too_few if np.isfinite(value[0]) else UNDEFINED)
             for name, value in estimates.items()
@@ -254,7 +254,7 @@ def _leave_outs(
     group_of_row: NDArray[np.intp], number_of_groups: int, random: np.random.Generator
 ) -> Iterator[FloatArray]:
     """Row weights of the jackknife in batches: all rows but those of one block of groups."""
-    blocks = min(number_of_groups, MOST_BLOCKS)
+    blocks = min(number_of_groups, MAX_BLOCKS)
     # Shuffled, since the order of the rows may carry a pattern.
     block_of_row = (random.permutation(number_of_groups) % blocks)[group_of_row]
     size = _batch_size(len(group_of_row))
@@ -282,26 +282,26 @@ def _values(statistics: Mapping[str, Statistic], batches: Iterable[FloatArray]) 
 def _interval(estimate: float, drawn: FloatArray, left: FloatArray, level: float) -> Interval:
     """The BCa interval from the bootstrap values and the jackknife values."""
     defined = drawn[np.isfinite(drawn)]
-    left_out = len(drawn) - len(defined)
+    excluded = len(drawn) - len(defined)
     if not math.isfinite(estimate):
-        return _refused(estimate, level, UNDEFINED, left_out)
-    if left_out > MOST_LEFT_OUT * len(drawn):
-        share = f"{left_out} of {len(drawn)} resamples"
-        return _refused(estimate, level, f"undefined in {share}: too few rows of one kind", left_out)
+        return _refused(estimate, level, UNDEFINED, excluded)
+    if excluded > MAX_EXCLUDED * len(drawn):
+        share = f"{excluded} of {len(drawn)} resamples"
+        return _refused(estimate, level, f"undefined in {share}: too few rows of one kind", excluded)
     close = ROUNDING * max(1.0, float(np.abs(defined).max()))
     if float(np.ptp(defined)) <= close:
-        return _refused(estimate, level, "every resample gives the same value: the rows do not vary", left_out)
+        return _refused(estimate, level, "every resample gives the same value: the rows do not vary", excluded)
     share_below = float(np.mean(defined < estimate - close) + np.mean(defined <= estimate + close)) / 2
     if not 0 < share_below < 1:
-        return _refused(estimate, level, "all resamples lie on one side of the estimate", left_out)
+        return _refused(estimate, level, "all resamples lie on one side of the estimate", excluded)
     bias, skew = _NORMAL.inv_cdf(share_below), _acceleration(left)
     acceleration = skew or 0.0
     tails = _NORMAL.inv_cdf((1 - level) / 2), _NORMAL.inv_cdf((1 + level) / 2)
     if any(acceleration * (bias + z) >= 1 for z in tails):
-        return _refused(estimate, level, "a few rows decide the value: the correction for skew breaks down", left_out)
+        return _refused(estimate, level, "a few rows decide the value: the correction for skew breaks down", excluded)
     shares = [_NORMAL.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in tails]
     low, high = np.quantile(defined, shares).tolist()
-    return Interval(estimate, low, high, level, "BC" if skew is None else "BCa", left_out=left_out)
+    return Interval(estimate, low, high, level, "BC" if skew is None else "BCa", excluded=excluded)
 
 
 def _acceleration(left: FloatArray) -> float | None:
@@ -313,5 +313,5 @@ def _acceleration(left: FloatArray) -> float | None:
     return float((influence**3).sum() / (6 * (influence**2).sum() ** 1.5))
 
 
-def _refused(estimate: float, level: float, why_not: str, left_out: int = 0) -> Interval:
-    return Interval(estimate, None, None, level, "BCa", why_not, left_out)
+def _refused(estimate: float, level: float, why_not: str, excluded: int = 0) -> Interval:
+    return Interval(estimate, None, None, level, "BCa", why_not, excluded)

@@ -51,7 +51,7 @@ class Batcher(Generic[Job, Result]):
     Args:
         work: from the jobs of a batch to their results, in order; it may look whether a job is still wanted, and what
             it returns for one that is not goes nowhere. It runs in the thread; what it raises, every call raises.
-        most: jobs in a batch at most.
+        limit: jobs in a batch at most.
         gather: seconds that the first job of a batch waits for others.
 
     >>> async def doubled():
@@ -64,9 +64,9 @@ class Batcher(Generic[Job, Result]):
     """
 
     def __init__(
-        self, work: Callable[[Sequence[Waiting[Job, Result]]], Sequence[Result]], most: int = 32, gather: float = 0.005
+        self, work: Callable[[Sequence[Waiting[Job, Result]]], Sequence[Result]], limit: int = 32, gather: float = 0.005
     ) -> None:
-        self._work, self._most, self._gather = work, most, gather
+        self._work, self._limit, self._gather = work, limit, gather
         self._open: tuple[threading.Thread, _Queue[Job, Result]] | None = None
         self._opening, self._working = threading.Lock(), threading.Lock()
 
@@ -118,7 +118,7 @@ class Batcher(Generic[Job, Result]):
         if first is None:
             return [], True
         batch, end = [first], time.monotonic() + self._gather
-        while len(batch) < self._most:
+        while len(batch) < self._limit:
             try:
                 waiting = line.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
@@ -133,7 +133,7 @@ Tensor: TypeAlias = Any
 """A torch tensor; torch need not be there for its types."""
 Forward: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """From token ids and attention mask, both (B, T) and padded on the right, to (B,) numbers."""
-MOST_TOKENS = 16_384
+MAX_TOKENS = 16_384
 """Tokens of a batch, padding included; a longer row goes alone."""
 
 
@@ -148,7 +148,7 @@ class RowScores:
 
     def __init__(self, forward: Forward, device: str, pad: int = 0) -> None:
         self._forward, self._device, self._pad = forward, device, pad
-        self._batcher: Batcher[tuple[int, ...], float] = Batcher(self._work, most=256)
+        self._batcher: Batcher[tuple[int, ...], float] = Batcher(self._work, limit=256)
 
     async def numbers(self, rows: Sequence[tuple[int, ...]]) -> list[float]:
         """A number for each row, in order; it may be nan or infinite if the weights are broken."""
@@ -231,7 +231,7 @@ def need(module: str) -> Any:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Positions of the rows, longest first, in batches of at most ``MOST_TOKENS`` with their padding.
+    """Positions of the rows, longest first, in batches of at most ``MAX_TOKENS`` with their padding.
 
     >>> [*_batches([9_000, 3, 8_000])]
     [[0], [2, 1]]
@@ -239,7 +239,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     batch: list[int] = []
     longest = 0
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and (len(batch) + 1) * longest > MOST_TOKENS:
+        if batch and (len(batch) + 1) * longest > MAX_TOKENS:
             yield batch
             batch = []
         if not batch:

@@ -145,13 +145,13 @@ TAIL = 24
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A row to continue, or to read where ``forced`` says how it goes on."""
+    """A row to continue, or to read where ``teacher_forced`` says how it goes on."""
 
     prompt: tuple[int, ...]
     sampling: Sampling
     seed: int | None
     adapter: str | None
-    forced: tuple[int, ...] | None = None
+    teacher_forced: tuple[int, ...] | None = None
 
 
 class LocalModel:
@@ -282,10 +282,10 @@ class _Engine:
             self._use(adapter)
             indices = list(group)
             for index in indices:
-                if (forced := batch[index].job.forced) is not None:
-                    rows[index].said = list(forced)
-                    rows[index].logprobs = read_logprobs(self.model, rows[index].prompt, forced)
-            if free := [rows[index] for index in indices if batch[index].job.forced is None]:
+                if (teacher_forced := batch[index].job.teacher_forced) is not None:
+                    rows[index].said = list(teacher_forced)
+                    rows[index].logprobs = read_logprobs(self.model, rows[index].prompt, teacher_forced)
+            if free := [rows[index] for index in indices if batch[index].job.teacher_forced is None]:
                 continue_rows(self.model, free)
         return rows
 

@@ -15,9 +15,9 @@ from vouching.perturb.scene import ParsedText
 from vouching.text.entities import name_key
 from vouching.text.words import Word
 
-_MOST_NAMES = 1_500
-_MOST_FACTS = 3_000
-_MOST_CHARACTERS = 2_000
+_MAX_NAMES = 1_500
+_MAX_FACTS = 3_000
+_MAX_CHARACTERS = 2_000
 _LONGEST_SENTENCE = 300
 _LEANING = frozenset(
     str.split("""he she it they his her its their him them himself herself itself themselves this that these those such
@@ -92,14 +92,14 @@ class CorpusPool:
 
     def add(self, text: str) -> None:
         """Take in the names and facts of a text; of a long one, those of its beginning."""
-        reading = ParsedText(text[:_MOST_CHARACTERS])
+        reading = ParsedText(text[:_MAX_CHARACTERS])
         for entity in reading.entities:
             kind = name_type(reading.text, entity)
             name = without_title(entity.text) if kind and kind.kind == "person" else entity.text
             if kind and _UNFIT.search(name) is None and len(name.split()) <= LONGEST_NAME:
-                self._names.setdefault(kind, _Sample(_MOST_NAMES)).add(name, self._rng)
+                self._names.setdefault(kind, _Sample(_MAX_NAMES)).add(name, self._rng)
         for fact in facts_of(reading):
-            self._facts.setdefault(fact.sort, _Sample(_MOST_FACTS)).add(fact, self._rng)
+            self._facts.setdefault(fact.sort, _Sample(_MAX_FACTS)).add(fact, self._rng)
 
     def names(self, kind: NameType) -> Sequence[str]:
         """The names of a type, without repetition, in the order they came."""
@@ -113,9 +113,9 @@ class CorpusPool:
 class _Sample(Generic[Entry]):
     """Distinct entries; when it is full, each new one replaces one at random with falling chance (algorithm R)."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         self.entries: list[Entry] = []
-        self._most = most
+        self._limit = limit
         self._known: set[Entry] = set()
         self._seen = 0
 
@@ -124,10 +124,10 @@ class _Sample(Generic[Entry]):
         if entry in self._known:
             return
         self._seen += 1
-        if len(self.entries) < self._most:
+        if len(self.entries) < self._limit:
             self.entries.append(entry)
             self._known.add(entry)
-        elif (at := rng.randrange(self._seen)) < self._most:
+        elif (at := rng.randrange(self._seen)) < self._limit:
             self._known.discard(self.entries[at])
             self._known.add(entry)
             self.entries[at] = entry

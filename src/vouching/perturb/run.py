@@ -60,7 +60,7 @@ PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
 """The function that proposes the drafts of each strategy."""
 _LOOK_AHEAD = 1_000
 _LONGEST_CLAIM = 2_000
-_MOST_DRAFTS = 20
+_MAX_DRAFTS = 20
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ class _Work:
         claim = self._scene.claim.text
         if len(claim) > _LONGEST_CLAIM or not claim.strip():
             return
-        for draft in islice(PROPOSERS[strategy](self._scene, self._pool, self._rng), _MOST_DRAFTS):
+        for draft in islice(PROPOSERS[strategy](self._scene, self._pool, self._rng), _MAX_DRAFTS):
             self._tally.drafted[strategy] += 1
             text, spans = apply_edits(claim, draft.edits)
             made = Perturbation(text, claim, self._scene.source.text, spans, strategy)

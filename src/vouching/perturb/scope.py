@@ -86,7 +86,7 @@ _PLACES = frozenset(
 )
 _BEFORE_NO_ADVERB = frozenset(str.split("as how so too more most very almost nearly"))
 _PLURALS = frozenset(("people", "men", "women", "children"))
-_MOST_OF = re.compile(r" (?:the|its|their|his|her|these|those) (?:\w+ )?\w+[^us\W]s\b")
+_MAX_OF = re.compile(r" (?:the|its|their|his|her|these|those) (?:\w+ )?\w+[^us\W]s\b")
 _TURNING = frozenset(
     str.split("""not no never none without if unless whether only least fewer less than rather except until when
     whenever wherever few rarely seldom hardly barely first last exactly any""")
@@ -112,7 +112,7 @@ def _stands_free(claim: ParsedText, edit: Edit, old: str) -> bool:
         where = before in _BEFORE_QUANTIFIED or (before in ("in", "around", "across") and following in _PLACES)
         return plural and (any(start == edit.start for start, _ in claim.sentences) or where)
     if old == "most of":
-        return _MOST_OF.match(claim.text, edit.end) is not None
+        return _MAX_OF.match(claim.text, edit.end) is not None
     return before not in _BEFORE_NO_ADVERB and following != "not" and not following.endswith("ing")
 
 
@@ -219,7 +219,7 @@ def qualifier_weakened(scene: Scene, pool: CorpusPool, rng: random.Random) -> It
 def is_upward(claim: ParsedText) -> bool:
     """Whether saying less keeps a claim true: no negation, condition, comparison or superlative that turns it round.
 
-    >>> is_upward(ParsedText("Most of them left.")), is_upward(ParsedText("If most left, it closed."))
+    >>> is_upward(ParsedText("Most of them left.")), is_upward(ParsedText("If limit left, it closed."))
     (True, False)
     """
     words = claim.lower_set

@@ -40,7 +40,7 @@ _BOUND = re.compile(
     rf"(?<![\w-])(?<!\d )(?<!added )(?:{'|'.join(sorted(_SWAPPED_BOUNDS, key=len, reverse=True))})\Z", re.IGNORECASE
 )
 _DIGITS = re.compile(r"\d[\d,.\u00a0]*")
-_LEAST_CHANGE, _MOST_CHANGE = 0.2, 0.6
+_MIN_CHANGE, _MAX_CHANGE = 0.2, 0.6
 """Relative change of a number: well beyond what "about" and rounding allow, yet of the same order."""
 _RANKING = frozenset(str.split("ranked no number part chapter season episode volume route page week day"))
 RANGE_BEFORE = re.compile(
@@ -105,7 +105,7 @@ def _other_number(text: str, quantity: Quantity, rng: random.Random) -> Edit | N
         old = _plain(written)
         if value is None or not old or value > most:
             continue
-        if _LEAST_CHANGE <= abs(value - old) / max(value, old) <= _MOST_CHANGE:
+        if _MIN_CHANGE <= abs(value - old) / max(value, old) <= _MAX_CHANGE:
             return Edit(digits.start(), digits.start() + len(written), changed)
     return None
 
@@ -134,7 +134,7 @@ def _other_word(text: str, quantity: Quantity, rng: random.Random) -> Edit | Non
         family = _TENS if word in _TENS else SMALL_NUMBERS if word in SMALL_NUMBERS else []
         value = NUMBER_WORDS[word].value if family else 0.0
         others = [
-            w for w in family if abs(NUMBER_WORDS[w].value - value) >= max(1.0, _LEAST_CHANGE * value) and w != word
+            w for w in family if abs(NUMBER_WORDS[w].value - value) >= max(1.0, _MIN_CHANGE * value) and w != word
         ]
         near = [w for w in others if abs(NUMBER_WORDS[w].value - value) <= max(3.0, 0.6 * value)]
         if near:

@@ -135,7 +135,7 @@ _NOUNS = frozenset(
 """Verbs whose third person may be the plural of a noun."""
 _PRONOUNS = frozenset(("he", "she", "it", "they", "we"))
 _BROKEN_BY = re.compile(r"[,;:()\[\]\"“”—–]|--|\.\s")
-_MOST_WORDS = 14
+_MAX_WORDS = 14
 
 
 class MainVerb(NamedTuple):
@@ -171,7 +171,7 @@ def find_main_verb(text: str, words: Sequence[Word]) -> MainVerb | None:
     first = _first_of_subject(text, words)
     if words and (words[first].lower in AUXILIARIES or words[first].lower in _NO_SUBJECT):
         return None
-    for at in range(first, min(len(words), first + _MOST_WORDS)):
+    for at in range(first, min(len(words), first + _MAX_WORDS)):
         word = words[at]
         if word.lower in _STOPS or (at > first and _BROKEN_BY.search(text, words[at - 1].end, word.start)):
             return None
@@ -227,8 +227,8 @@ def _as_verb(text: str, words: Sequence[Word], first: int, at: int) -> _Found | 
         plural = before.lower in _PLURALS or (
             before.lower.endswith("s") and not before.lower.endswith(("ss", "us", "is"))
         )
-        goes_on = following is not None and _opens_object(text, following)
-        return ("base", verb) if plural and goes_on and not _finite_follows(text, words, at) else None
+        continues = following is not None and _opens_object(text, following)
+        return ("base", verb) if plural and continues and not _finite_follows(text, words, at) else None
     return "unsure" if word.lower.endswith("ed") else None
 
 

@@ -30,7 +30,7 @@ _WIDTH = 720.0
 _INDENT = 30.0
 _LINE = 19.0
 _LONGEST_PLACE = 200
-_MOST_LINES = 8
+_MAX_LINES = 8
 """Lines of a node; the record has the rest."""
 
 
@@ -116,7 +116,7 @@ def _nodes(unit: UnitResult) -> Iterator[_Node]:
 def _lines(words: str, depth: int) -> tuple[str, ...]:
     room = int((_WIDTH - depth * _INDENT - 32) / width_of("x"))
     lines = wrap(visible_line(words), room, break_on_hyphens=False)
-    return (*lines[: _MOST_LINES - 1], "...") if len(lines) > _MOST_LINES else tuple(lines)
+    return (*lines[: _MAX_LINES - 1], "...") if len(lines) > _MAX_LINES else tuple(lines)
 
 
 OUTCOMES: Mapping[str, Tone] = {

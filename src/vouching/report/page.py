@@ -29,7 +29,7 @@ from vouching.report.skeleton import page_target, write_page
 from vouching.types import Finding, Report, Source, Span, Unverified, Verdict, VerdictWarning
 from vouching.types.visible import shorten, visible_line
 
-MOST = 2_000
+LIMIT = 2_000
 """Claims that a page shows in full."""
 _UNPACKED = 200
 """Claims up to which a page works without script as well; of more a browser would parse too long."""
@@ -100,16 +100,16 @@ class Card:
 
 
 def write_report(
-    path: str | Path, entries: Entry | Record | Iterable[Entry | Record], *, title: str = "", most: int = MOST
+    path: str | Path, entries: Entry | Record | Iterable[Entry | Record], *, title: str = "", limit: int = LIMIT
 ) -> None:
     """Write verdicts and reports as one HTML file, whole or not at all.
 
     Args:
         path: the file to write; an existing one is replaced.
         entries: what to show, in order, or a single one; a record without sources may stand for its entry. Read once,
-            and of those beyond ``most`` only the numbers are kept.
+            and of those beyond ``limit`` only the numbers are kept.
         title: the page's heading; without one, the words of a single claim, else "Report".
-        most: how many claims to show in full: those that are not attributable or not verified first, then the others,
+        limit: how many claims to show in full: those that are not attributable or not verified first, then the others,
             each in their order. A single response shows its claims in the order of its text.
 
     Raises:
@@ -126,7 +126,7 @@ def write_report(
     True
     """
     page_target(path)
-    overview, selection = Overview(), _Selection(most)
+    overview, selection = Overview(), _Selection(limit)
     seen: list[Record] = []
     for record, sources in _read(entries):
         # Two are enough to know that there is more than one.
@@ -189,8 +189,8 @@ def _title(record: Record | None) -> str:
 class _Selection:
     """Keeps the findings to show in full: first those that need attention."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._pressing: list[Chosen] = []
         self._others: list[Chosen] = []
         self._sources: dict[Source, Source] = {}
@@ -199,10 +199,10 @@ class _Selection:
         """Consider the findings of a record; ``before`` it came so many."""
         findings = record.findings if isinstance(record, Report) else (record,)
         for number, finding in enumerate(findings, before + 1):
-            if finding.status != "match" and len(self._pressing) < self._most:
+            if finding.status != "match" and len(self._pressing) < self._limit:
                 self._pressing.append(Chosen(number, finding, record, self._kept(sources)))
-                del self._others[self._most - len(self._pressing) :]
-            elif finding.status == "match" and len(self._pressing) + len(self._others) < self._most:
+                del self._others[self._limit - len(self._pressing) :]
+            elif finding.status == "match" and len(self._pressing) + len(self._others) < self._limit:
                 self._others.append(Chosen(number, finding, record, self._kept(sources)))
 
     def _kept(self, sources: tuple[Source, ...] | GiveSources) -> tuple[Source, ...]:
@@ -279,4 +279,4 @@ def _repair(report: Report) -> list[Edit] | None:
     return word_edits(report.response, report.revised_response) if changed else []
 
 
-__all__: list[str] = ["MOST", "Entry", "write_report"]
+__all__: list[str] = ["LIMIT", "Entry", "write_report"]

@@ -23,7 +23,7 @@ from vouching.methods.structured.diagnostics import (
     LabelGap,
     PartVariance,
     ScoredReply,
-    group_deviations,
+    group_standard_deviations,
 )
 from vouching.methods.structured.reward_weights import Equal, equal_by_label
 from vouching.report import charts
@@ -82,7 +82,7 @@ def _spread_rows(spread: GroupSpread) -> Iterator[tuple[str, str]]:
     yield "groups of two replies or more", figure(spread.groups)
     yield "replies in them", figure(spread.replies)
     yield "replies alone in their group, left out", figure(spread.alone)
-    yield "mean standard deviation, unbiased", figure(spread.deviation)
+    yield "mean standard deviation, unbiased", figure(spread.standard_deviation)
     yield "mean variance, unbiased", figure(spread.variance, 4)
     yield "mean variance, population", figure(spread.population_variance, 4)
     yield "share of groups with equal rewards", figure(spread.equal_groups)
@@ -184,10 +184,10 @@ def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Se
 def _charts(diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> Iterator[Chart]:
     """The charts that the rows have numbers for."""
     # A deviation above 1 needs rewards that are further apart than any of these; it counts to the last bar.
-    deviations = [min(1.0, value) for value in group_deviations(rows)]
-    if deviations:
+    standard_deviations = [min(1.0, value) for value in group_standard_deviations(rows)]
+    if standard_deviations:
         title = "Groups by the standard deviation of their rewards"
-        yield Chart(title, charts.histogram(deviations, title=title, name="standard deviation, unbiased"))
+        yield Chart(title, charts.histogram(standard_deviations, title=title, name="standard deviation, unbiased"))
     if diagnosis.observed:
         title = "What replies of each quality earn"
         note = "Dot: mean here; line: what the extremes of such replies earn; ring: Table 1 of the paper."

@@ -43,15 +43,15 @@ class Mending:
     >>> with Mending(output) as mending:
     ...     mending.put(2, "two")
     b'2\n'
-    >>> take_mended(output)
+    >>> take_repaired(output)
     >>> output.read_bytes()
     b'1\ntwo\n3\n'
     """
 
     def __init__(self, output: Path) -> None:
         self._old = output.open("rb")
-        self._new = mended_path(output).open("wb")
-        shutil.copymode(output, mended_path(output))
+        self._new = repaired_path(output).open("wb")
+        shutil.copymode(output, repaired_path(output))
         self._lines = 0
 
     def __enter__(self) -> Mending:
@@ -72,19 +72,19 @@ class Mending:
         return self._old.readline()
 
 
-def mended_path(output: Path) -> Path:
+def repaired_path(output: Path) -> Path:
     """Where the new lines of an output stand until they take its place; beside the file itself, if that is a link."""
     place = output.resolve()
     return place.with_name(f"{place.name}.mended")
 
 
-def take_mended(output: Path) -> None:
+def take_repaired(output: Path) -> None:
     """Let the new lines take the place of the old ones, however many there are.
 
     Raises:
         OSError: it cannot be written; both files stay, and a later call can do it.
     """
-    fresh = mended_path(output)
+    fresh = repaired_path(output)
     with fresh.open("rb+") as new, output.open("rb") as old:
         end = 0
         for line in new:
@@ -159,7 +159,7 @@ class Journal:
         if self._path is None:
             return
         try:
-            self._settle()
+            self._apply_repairs()
             if self._unnoted:
                 self._write_note(self._path)
         finally:
@@ -206,7 +206,7 @@ class Journal:
         Raises:
             OSError: the disk is full, or nobody reads the stream; what was finished before stays.
         """
-        self._settle()
+        self._apply_repairs()
         start = os.fstat(self._file.fileno()).st_size if self._path else 0
         try:
             _write_all(self._file, line.encode() + b"\n")
@@ -236,14 +236,14 @@ class Journal:
         self._mending = self._mending or Mending(self._path)
         return self._mending.put(number, line)
 
-    def _settle(self) -> None:
+    def _apply_repairs(self) -> None:
         """Let the mended lines take effect."""
         if self._mending is None:
             return
         assert self._path is not None
         with self._mending:
             self._mending = None
-        self._file = _with_mended(self._file, self._path)
+        self._file = _with_repaired(self._file, self._path)
 
     def _count(self, row: Row) -> None:
         self.rows += 1
@@ -292,10 +292,10 @@ def open_journal(path: str, settings: Settings, resume: bool = False) -> Journal
         if file.seek(0, os.SEEK_END) == 0:
             note = Note(settings)
             note.write(_note_path(place))
-            mended_path(place).unlink(missing_ok=True)
+            repaired_path(place).unlink(missing_ok=True)
         elif resume:
             note = _same_note(place, settings)
-            file = _with_mended(file, place)
+            file = _with_repaired(file, place)
         else:
             raise InputError(f"{path} is not empty: finish it with --resume, or name another output")
     except OSError as error:
@@ -350,14 +350,14 @@ def _lock(file: IO[bytes], path: str) -> None:
         raise taken
 
 
-def _with_mended(file: IO[bytes], path: Path) -> IO[bytes]:
+def _with_repaired(file: IO[bytes], path: Path) -> IO[bytes]:
     """The output, opened anew and locked if mended lines have taken their place in it."""
-    if not mended_path(path).exists():
+    if not repaired_path(path).exists():
         return file
     if os.name == "nt":  # there an open file cannot be replaced, and nothing is locked
         file.close()
     with file:  # the lock of the old file is held until the new one has its own
-        take_mended(path)
+        take_repaired(path)
         fresh = _opened(path, "ab+")
         _lock(fresh, str(path))
     return fresh

@@ -92,7 +92,7 @@ PATIENCE = 1.0
 """Seconds of work before worker processes are started: in less time they would not pay for their start."""
 CHUNK_SECONDS = 0.1
 """How long a chunk should take: long beside the passing on of its rows, short beside the wait for a result."""
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 """Rows in a chunk at most; the first has one, as rows may be slow."""
 CHUNK_TEXT = 1_000_000
 """Characters of text from which a chunk takes no further row, so that large rows do not fill the memory."""
@@ -192,7 +192,7 @@ class _Workers:
         finally:
             self._idle.put(worker)
         fitting = round(len(chunk) * CHUNK_SECONDS / max(answer.seconds, 1e-6))
-        self._chunk_rows = max(1, min(fitting, 2 * len(chunk), MOST_ROWS))
+        self._chunk_rows = max(1, min(fitting, 2 * len(chunk), MAX_ROWS))
         return answer
 
 

@@ -197,7 +197,7 @@ def _json_row(number: int, place: str, line: bytes) -> Row:
     return Row(number, place, None, problem)
 
 
-def told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_unique_ids(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows. Raises InputError if two have the same id."""
     seen: set[str] = set()
     for row in rows:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from vouching.errors import ModelError, ModelRefusedError
-from vouching.judging.fences import fenced
+from vouching.judging.delimiters import delimited
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.models.tools import Tool, ToolCall, read_tool_calls
 from vouching.prompts import load_prompt
@@ -188,7 +188,7 @@ class SearchAgent:
     >>> from vouching.types import Passage, Span
     >>> class Shelf:
     ...     name, kind = "index:shelf", "local"
-    ...     async def search(self, query, most):
+    ...     async def search(self, query, limit):
     ...         return [Passage(Span("It opened in 1973.", 0, 18, "bridge.txt"), 1.0, origin=self.name)]
     ...     async def aclose(self): ...
     >>> model = ScriptedModel(["The year. <search_local>bridge opening", "It was 1973. READY_FOR_EVALUATION"])
@@ -214,7 +214,7 @@ class SearchAgent:
         """What searches."""
         self._engines = {kind: [engine for engine in engines if engine.kind == kind] for kind in _KINDS}
         self._kinds: tuple[EngineKind, ...] = tuple(kind for kind in _KINDS if self._engines[kind])
-        self._most: dict[EngineKind, int] = {"local": local, "web": web}
+        self._limit: dict[EngineKind, int] = {"local": local, "web": web}
         self._turns = turns
         self._form: CallForm | None = calls
         self._max_tokens = max_tokens
@@ -258,7 +258,7 @@ class SearchAgent:
         )
         texts = [question, *answers]
         names = ["question" if answers else "question or claim", *(f"answer {n}" for n in range(1, len(texts)))]
-        asked = fenced(dict(zip(names, texts, strict=True)))
+        asked = delimited(dict(zip(names, texts, strict=True)))
         return _Talk([Message("system", system.strip()), Message("user", asked)], texts)
 
     async def _talk(self, talk: _Talk, form: CallForm) -> SearchEnd:
@@ -290,7 +290,7 @@ class SearchAgent:
         if call is None:
             talk.turns.append(SearchTurn(thought))
             return "ready" if is_ready(said.text) else "no_call"
-        result = await search_engines(self._engines[call.tool], call.query, self._most[call.tool])
+        result = await search_engines(self._engines[call.tool], call.query, self._limit[call.tool])
         talk.turns.append(SearchTurn(thought, call.tool, call.query, result, ignored=call.ignored))
         talk.messages += [call.said, call.answer(self._observed(talk, call, result))]
         return None
@@ -298,6 +298,6 @@ class SearchAgent:
     def _observed(self, talk: _Talk, call: Call, result: SearchResult) -> str:
         failures = [f"{asked.engine} failed: {one_line(asked.error)}" for asked in result.asked if asked.error]
         lines = [*map(found_line, result.passages), *failures] or ["Nothing was found."]
-        shown = fenced({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=talk.texts)
+        shown = delimited({f"results of {tool(call.tool).name}": "\n".join(lines)}, among=talk.texts)
         talk.texts += lines
         return shown

@@ -21,8 +21,8 @@ RANK_OFFSET = 60
 """The constant of the paper: how little the first place counts more than the second."""
 
 
-def fuse(rankings: Sequence[Sequence[Passage]], most: int) -> list[Passage]:
-    """The passages of all rankings, best first, at most ``most``; ``score`` is the sum of reciprocal ranks.
+def fuse(rankings: Sequence[Sequence[Passage]], limit: int) -> list[Passage]:
+    """The passages of all rankings, best first, at most ``limit``; ``score`` is the sum of reciprocal ranks.
 
     The same piece of the same document is one passage, and its ``origin`` names all who found it. A single ranking
     keeps its own scores. Passages that are level stay in the order of their best rank, earlier rankings first.
@@ -30,13 +30,13 @@ def fuse(rankings: Sequence[Sequence[Passage]], most: int) -> list[Passage]:
     >>> from vouching.types import Span
     >>> def found(name, origin):
     ...     return Passage(Span(name, 0, 1, source_id=name), 1.0, origin=origin)
-    >>> both = fuse([[found("a", "x"), found("b", "x")], [found("b", "y")]], most=2)
+    >>> both = fuse([[found("a", "x"), found("b", "x")], [found("b", "y")]], limit=2)
     >>> [(p.span.text, p.origin, round(p.score, 4)) for p in both]  # 1/62 + 1/61, then 1/61
     [('b', 'x+y', 0.0325), ('a', 'x', 0.0164)]
     """
     filled = [ranking for ranking in rankings if ranking]
     if len(filled) == 1:
-        return [*filled[0][:most]]
+        return [*filled[0][:limit]]
     places: dict[tuple[str | None, int, int, str], list[tuple[int, Passage]]] = {}
     for ranking in filled:
         for rank, passage in enumerate(ranking, 1):
@@ -51,7 +51,7 @@ def fuse(rankings: Sequence[Sequence[Passage]], most: int) -> list[Passage]:
         for found in places.values()
     ]  # fmt: skip
     fused.sort(key=lambda item: (-item[1].score, item[0]))
-    return [passage for _, passage in fused[:most]]
+    return [passage for _, passage in fused[:limit]]
 
 
 class SearchEngine(Protocol):
@@ -67,8 +67,8 @@ class SearchEngine(Protocol):
         """Whether it looks in documents of one's own or on the web."""
         ...
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        """At most ``most`` passages, best first; none is an answer too.
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        """At most ``limit`` passages, best first; none is an answer too.
 
         Raises:
             SearchError: it is down, busy or answers with something unreadable.
@@ -100,13 +100,13 @@ class Finder(Protocol):
         ...
 
 
-async def search_engines(engines: Sequence[SearchEngine], query: str, most: int = 5) -> SearchResult:
+async def search_engines(engines: Sequence[SearchEngine], query: str, limit: int = 5) -> SearchResult:
     """Ask every engine at once and fuse what they return by reciprocal ranks.
 
     Args:
         engines: whom to ask, at least one.
         query: what to ask for.
-        most: how many passages to take from each engine, and how many to keep.
+        limit: how many passages to take from each engine, and how many to keep.
 
     Returns:
         The passages, best first, and each engine with what it found or why it failed.
@@ -115,8 +115,10 @@ async def search_engines(engines: Sequence[SearchEngine], query: str, most: int 
         ConfigError: no engine was given.
     """
     check_engines(engines)
-    answers = await asyncio.gather(*(_ask(engine, query, most) for engine in engines))
-    return SearchResult(query, tuple(fuse([found for found, _ in answers], most)), tuple(asked for _, asked in answers))
+    answers = await asyncio.gather(*(_ask(engine, query, limit) for engine in engines))
+    return SearchResult(
+        query, tuple(fuse([found for found, _ in answers], limit)), tuple(asked for _, asked in answers)
+    )
 
 
 def check_engines(engines: Sequence[SearchEngine], **numbers: int) -> None:
@@ -134,9 +136,9 @@ def check_engines(engines: Sequence[SearchEngine], **numbers: int) -> None:
             raise ConfigError(f"{name} must be at least 1, got {value}")
 
 
-async def _ask(engine: SearchEngine, query: str, most: int) -> tuple[list[Passage], Asked]:
+async def _ask(engine: SearchEngine, query: str, limit: int) -> tuple[list[Passage], Asked]:
     try:
-        found = await engine.search(query, most)
+        found = await engine.search(query, limit)
     except SearchError as error:
         return [], Asked(engine.name, 0, str(error))
     return found, Asked(engine.name, len(found))

@@ -41,12 +41,12 @@ class Bm25:
         mean = total / max(1, self._passages) or 1.0
         self._damping = [(K1 * (1 - B + B * segment.lengths / mean)).astype(np.float32) for segment in segments]
 
-    def search(self, terms: Sequence[str], most: int) -> list[tuple[Place, float]]:
-        """The passages with the highest scores, best first, at most ``most``; each has one of the terms at least.
+    def search(self, terms: Sequence[str], limit: int) -> list[tuple[Place, float]]:
+        """The passages with the highest scores, best first, at most ``limit``; each has one of the terms at least.
 
         Args:
             terms: stems, each once, see :func:`vouching.search.terms.query_terms`.
-            most: how many.
+            limit: how many.
         """
         scores = [np.zeros(len(segment), np.float32) for segment in self._segments]
         for term in terms:
@@ -57,22 +57,22 @@ class Bm25:
                 if postings:
                     counts = postings.counts.astype(np.float32)
                     score[postings.passages] += idf * counts / (counts + damping[postings.passages])
-        return best(scores, most)
+        return best(scores, limit)
 
 
-def best(scores: Sequence[NDArray[np.float32]], most: int) -> list[tuple[Place, float]]:
+def best(scores: Sequence[NDArray[np.float32]], limit: int) -> list[tuple[Place, float]]:
     """The highest positive scores of several segments with their places, best first; of equals the first.
 
-    >>> best([np.array([0, 2], np.float32), np.array([3, 0, 2], np.float32)], most=2)
+    >>> best([np.array([0, 2], np.float32), np.array([3, 0, 2], np.float32)], limit=2)
     [((1, 0), 3.0), ((0, 1), 2.0)]
     """
     found: list[tuple[Place, float]] = []
     for number, score in enumerate(scores):
         places = np.flatnonzero(score > 0)
-        if len(places) > most:
-            places = places[score[places] >= np.partition(score[places], -most)[-most]]
-        places = places[np.argsort(-score[places], kind="stable")[:most]]
+        if len(places) > limit:
+            places = places[score[places] >= np.partition(score[places], -limit)[-limit]]
+        places = places[np.argsort(-score[places], kind="stable")[:limit]]
         found += [
             ((number, place), value) for place, value in zip(places.tolist(), score[places].tolist(), strict=True)
         ]
-    return sorted(found, key=lambda item: (-item[1], item[0]))[:most]
+    return sorted(found, key=lambda item: (-item[1], item[0]))[:limit]

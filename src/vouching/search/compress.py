@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from vouching.errors import ConfigError, ModelAnswerError
-from vouching.judging.fences import fenced
+from vouching.judging.delimiters import delimited
 from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.prompts import load_prompt
 from vouching.search.history import history_text, one_line, screened
@@ -162,7 +162,7 @@ class ModelCompressor:
     Args:
         model: what reads and writes, at temperature 0.
         max_tokens: length of its reply, in tokens.
-        most: characters of the search that it is shown; what comes after them is left out and counted as ``unread``.
+        limit: characters of the search that it is shown; what comes after them is left out and counted as ``unread``.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -174,11 +174,11 @@ class ModelCompressor:
     (('It opened in 1973', 'It is in Lyon'), 'The year agrees.', 'Correct')
     """
 
-    def __init__(self, model: Model, max_tokens: int = 1024, most: int = 24_000) -> None:
+    def __init__(self, model: Model, max_tokens: int = 1024, limit: int = 24_000) -> None:
         self.model = model
         """What compresses."""
         self._sampling = Sampling(max_tokens=max_tokens)
-        self._most = most
+        self._limit = limit
 
     async def compress(self, trajectory: Trajectory, answer: str) -> Compression:
         """The trajectory, short, for one of its answers.
@@ -187,14 +187,16 @@ class ModelCompressor:
             ModelError: the model failed, or its reply holds neither facts nor reasoning or was cut off.
             ConfigError: the model cannot be used at all.
         """
-        shown = history_text(trajectory, self._most)
+        shown = history_text(trajectory, self._limit)
         named = {
             "record of the search": shown or "Nothing was found.",
             "question": trajectory.question,
             "answer": answer,
         }
         system = load_prompt("vouching.search", "compress_system").text.strip()
-        [said] = await self.model.generate([Message("system", system), Message("user", fenced(named))], self._sampling)
+        [said] = await self.model.generate(
+            [Message("system", system), Message("user", delimited(named))], self._sampling
+        )
         if said.finish_reason != "stop":
             raise ModelAnswerError(
                 f"{self.model.name} did not end its compression ({said.finish_reason}): raise max_tokens, now "
@@ -291,7 +293,7 @@ class _Order:
         self._left = dict(zip(sentences, near, strict=True))
         occurs = Counter(word for sentence in sentences for word in sentence.all_words)
         self._worth = {word: math.log(1 + len(sentences) / occurs[word]) for word in wanted if occurs[word]}
-        self._most = sum(self._worth.values()) or 1.0
+        self._limit = sum(self._worth.values()) or 1.0
         self._covered: set[str] = set()
         self._said: set[str] = set()
         self._titles: set[frozenset[str]] = set()
@@ -315,7 +317,7 @@ class _Order:
         has = self._worth.keys() & sentence.all_words
         words = sum(self._worth[word] * (SEEN if word in self._covered else 1.0) for word in has)
         linked = sentence.title and sentence.title <= self._said and sentence.title not in self._titles
-        near = SIMILAR * self._most * max(0.0, self._left[sentence])
+        near = SIMILAR * self._limit * max(0.0, self._left[sentence])
         return (words + (LINKED if linked else 0.0) + near) * (OPENING if sentence.opening else 1.0)
 
 

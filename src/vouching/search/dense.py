@@ -38,15 +38,15 @@ class Dense:
         self._segments = segments
         self._graphs = [_open(graph_path(segment)) for segment in segments]
 
-    def search(self, vector: NDArray[np.float32], most: int) -> list[tuple[Place, float]]:
-        """The passages with the largest dot products above 0, best first, at most ``most``.
+    def search(self, vector: NDArray[np.float32], limit: int) -> list[tuple[Place, float]]:
+        """The passages with the largest dot products above 0, best first, at most ``limit``.
 
         Args:
             vector: (W,) of unit length.
-            most: how many.
+            limit: how many.
         """
         each = zip(self._segments, self._graphs, strict=True)
-        return best([_scores(segment, graph, vector, most) for segment, graph in each], most)
+        return best([_scores(segment, graph, vector, limit) for segment, graph in each], limit)
 
 
 def write_graph(segment: Segment) -> None:
@@ -70,20 +70,20 @@ def graph_path(segment: Segment) -> Path:
     return segment.path.with_name(segment.path.name.replace("segment", "graph"))
 
 
-def _scores(segment: Segment, graph: Any, vector: NDArray[np.float32], most: int) -> NDArray[np.float32]:
+def _scores(segment: Segment, graph: Any, vector: NDArray[np.float32], limit: int) -> NDArray[np.float32]:
     """The dot products of a segment's passages; 0 for removed ones, and for those that the graph did not come by."""
     if graph is None:
         assert segment.vectors is not None
         return np.where(segment.left, segment.vectors @ vector, np.float32(0))
     scores = np.zeros(len(segment), np.float32)
-    count, left = min(most, len(segment)), segment.left
+    count, left = min(limit, len(segment)), segment.left
     while True:
         found = graph.search(vector, count)
         keys = np.asarray(found.keys, np.int64)
         kept = left[keys]
         # usearch tells distances, which for the inner product are 1 less it.
         scores[keys[kept]] = (1 - np.asarray(found.distances, np.float32))[kept]
-        if kept.sum() >= min(most, left.sum()) or count == len(segment):
+        if kept.sum() >= min(limit, left.sum()) or count == len(segment):
             return scores
         count = min(2 * count, len(segment))
 

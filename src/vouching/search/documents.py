@@ -51,13 +51,13 @@ def html_text(raw: bytes | str, name: str) -> tuple[str, str]:
     return " ".join((page.title or "").split()), page.text
 
 
-def pdf_text(file: IO[bytes], name: str, most_pages: int | None = None) -> tuple[str, str]:
+def pdf_text(file: IO[bytes], name: str, max_pages: int | None = None) -> tuple[str, str]:
     """Title and text of a PDF, a form feed between its pages.
 
     Args:
         file: the open file.
         name: what it is called in messages.
-        most_pages: how many pages are read; None for all.
+        max_pages: how many pages are read; None for all.
 
     Raises:
         InputError: it is no PDF, broken, locked by a password, or has no text (pages that were scanned).
@@ -66,7 +66,7 @@ def pdf_text(file: IO[bytes], name: str, most_pages: int | None = None) -> tuple
     reader = need("pypdf").PdfReader
     try:
         document: Any = reader(file)
-        text = PAGE_BREAK.join(page.extract_text() for page in document.pages[:most_pages])
+        text = PAGE_BREAK.join(page.extract_text() for page in document.pages[:max_pages])
         title = " ".join(str((document.metadata and document.metadata.title) or "").split())
     except Exception as error:  # a parser of strangers' files fails in any way
         raise InputError(f"{name} is no PDF that can be read ({type(error).__name__}: {error})") from error
@@ -90,7 +90,7 @@ TEXTS = (".txt", ".text", ".md", ".markdown", ".rst")
 WEB_PAGES = (".html", ".htm", ".xhtml")
 """Endings of web pages."""
 PDF = ".pdf"
-MOST_BYTES = 200_000_000
+MAX_BYTES = 200_000_000
 """Of a file that is read as a whole; files of rows may have any size."""
 _ROWS_TRIED = 100
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -235,10 +235,10 @@ def _kind(file: Path) -> str:
 def _document(file: Path, size: int) -> Source | Skipped:
     """The document that a file is as a whole."""
     name, kind = file.as_posix(), _kind(file)
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         return Skipped(
             name,
-            f"it has {size / 1e6:,.0f} MB, a file read as a whole may have {MOST_BYTES / 1e6:,.0f}: split it, or make "
+            f"it has {size / 1e6:,.0f} MB, a file read as a whole may have {MAX_BYTES / 1e6:,.0f}: split it, or make "
             "it rows of JSONL, of which there may be any number",
         )
     try:

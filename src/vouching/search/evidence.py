@@ -42,7 +42,7 @@ class Searches:
     >>> from vouching.types import Passage, Span
     >>> class Shelf:
     ...     name, kind = "index:shelf", "local"
-    ...     async def search(self, query, most):
+    ...     async def search(self, query, limit):
     ...         found = Passage(Span("It opened in 1973.", 0, 18, "bridge.txt"), 1.0)
     ...         return [found] if "bridge" in query else []
     ...     async def aclose(self): ...

@@ -114,7 +114,7 @@ class Fetcher:
 
     Args:
         allow: networks that may be reached although they are not public, e.g. "10.1.0.0/16" for a wiki of one's own.
-        most_bytes: size of a page, as sent and decompressed; a larger one is refused.
+        max_bytes: size of a page, as sent and decompressed; a larger one is refused.
         seconds: how long a page may take, its redirects together.
         redirects: how many are followed.
         at_once: pages under way at once.
@@ -132,7 +132,7 @@ class Fetcher:
         self,
         allow: Iterable[str] = (),
         *,
-        most_bytes: int = 5_000_000,
+        max_bytes: int = 5_000_000,
         seconds: float = 20.0,
         redirects: int = 5,
         at_once: int = 8,
@@ -141,7 +141,7 @@ class Fetcher:
             self._allow: tuple[Network, ...] = tuple(ip_network(network) for network in allow)
         except ValueError as error:
             raise ConfigError(f"{error}: a network is written like 10.1.0.0/16") from None
-        self._most_bytes, self._seconds, self._redirects = most_bytes, seconds, redirects
+        self._max_bytes, self._seconds, self._redirects = max_bytes, seconds, redirects
         self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
 
     async def fetch(self, url: str) -> Page:
@@ -200,8 +200,8 @@ class Fetcher:
         return Page(str(target), content_type, charset, bytes(body))
 
     def _check_size(self, target: URL, size: int) -> None:
-        if size > self._most_bytes:
-            raise FetchError(f"{target} is larger than {self._most_bytes:,} bytes")
+        if size > self._max_bytes:
+            raise FetchError(f"{target} is larger than {self._max_bytes:,} bytes")
 
     async def _decompressed(self, target: URL, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         """The body piece by piece, to the end of what is packed; never is more of it unpacked than may be kept."""
@@ -214,7 +214,7 @@ class Fetcher:
             sent += len(chunk)
             self._check_size(target, sent)
             try:
-                yield chunk if unpack is None else unpack.decompress(chunk, self._most_bytes + 1)
+                yield chunk if unpack is None else unpack.decompress(chunk, self._max_bytes + 1)
             except zlib.error as error:
                 raise FetchError(f"{target} cannot be unpacked: {error}") from error
             if unpack is not None and unpack.eof:

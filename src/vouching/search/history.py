@@ -17,12 +17,12 @@ LONGEST = 1_500
 """Characters of a passage that a line shows."""
 
 
-def history_text(trajectory: Trajectory, most: int | None = None) -> str:
+def history_text(trajectory: Trajectory, limit: int | None = None) -> str:
     """A whole search: thoughts, queries, and passages with their origin.
 
     Args:
         trajectory: the search.
-        most: characters in all; whole lines are left out at the end. None shows all.
+        limit: characters in all; whole lines are left out at the end. None shows all.
 
     >>> from vouching.types import SearchResult, SearchTurn, Span
     >>> found = Passage(Span("It opened in 1973.", 0, 18, "bridge"), 1.0, title="Bridge", origin="index:wiki")
@@ -33,7 +33,7 @@ def history_text(trajectory: Trajectory, most: int | None = None) -> str:
     Found (index:wiki): Bridge: It opened in 1973.
     """
     lines: list[str] = []
-    left = most
+    left = limit
     for line in _lines(trajectory):
         if left is not None and (left := left - len(line) - 1) < -1:
             break

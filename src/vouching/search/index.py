@@ -30,7 +30,7 @@ DEPTH = 50
 """Passages of each ranking that are fused."""
 QUICK = 50_000
 """Passages that are searched by words in a few milliseconds, which need no thread of its own."""
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """A script is one of the index's own if it has this share of the terms of its commonest script."""
 DAMAGE = (OSError, ValueError, LookupError, TypeError)
 """What reading a damaged file can raise: numbers in it that are places elsewhere, bytes that are no text."""
@@ -65,51 +65,51 @@ class Index:
         """How many passages it has."""
         return sum(int(segment.left.sum()) for segment in self._segments)
 
-    def by_words(self, query: str, most: int) -> list[Passage]:
-        """At most ``most`` passages that share words with a query, best first, with their BM25 scores."""
-        return self._passages(self._words.search(query_terms(query), most))
+    def by_words(self, query: str, limit: int) -> list[Passage]:
+        """At most ``limit`` passages that share words with a query, best first, with their BM25 scores."""
+        return self._passages(self._words.search(query_terms(query), limit))
 
-    def by_meaning(self, query: str, most: int) -> list[Passage]:
-        """At most ``most`` passages whose vectors are nearest to a query's, best first, with their dot products.
+    def by_meaning(self, query: str, limit: int) -> list[Passage]:
+        """At most ``limit`` passages whose vectors are nearest to a query's, best first, with their dot products.
 
         Raises:
             ConfigError: the index has no vectors.
         """
         if self._dense is None or self._encoder is None:
             raise ConfigError(f"{self.name} has no vectors: build it with --dense, or search it by words")
-        return self._passages(self._dense.search(self._encoder.vectors([query])[0], most))
+        return self._passages(self._dense.search(self._encoder.vectors([query])[0], limit))
 
-    def find(self, query: str, most: int = 5) -> list[Passage]:
-        """At most ``most`` passages, best first: by words, or if the index has vectors, by words and meaning fused.
+    def find(self, query: str, limit: int = 5) -> list[Passage]:
+        """At most ``limit`` passages, best first: by words, or if the index has vectors, by words and meaning fused.
 
         A query whose words and scripts are all foreign to the index finds nothing, see :meth:`foreign`.
 
         Args:
             query: words, or a whole question or claim.
-            most: how many passages, at least 1.
+            limit: how many passages, at least 1.
 
         Raises:
-            InputError: ``most`` is less than 1.
+            InputError: ``limit`` is less than 1.
             SearchError: a file of the index cannot be read, or is damaged.
         """
-        if most < 1:
-            raise InputError(f"got most={most}, wanted at least 1 passage")
+        if limit < 1:
+            raise InputError(f"got most={limit}, wanted at least 1 passage")
         try:
-            return self._found(query, most)
+            return self._found(query, limit)
         except VouchError:
             raise
         except DAMAGE as error:
             raise SearchError(f"{self.name} cannot be read ({error}): open it again, or build it again") from error
 
-    def _found(self, query: str, most: int) -> list[Passage]:
+    def _found(self, query: str, limit: int) -> list[Passage]:
         if self._dense is None:
-            return self.by_words(query, most)
-        depth = max(DEPTH, most)
+            return self.by_words(query, limit)
+        depth = max(DEPTH, limit)
         found = self.by_words(query, depth)
         # Vectors are always near to something, whatever the language.
         if not found and self.foreign(query):
             return []
-        return fuse([found, self.by_meaning(query, depth)], most)
+        return fuse([found, self.by_meaning(query, depth)], limit)
 
     def foreign(self, query: str) -> str | None:
         """Why nothing can be found: none of the query's words occurs in the index. None if one does.
@@ -126,18 +126,18 @@ class Index:
         own: Counter[str] = Counter()
         for note in self.manifest.segments:
             own.update(note.scripts)
-        written = [script for script, count in own.most_common() if count >= LEAST_SHARE * max(own.values())]
+        written = [script for script, count in own.most_common() if count >= MIN_SHARE * max(own.values())]
         asked = [script for script, _ in scripts(words).most_common()]
         if asked and not set(asked) & set(written):
             return f"the query is written in {' and '.join(asked)} letters, the index in {' and '.join(written)} ones"
         told = [word.lower for word in find_words(query) if word.stem in words]
         return f"none of the query's words occurs in the index: {', '.join([*dict.fromkeys(told)][:5])}"
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        """At most ``most`` passages, best first; see :meth:`find`, whose errors it has."""
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        """At most ``limit`` passages, best first; see :meth:`find`, whose errors it has."""
         if self._dense is None and len(self) <= QUICK:
-            return self.find(query, most)
-        return await asyncio.to_thread(self.find, query, most)
+            return self.find(query, limit)
+        return await asyncio.to_thread(self.find, query, limit)
 
     async def aclose(self) -> None:
         """Nothing to do: files are let go of with the index itself."""
@@ -199,7 +199,7 @@ def index_facts(path: str | Path) -> dict[str, Any]:
     return {
         "documents": sum(len(np.unique(segment.places[segment.left, 0])) for segment in segments),
         "passages": sum(int(segment.left.sum()) for segment in segments),
-        "words_per_passage": manifest.most_words,
+        "words_per_passage": manifest.max_words,
         "encoder": manifest.encoder,
         "segments": len(segments),
         "megabytes": round(size / 1e6, 3),

@@ -21,9 +21,9 @@ from vouching.search.arrays import write_arrays
 from vouching.search.dense import EXACT_MOST, graph_path, write_graph
 from vouching.search.index import open_segments, query_encoder
 from vouching.search.manifest import MANIFEST, Manifest, SegmentNote, read_manifest, write_manifest
-from vouching.search.passages import LEAST_WORDS, PASSAGE_WORDS
+from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS
 from vouching.search.segment import Segment, name_hash
-from vouching.search.segment_writer import MOST_PASSAGES, SegmentBuilder
+from vouching.search.segment_writer import MAX_PASSAGES, SegmentBuilder
 from vouching.search.vectors import SentenceEncoder
 from vouching.types import Source
 
@@ -64,7 +64,7 @@ class IndexWriter:
         self._number = manifest.number
         self._parts = [_Part(*pair, pair[0].left) for pair in zip(segments, manifest.segments, strict=True)]
         self._old = tuple(self._parts)
-        self._builder = SegmentBuilder(manifest.most_words, encoder)
+        self._builder = SegmentBuilder(manifest.max_words, encoder)
         self._added: set[int] = set()
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class IndexWriter:
             OSError: the disk takes no more.
         """
         if len(self._builder):
-            builder, self._builder = self._builder, SegmentBuilder(self._manifest.most_words, self._encoder)
+            builder, self._builder = self._builder, SegmentBuilder(self._manifest.max_words, self._encoder)
             self._parts.append(self._written(builder))
 
     def commit(self) -> None:
@@ -133,7 +133,7 @@ class IndexWriter:
     def _compacted(self, parts: list[_Part]) -> list[_Part]:
         """The segments with the last ones merged, and those rewritten of which more than half was removed."""
         size, tail = 0, len(parts)
-        while tail and len(parts[tail - 1]) <= min(2 * size or MOST_PASSAGES, MOST_PASSAGES - size):
+        while tail and len(parts[tail - 1]) <= min(2 * size or MAX_PASSAGES, MAX_PASSAGES - size):
             tail -= 1
             size += len(parts[tail])
         kept = [self._merged([part]) if 2 * len(part) < len(part.left) else part for part in parts[:tail]]
@@ -143,7 +143,7 @@ class IndexWriter:
 
     def _merged(self, parts: Sequence[_Part]) -> _Part:
         """One segment of the documents that are left of several."""
-        builder = SegmentBuilder(self._manifest.most_words, self._encoder)
+        builder = SegmentBuilder(self._manifest.max_words, self._encoder)
         for part in parts:
             places, vectors = part.segment.places, part.segment.vectors
             for number in np.unique(places[part.left, 0]).tolist():
@@ -174,18 +174,18 @@ def _mark(part: _Part, documents: NDArray[np.bool_]) -> int:
 
 @contextmanager
 def create_index(
-    path: str | Path, most_words: int = PASSAGE_WORDS, encoder: SentenceEncoder | None = None
+    path: str | Path, max_words: int = PASSAGE_WORDS, encoder: SentenceEncoder | None = None
 ) -> Generator[IndexWriter]:
     """Make an index, as a context: it is there when the block has ended well.
 
     Args:
         path: its folder, which must be new, empty, or left from a build that was stopped.
-        most_words: words of a passage, at least 64.
+        max_words: words of a passage, at least 64.
         encoder: makes a vector of each passage; None to search by words alone.
 
     Raises:
         InputError: the folder is in use or cannot be made, or no document with words was added.
-        ConfigError: ``most_words`` is too small.
+        ConfigError: ``max_words`` is too small.
         OSError: the disk takes no more.
 
     >>> import tempfile
@@ -194,10 +194,8 @@ def create_index(
     1
     """
     folder = Path(path)
-    if most_words < LEAST_WORDS:
-        raise ConfigError(
-            f"got passages of {most_words} words, wanted at least {LEAST_WORDS}: they overlap by half that"
-        )
+    if max_words < MIN_WORDS:
+        raise ConfigError(f"got passages of {max_words} words, wanted at least {MIN_WORDS}: they overlap by half that")
     with _written(folder):
         fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
@@ -205,7 +203,7 @@ def create_index(
     try:
         with _locked(folder):
             _refuse_full(folder)
-            manifest = Manifest(most_words, encoder.name if encoder else None, encoder.digest if encoder else None)
+            manifest = Manifest(max_words, encoder.name if encoder else None, encoder.digest if encoder else None)
             writer = IndexWriter(folder, manifest, (), encoder)
             yield writer
             if not len(writer):

@@ -45,7 +45,7 @@ class SegmentNote:
 class Manifest:
     """What an index consists of."""
 
-    most_words: int
+    max_words: int
     """Words of a passage."""
     encoder: str | None = None
     """What made its vectors; None if it has none."""

@@ -25,7 +25,7 @@ from vouching.search.terms import query_terms, terms
 from vouching.text.encoding import decode_text
 from vouching.types import EngineKind, Passage, Span
 
-MOST_PDF_PAGES = 200
+MAX_PDF_PAGES = 200
 """Pages of a PDF that are read; what follows is left out."""
 _AT_ONCE = 4
 """Pages whose text is taken out at once."""
@@ -57,15 +57,15 @@ class Pages:
         self._seconds = seconds
         self._slots = PerLoop(lambda: asyncio.Semaphore(_AT_ONCE))
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        """At most ``most`` passages of the pages found, best first; the score is the share of the query they cover.
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        """At most ``limit`` passages of the pages found, best first; the score is the share of the query they cover.
 
         Raises:
             SearchError: the engine inside failed.
         """
-        found = await self._engine.search(query, most)
+        found = await self._engine.search(query, limit)
         pages = await asyncio.gather(*(self._passages(passage) for passage in found))
-        return chosen(query, list(zip(found, pages, strict=True)), most)
+        return chosen(query, list(zip(found, pages, strict=True)), limit)
 
     async def aclose(self) -> None:
         """Close the engine inside."""
@@ -102,19 +102,19 @@ def page_text(page: Page) -> str:
         InputError: nothing of it can be read.
     """
     if page.content_type == "application/pdf":
-        return pdf_text(BytesIO(page.body), page.url, MOST_PDF_PAGES)[1]
+        return pdf_text(BytesIO(page.body), page.url, MAX_PDF_PAGES)[1]
     if page.content_type == "text/plain":
         return _decoded(page) or decode_text(page.body, page.url)[0]
     return html_text(_decoded(page) or page.body, page.url)[1]
 
 
-def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], most: int) -> list[Passage]:
-    """Those passages that cover most of a query, rare words counting more; best first, at most ``most``.
+def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], limit: int) -> list[Passage]:
+    """Those passages that cover most of a query, rare words counting more; best first, at most ``limit``.
 
     Args:
         query: what was asked for.
         pages: what the engine showed of each page, in its order, and the passages of the page.
-        most: how many to keep.
+        limit: how many to keep.
 
     Returns:
         Passages with the share of the query's words that they have, weighted by ln(1 + (N - n + .5) / (n + .5)) for a
@@ -123,7 +123,7 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], most:
     >>> def piece(text):
     ...     return Passage(Span(text, 0, len(text), "http://a"), 1.0)
     >>> page = [piece("The bridge is long."), piece("It opened in 1973.")]
-    >>> [p.span.text for p in chosen("Opened in 1973", [(piece("A bridge."), page)], most=1)]
+    >>> [p.span.text for p in chosen("Opened in 1973", [(piece("A bridge."), page)], limit=1)]
     ['It opened in 1973.']
     """
     wanted = {*query_terms(query)}
@@ -136,7 +136,7 @@ def chosen(query: str, pages: Sequence[tuple[Passage, Sequence[Passage]]], most:
     weight = {word: math.log1p((total - number[word] + 0.5) / (number[word] + 0.5)) for word in wanted}
     whole = sum(weight.values()) or 1.0
     scored = [replace(passage, score=sum(weight[word] for word in has) / whole) for passage, has in candidates]
-    return sorted(scored, key=lambda passage: -passage.score)[:most]
+    return sorted(scored, key=lambda passage: -passage.score)[:limit]
 
 
 def _decoded(page: Page) -> str | None:

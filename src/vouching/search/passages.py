@@ -19,40 +19,40 @@ from vouching.text.words import lower_words, word_offsets
 
 PASSAGE_WORDS = 160
 """Most words of a passage, where nothing else is asked for; with its claim it fits into one window of the encoder."""
-LEAST_WORDS = 2 * OVERLAP
+MIN_WORDS = 2 * OVERLAP
 """Fewest that may be asked for: a passage must say more than it repeats."""
 
 _LONG = 100_000
 """Characters from which the words of a text are not listed to be counted."""
 
 
-def cut_passages(text: str, most_words: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
+def cut_passages(text: str, max_words: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
     """Cut a text into passages of whole sentences; a sentence beyond the limit is cut itself, between words.
 
     A passage repeats the last sentences of the one before as far as these have at most 32 words.
 
     Args:
         text: the text of a document.
-        most_words: words of a passage.
+        max_words: words of a passage.
 
     Returns:
         ``(start, end)`` offsets, trimmed, in order; none for a text without words. Each word lies in a passage.
 
     >>> text = "One two three. Four five six seven. Eight."
-    >>> [text[start:end] for start, end in cut_passages(text, most_words=7)]
+    >>> [text[start:end] for start, end in cut_passages(text, max_words=7)]
     ['One two three. Four five six seven.', 'Four five six seven. Eight.']
     """
-    if len(text) < _LONG and (count := len(lower_words(text))) <= most_words:
+    if len(text) < _LONG and (count := len(lower_words(text))) <= max_words:
         return [_trimmed(text, 0, len(text))] if count else []
     words = np.frombuffer(word_offsets(text), np.int64).reshape(-1, 2)
-    if (count := len(words)) <= most_words:
+    if (count := len(words)) <= max_words:
         return [_trimmed(text, 0, len(text))] if count else []
     sentences = np.array(sentence_spans(text), np.int64)
     first_words = np.searchsorted(words[:, 0], sentences[:, 0])
     bounds = np.unique(np.concatenate([[0], first_words, [count]])).astype(np.int32)
     return [
         _trimmed(text, _begin(words, sentences, first), _begin(words, sentences, after) if after < count else len(text))
-        for first, after in cut_windows(bounds, most_words).tolist()
+        for first, after in cut_windows(bounds, max_words).tolist()
     ]
 
 

@@ -31,7 +31,7 @@ class RecordedAnswer:
     """Its name."""
     query: str
     """What it was asked for."""
-    most: int
+    limit: int
     """How many passages were wanted."""
     passages: tuple[Passage, ...] = ()
     """What it found."""
@@ -53,7 +53,7 @@ class Recording:
     >>> from vouching.types import Span
     >>> class Shelf:
     ...     name, kind = "web:shelf", "web"
-    ...     async def search(self, query, most):
+    ...     async def search(self, query, limit):
     ...         return [Passage(Span("It opened in 1973.", 0, 18, "http://a"), 1.0)]
     ...     async def aclose(self): ...
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -75,14 +75,14 @@ class Recording:
                     raise InputError(f"{place}: no recorded search; record to a new file")
         self._lines = Lines(path)
 
-    async def search(self, query: str, most: int) -> list[Passage]:
+    async def search(self, query: str, limit: int) -> list[Passage]:
         """What the engine inside finds, kept. Raises its SearchError, which is kept too."""
         try:
-            found = await self._engine.search(query, most)
+            found = await self._engine.search(query, limit)
         except SearchError as error:
-            self._lines.add(asdict(RecordedAnswer(self.name, query, most, error=str(error))))
+            self._lines.add(asdict(RecordedAnswer(self.name, query, limit, error=str(error))))
             raise
-        self._lines.add(asdict(RecordedAnswer(self.name, query, most, tuple(found))))
+        self._lines.add(asdict(RecordedAnswer(self.name, query, limit, tuple(found))))
         return found
 
     async def aclose(self) -> None:
@@ -115,14 +115,14 @@ class Replay:
             if answer is None:
                 raise InputError(f"{place}: no recorded search; remove the line")
             if answer.engine == name:
-                self._answers[answer.query, answer.most].append(answer)
+                self._answers[answer.query, answer.limit].append(answer)
 
-    async def search(self, query: str, most: int) -> list[Passage]:
+    async def search(self, query: str, limit: int) -> list[Passage]:
         """What was found then. Raises the SearchError of then, and ConfigError if this was not asked."""
-        answers = self._answers.get((query, most))
+        answers = self._answers.get((query, limit))
         if not answers:
             raise ConfigError(
-                f"{self._path} has no answer of {self.name} for {most} passages on {query[:80]!r}: record it again"
+                f"{self._path} has no answer of {self.name} for {limit} passages on {query[:80]!r}: record it again"
             )
         answer = answers.popleft() if len(answers) > 1 else answers[0]
         if answer.error is not None:

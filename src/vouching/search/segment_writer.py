@@ -25,9 +25,9 @@ from vouching.types import Source
 
 TITLE_WEIGHT = 2
 """How often a word of the title counts in each passage; chosen on training questions, see docs/search.md."""
-MOST_PASSAGES = 100_000
+MAX_PASSAGES = 100_000
 """Passages after which a segment is full."""
-MOST_CHARACTERS = 100_000_000
+MAX_CHARACTERS = 100_000_000
 """Characters after which it is full."""
 ENCODED_AT_ONCE = 256
 """Passages that wait for each other to be encoded."""
@@ -38,12 +38,12 @@ class SegmentBuilder:
     """Collects documents for a segment.
 
     Args:
-        most_words: words of a passage.
+        max_words: words of a passage.
         encoder: makes a vector of each passage; None for no vectors.
     """
 
-    def __init__(self, most_words: int, encoder: SentenceEncoder | None = None) -> None:
-        self._most_words = most_words
+    def __init__(self, max_words: int, encoder: SentenceEncoder | None = None) -> None:
+        self._max_words = max_words
         self._encoder = encoder
         self._documents: list[Source] = []
         self._places: list[tuple[int, ...]] = []
@@ -62,7 +62,7 @@ class SegmentBuilder:
     @property
     def full(self) -> bool:
         """Whether it is time to write it and begin another."""
-        return len(self) >= MOST_PASSAGES or self._characters >= MOST_CHARACTERS
+        return len(self) >= MAX_PASSAGES or self._characters >= MAX_CHARACTERS
 
     def add(self, source: Source, cuts: Sequence[Cut] | None = None, vectors: Vectors | None = None) -> int:
         """Add a document.
@@ -78,7 +78,7 @@ class SegmentBuilder:
         Raises:
             InputError: it has characters that no file can hold (lone surrogates).
         """
-        places = cut_passages(source.text, self._most_words) if cuts is None else cuts
+        places = cut_passages(source.text, self._max_words) if cuts is None else cuts
         if not places:
             return 0
         try:
@@ -155,8 +155,8 @@ class SegmentBuilder:
         pairs, counts = pairs[firsts], np.diff(firsts, append=len(pairs))
         starts = np.searchsorted(pairs >> 32, np.arange(len(words) + 1))
         posted = (pairs & 0xFFFFFFFF).astype(np.int32)
-        most = np.iinfo(np.uint16).max
-        return {"starts": starts, "posted": posted, "counts": counts.clip(max=most).astype(np.uint16)}
+        limit = np.iinfo(np.uint16).max
+        return {"starts": starts, "posted": posted, "counts": counts.clip(max=limit).astype(np.uint16)}
 
 
 def _byte_offsets(text: str, places: Sequence[Cut]) -> dict[int, int]:

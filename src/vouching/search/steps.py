@@ -195,7 +195,7 @@ class StepSearch:
         verify: judges the answers against what is kept so far: the search ends when it finds each of them supported or
             contradicted, and goes on with what it finds no support for. None goes by words alone and uses all queries.
         queries: how many at most.
-        most: how many passages to keep; the turns of the trajectory show these alone, best first.
+        limit: how many passages to keep; the turns of the trajectory show these alone, best first.
         wide: how many passages to take from each engine for each query.
 
     Raises:
@@ -205,7 +205,7 @@ class StepSearch:
     >>> texts = {"Nosferatu": "A film directed by Friedrich Murnau.", "Friedrich Murnau": "He was born in Bielefeld."}
     >>> class Shelf:
     ...     name, kind = "index:shelf", "local"
-    ...     async def search(self, query, most):
+    ...     async def search(self, query, limit):
     ...         title = "Friedrich Murnau" if "Murnau" in query else "Nosferatu"
     ...         return [Passage(Span(texts[title], 0, len(texts[title]), title), 1.0, title)]
     ...     async def aclose(self): ...
@@ -222,14 +222,14 @@ class StepSearch:
         verify: Verify | None = None,
         *,
         queries: int = QUERIES,
-        most: int = 5,
+        limit: int = 5,
         wide: int = 10,
     ) -> None:
-        check_engines(engines, queries=queries, most=most, wide=wide)
+        check_engines(engines, queries=queries, limit=limit, wide=wide)
         self.engines = tuple(engines)
         """Whom it asks."""
         self._verify = verify
-        self._queries, self._most, self._wide = queries, most, wide
+        self._queries, self._limit, self._wide = queries, limit, wide
 
     async def search(self, question: str, answers: Sequence[str] = ()) -> Trajectory:
         """What was found for a question and its answers.
@@ -240,7 +240,7 @@ class StepSearch:
         alone = answers[0] if len(answers) == 1 else ""
         first = Lead(f"{question} {alone}".strip(), frozenset(), 1.0, (), "The question as it stands.")
         ended = await self._walk(way, first)
-        return Trajectory(question, tuple(answers), way.kept(self._most), ended, "deterministic")
+        return Trajectory(question, tuple(answers), way.kept(self._limit), ended, "deterministic")
 
     async def find(self, question: str | None, claim: str) -> Trajectory:
         """What was found for a claim; see ``Finder``."""
@@ -282,7 +282,7 @@ class StepSearch:
         """Names in the answers that no passage kept so far supports; None if nothing is left to find out."""
         texts = [claim.text for claim in way.claims]
         if self._verify is not None:
-            passages = [way.pages[span].passage for span in way.best(self._most)]
+            passages = [way.pages[span].passage for span in way.best(self._limit)]
             sources = [Source(p.span.text, f"passage-{n}", p.title, p.url) for n, p in enumerate(passages, 1)]
             outcomes = await self._verify(way.claims, sources)
             verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
@@ -319,9 +319,9 @@ class _Way:
         """Whether no engine has answered."""
         return all(turn.result.failed for turn in self.turns if turn.result)
 
-    def best(self, most: int) -> list[Span]:
+    def best(self, limit: int) -> list[Span]:
         """The passages that are worth most, best first."""
-        return sorted(self.worth, key=lambda span: -self.worth[span])[:most]
+        return sorted(self.worth, key=lambda span: -self.worth[span])[:limit]
 
     def value(self, page: Page, worth: float) -> None:
         """Say what a passage is worth; the most that was ever said counts, and nothing is not kept."""
@@ -345,9 +345,9 @@ class _Way:
             if (name := stems(text)) and not name <= known:
                 yield Lead(text, name, UNSUPPORTED, self.question.beyond(name), f"Nothing found supports {text!r}.")
 
-    def kept(self, most: int) -> tuple[SearchTurn, ...]:
+    def kept(self, limit: int) -> tuple[SearchTurn, ...]:
         """The turns, each with those of its passages that were kept; their score is what they are worth."""
-        kept = self.best(most)
+        kept = self.best(limit)
 
         def shown(turn: SearchTurn) -> SearchTurn:
             assert turn.result is not None

@@ -22,7 +22,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 """(N, W), each row of unit length."""
 SHIPPED = "shipped"
 """Names the encoder that ships with vouching."""
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 """Tokens of a text that are read, special tokens included; a passage has fewer unless its words are unusual."""
 _TOGETHER = 32
 
@@ -117,7 +117,7 @@ class FolderEncoder:
         return _unit(np.stack([vector for _, vector in sorted(found, key=lambda pair: pair[0])]))
 
     def _states(self, texts: list[str]) -> Vectors:
-        batch = self._tokenizer(texts, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
+        batch = self._tokenizer(texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
         with self._torch.inference_mode():
             states = self._model(**batch).last_hidden_state
         if self._first_token:

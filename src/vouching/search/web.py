@@ -68,8 +68,8 @@ class WebEngine:
         self._slots = PerLoop(lambda: asyncio.Semaphore(api.at_once))
         self._random = random.Random()
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        """What the engine shows of at most ``most`` pages, best first; the score is 1 / rank.
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        """What the engine shows of at most ``limit`` pages, best first; the score is 1 / rank.
 
         Raises:
             SearchError: no answer in time, a refusal, or an answer that cannot be read.
@@ -77,7 +77,7 @@ class WebEngine:
         words = plain_query(query, self._api.longest)
         if not words:
             return []
-        request = self._api.request(words, most, self._key)
+        request = self._api.request(words, limit, self._key)
         try:
             async with self._slots.get(), asyncio.timeout(self._seconds):
                 body = await retried(lambda: self._ask(request), ATTEMPTS, FIRST_WAIT, LONGEST_WAIT, self._random)
@@ -89,7 +89,7 @@ class WebEngine:
             hits = self._api.read(body)
         except SearchError as error:
             raise SearchError(f"{self._where} cannot be understood: {error}") from None
-        return snippets(hits, most, self.name)
+        return snippets(hits, limit, self.name)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -112,13 +112,13 @@ class WebEngine:
         return read_object(answer, self._where)
 
 
-def snippets(hits: Iterable[Hit], most: int, origin: str) -> list[Passage]:
-    """The first ``most`` results that have a text and an address, as passages; offsets are those in the text shown.
+def snippets(hits: Iterable[Hit], limit: int, origin: str) -> list[Passage]:
+    """The first ``limit`` results that have a text and an address, as passages; offsets are those in the text shown.
 
     >>> snippets([Hit("Ulm", "http://a", "On the Danube."), Hit("Bare", "http://b", "")], 5, "web:x")[0].span
     Span(text='On the Danube.', start=0, end=14, source_id='http://a')
     """
-    usable = [hit for hit in hits if hit.text and hit.url][:most]
+    usable = [hit for hit in hits if hit.text and hit.url][:limit]
     return [
         Passage(Span(hit.text, 0, len(hit.text), hit.url), 1 / rank, hit.title, hit.url, origin)
         for rank, hit in enumerate(usable, 1)
@@ -162,8 +162,8 @@ class Ddgs:
         self._client: Callable[[], Any] = lambda: package.DDGS(proxy=proxy, timeout=seconds)
         self._slots = PerLoop(lambda: asyncio.Semaphore(1))
 
-    async def search(self, query: str, most: int) -> list[Passage]:
-        """What the engines show of at most ``most`` pages, best first; the score is 1 / rank.
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        """What the engines show of at most ``limit`` pages, best first; the score is 1 / rank.
 
         Raises:
             SearchError: none of them answered.
@@ -172,14 +172,14 @@ class Ddgs:
         if not words:
             return []
         async with self._slots.get():
-            return snippets(await asyncio.to_thread(self._hits, words, most), most, self.name)
+            return snippets(await asyncio.to_thread(self._hits, words, limit), limit, self.name)
 
     async def aclose(self) -> None:
         """Nothing stays open."""
 
-    def _hits(self, words: str, most: int) -> list[Hit]:
+    def _hits(self, words: str, limit: int) -> list[Hit]:
         try:
-            records = self._client().text(words, max_results=most)
+            records = self._client().text(words, max_results=limit)
         except self._error as error:
             if str(error) == _NOTHING:
                 return []

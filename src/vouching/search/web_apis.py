@@ -109,7 +109,7 @@ def _records(body: Body, key: str) -> list[Body]:
 # "json" under search: formats. The number of results is the instance's own.
 
 
-def _ask_searxng(query: str, most: int, key: str) -> Request:
+def _ask_searxng(query: str, limit: int, key: str) -> Request:
     return Request("/search", {"q": query, "format": "json"})
 
 
@@ -124,14 +124,14 @@ def _read_searxng(body: Body) -> list[Hit]:
 # Wikipedia's own search, with the openings of the articles (mediawiki.org, "API:Search", "Extension:TextExtracts").
 # Every word of a query must occur in an article. One request at a time, as its etiquette asks.
 
-_MOST_OPENINGS = 20
+_MAX_OPENINGS = 20
 
 
-def _ask_wikipedia(query: str, most: int, key: str) -> Request:
+def _ask_wikipedia(query: str, limit: int, key: str) -> Request:
     what = {"action": "query", "format": "json", "formatversion": "2", "generator": "search", "prop": "extracts|info"}
     extract = {"exintro": "1", "explaintext": "1", "exlimit": "max", "inprop": "url"}
-    limit = str(min(most, _MOST_OPENINGS))
-    return Request("/w/api.php", {**what, "gsrsearch": query, "gsrlimit": limit, **extract})
+    count = str(min(limit, _MAX_OPENINGS))
+    return Request("/w/api.php", {**what, "gsrsearch": query, "gsrlimit": count, **extract})
 
 
 def _read_wikipedia(body: Body) -> list[Hit]:
@@ -152,12 +152,12 @@ def _read_wikipedia(body: Body) -> list[Hit]:
 # Brave Search's own index of the web (api-dashboard.search.brave.com, "Web search"). It refuses more than 50 words.
 # An answer without results has no part "web".
 
-_MOST_BRAVE, _WORDS_BRAVE = 20, 50
+_MAX_BRAVE, _WORDS_BRAVE = 20, 50
 
 
-def _ask_brave(query: str, most: int, key: str) -> Request:
+def _ask_brave(query: str, limit: int, key: str) -> Request:
     words = " ".join(query.split()[:_WORDS_BRAVE])
-    params = {"q": words, "count": str(min(most, _MOST_BRAVE)), "text_decorations": "false", "result_filter": "web"}
+    params = {"q": words, "count": str(min(limit, _MAX_BRAVE)), "text_decorations": "false", "result_filter": "web"}
     return Request("/res/v1/web/search", params, headers={"x-subscription-token": key})
 
 
@@ -174,8 +174,8 @@ def _read_brave(body: Body) -> list[Hit]:
 # Tavily, a search for language models (docs.tavily.com, "Search"), at its basic depth, the cheapest.
 
 
-def _ask_tavily(query: str, most: int, key: str) -> Request:
-    body = {"query": query, "max_results": min(most, 20), "search_depth": "basic"}
+def _ask_tavily(query: str, limit: int, key: str) -> Request:
+    body = {"query": query, "max_results": min(limit, 20), "search_depth": "basic"}
     return Request("/search", json=body, headers={"authorization": f"Bearer {key}"})
 
 
@@ -186,8 +186,8 @@ def _read_tavily(body: Body) -> list[Hit]:
 # Serper, which passes on Google's results (serper.dev). An answer without any has no part "organic".
 
 
-def _ask_serper(query: str, most: int, key: str) -> Request:
-    return Request("/search", json={"q": query, "num": min(most, 100)}, headers={"x-api-key": key})
+def _ask_serper(query: str, limit: int, key: str) -> Request:
+    return Request("/search", json={"q": query, "num": min(limit, 100)}, headers={"x-api-key": key})
 
 
 def _read_serper(body: Body) -> list[Hit]:

@@ -41,7 +41,7 @@ _HTML = re.compile(
     r"|<(?:head|body|div|span|p|br|table|tr|td|ul|ol|li|h[1-6]|script|style|a\s+href)\b[^<>]{0,300}>",
     re.IGNORECASE,
 )
-_FEWEST_TAGS = 3
+_MIN_TAGS = 3
 _TAGS_SEARCHED = 100_000
 
 
@@ -100,7 +100,7 @@ def looks_like_html(text: str) -> bool:
     False
     """
     for tags, tag in enumerate(_HTML.finditer(text, 0, _TAGS_SEARCHED), start=1):
-        if tags == _FEWEST_TAGS or "html" in tag.group().lower():
+        if tags == _MIN_TAGS or "html" in tag.group().lower():
             return True
     return False
 

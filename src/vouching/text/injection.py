@@ -200,7 +200,7 @@ def _pieces(sentence: str) -> Iterator[str]:
     A text pasted into the middle of a sentence leaves its first word capitalised, or opens with a bracket or a quote.
     """
     yield sentence
-    starts = [match.end() for match in _INNER_START.finditer(sentence)][:_MOST_PIECES]
+    starts = [match.end() for match in _INNER_START.finditer(sentence)][:_MAX_PIECES]
     for number, start in enumerate(starts):
         yield sentence[start:]
         # One or two words alone ("Supported Living") are too little to be an instruction.
@@ -224,7 +224,7 @@ def _any_of(stems: list[str]) -> str:
 
 _INNER_START = re.compile(r"\s+(?=[A-Z\"“‘'<\[{#*(])|(?<=[.!?>\])\"”])\s+|\s{2,}")
 _FIELD = re.compile(r"[:=→]|->")
-_MOST_PIECES = 6
+_MAX_PIECES = 6
 
 _STEMS = {stem for rule in _ALL_RULES for stem in rule.stems}
 _PLACES = {  # The shortest stem stands for all that begin with it.

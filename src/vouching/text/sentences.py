@@ -214,15 +214,15 @@ def _stop_ends(text: str, line_start: int, stop: re.Match[str]) -> bool:
     if not head or head[0] in ".!?…,;:)]}”":
         return False
     wrapped = "\n" in text[end:following]
-    goes_on = head[0].islower() and not head[1:].isupper()  # "iPhone" and "eBay" may open a sentence
+    continues = head[0].islower() and not head[1:].isupper()  # "iPhone" and "eBay" may open a sentence
     if text[start] != "." or text.startswith("..", start):
-        return wrapped or not goes_on
+        return wrapped or not continues
     if start == 0 or text[start - 1].isspace():
         return True  # tokenised text sets the stop apart
     marker = LIST_MARKER.match(text, line_start)
     if marker and start < marker.end():
         return False
-    if goes_on and not wrapped:
+    if continues and not wrapped:
         return False
     return not abbreviates(text[max(line_start, start - 40) : start], text[following : following + 40])
 

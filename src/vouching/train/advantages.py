@@ -48,7 +48,7 @@ def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilo
     if rewards.min() == rewards.max():
         return np.zeros_like(rewards)
     differences = rewards - rewards.mean()
-    return differences if spread == "none" else differences / (_deviation(rewards, spread) + epsilon)
+    return differences if spread == "none" else differences / (_standard_deviation(rewards, spread) + epsilon)
 
 
 def pair_advantages(rewards_2: ArrayLike, epsilon: float = PAIR_EPSILON) -> Floats:
@@ -121,7 +121,7 @@ def whiten(values: ArrayLike, mask: ArrayLike, spread: Spread = "unbiased", epsi
     kept = np.asarray(mask, dtype=bool)
     given = np.where(kept, np.asarray(values, dtype=np.float64), 0.0)
     inside = _finite(given[kept], "values")
-    scale = 1.0 if spread == "none" else float(np.sqrt(_deviation(inside, spread) ** 2 + epsilon))
+    scale = 1.0 if spread == "none" else float(np.sqrt(_standard_deviation(inside, spread) ** 2 + epsilon))
     return np.where(kept, (given - inside.mean()) / scale, 0.0)
 
 
@@ -194,7 +194,7 @@ def _rewards(group: Group) -> Sequence[float]:
     return rewards
 
 
-def _deviation(values: Floats, spread: Spread) -> float:
+def _standard_deviation(values: Floats, spread: Spread) -> float:
     if spread == "unbiased" and len(values) < 2:
         raise ValueError("the unbiased deviation of one value does not exist: take the population's")
     return float(values.std(ddof=spread == "unbiased"))

@@ -28,7 +28,7 @@ from vouching.train.extra import base_of, imported
 from vouching.train.policy import ADAPTER, adapter_base
 from vouching.types import Group, Rollout
 
-LEAST = 2
+MINIMUM = 2
 """Tokens that have a variance."""
 
 
@@ -61,7 +61,7 @@ def token_advantages(
         return advantages, returns
     parts = processes.gather([np.concatenate([np.zeros(0), *advantages])])
     whole, before = np.concatenate(parts), sum(map(len, parts[: processes.index]))
-    if len(whole) >= LEAST:
+    if len(whole) >= MINIMUM:
         whole = whiten(whole, np.ones(len(whole)))
     mine = whole[before : before + sum(map(len, advantages))]
     ends = np.cumsum([len(one) for one in advantages])

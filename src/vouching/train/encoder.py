@@ -34,11 +34,11 @@ from vouching.train.encoder_export import export_encoder
 from vouching.train.encoder_model import answers_of, load_model, losses_of, read_batch, save_model, scores_of, told
 from vouching.train.encoder_rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
 from vouching.train.extra import ENCODER, encoder_folder, imported, see_device
-from vouching.train.run_folder import Progress, open_run, told_to
+from vouching.train.run_folder import Progress, log_to, open_run
 
 TELL_EVERY = 20
 """Steps between lines of progress."""
-FEWEST_COMPARED = 300
+MIN_COMPARED = 300
 """Rows that an export is compared with torch on, if there are as many: on few, luck would decide."""
 _LONGEST_GRADIENT = 1.0
 _WARMUP = 0.06
@@ -72,7 +72,7 @@ class Material:
     @property
     def compared(self) -> list[EncodedRow]:
         """What an export is compared on: ``held_rows``, and some that were learned from where these are few."""
-        more = max(0, FEWEST_COMPARED - len(self.held_rows))
+        more = max(0, MIN_COMPARED - len(self.held_rows))
         return [*self.held_rows, *islice((row for unit in self.train for row in unit.rows), more)]
 
 
@@ -133,7 +133,7 @@ def train_encoder(
         InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
     """
     torch = imported("torch", ENCODER)
-    say = told_to(report)
+    say = log_to(report)
     torch.set_num_threads(config.threads)
     folder = encoder_folder(config.encoder)
     tokenizer = PairTokenizer(folder / TOKENIZER)
@@ -164,11 +164,11 @@ def split_units(config: EncoderConfig) -> Split:
     The split depends on every file that the settings name, pairs included: the same settings give the same split as
     long as the files say the same.
     """
-    sets = read_sets(_folders(config.train), config.shares, config.most_rows, config.seed, config.rows)
+    sets = read_sets(_folders(config.train), config.shares, config.max_rows, config.seed, config.rows)
     for name in config.pairs:
         place = f"pairs/{Path(name).name.partition('.')[0]}"
-        sets[place] = read_set(Path(name), place, config.most_rows, config.seed)
-    sets = without_shared(sets, read_sets(_folders(config.apart), {}, config.most_rows, config.seed))
+        sets[place] = read_set(Path(name), place, config.max_rows, config.seed)
+    sets = without_shared(sets, read_sets(_folders(config.disjoint_from), {}, config.max_rows, config.seed))
     train, held = hold_out(sets, config.validation_rows, config.seed, config.validation_share)
     return Split({place: len(units) for place, units in sets.items()}, train, held)
 
@@ -214,7 +214,7 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
     train, held = [*split.train], [*split.held, *(unit for units in dev.values() for unit in units)]
     if not train or not held:
         raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: give more rows")
-    limits = Limits(config.most_tokens, config.most_claim_tokens, config.most_windows)
+    limits = Limits(config.max_tokens, config.max_claim_tokens, config.max_windows)
 
     def encoded(units: list[Unit], weights: list[float]) -> list[EncodedUnit]:
         return encode_units(units, weights, tokenizer, limits)
@@ -238,7 +238,7 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
     bert = model["bert"].config
     for name, wanted, has in (
         ("tokens in the vocabulary of its tokenizer", vocabulary, bert.vocab_size),
-        ("most_tokens", config.most_tokens, bert.max_position_embeddings),
+        ("max_tokens", config.max_tokens, bert.max_position_embeddings),
     ):
         if wanted > has:
             raise ConfigError(f"{config.encoder} is too small: {wanted:,} {name}, it has {has:,} at most")
@@ -254,13 +254,13 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
 
 
 def batches(config: EncoderConfig, material: Material) -> list[list[int]]:
-    """The units of every step, in order: all epochs, or as far as ``most_steps`` says."""
+    """The units of every step, in order: all epochs, or as far as ``max_steps`` says."""
     order = [
         batch
         for epoch in range(config.epochs)
         for batch in order_of_batches(material.train, config.batch_tokens, config.seed, epoch)
     ]
-    return order[: config.most_steps or None]
+    return order[: config.max_steps or None]
 
 
 def rate_at(step: int, steps: int, config: EncoderConfig) -> float:

@@ -105,8 +105,8 @@ def encode_row(row: TrainingRow, tokenizer: PairTokenizer, limits: Limits) -> En
     )
 
 
-def order_of_batches(units: Sequence[EncodedUnit], most_tokens: int, seed: int, epoch: int) -> list[list[int]]:
-    """Numbers of units in batches of at most ``most_tokens`` after padding, in the order of one epoch.
+def order_of_batches(units: Sequence[EncodedUnit], max_tokens: int, seed: int, epoch: int) -> list[list[int]]:
+    """Numbers of units in batches of at most ``max_tokens`` after padding, in the order of one epoch.
 
     Units are shuffled, sorted by length within chunks, cut into batches, and the batches shuffled. The same arguments
     give the same order.
@@ -114,22 +114,22 @@ def order_of_batches(units: Sequence[EncodedUnit], most_tokens: int, seed: int, 
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(units))
     sizes = np.array([unit.longest * unit.windows for unit in units])
-    chunk_of = np.cumsum(sizes[order]) // (CHUNK * most_tokens) if len(order) else order
+    chunk_of = np.cumsum(sizes[order]) // (CHUNK * max_tokens) if len(order) else order
     lengths = np.array([unit.longest for unit in units])
     batches: list[list[int]] = []
     for chunk in np.unique(chunk_of):
         members = order[chunk_of == chunk]
-        batches += _cut(units, members[np.argsort(lengths[members], kind="stable")].tolist(), most_tokens)
+        batches += _cut(units, members[np.argsort(lengths[members], kind="stable")].tolist(), max_tokens)
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def _cut(units: Sequence[EncodedUnit], numbers: Sequence[int], most_tokens: int) -> list[list[int]]:
-    """Units ``numbers``, which get longer, in batches of at most ``most_tokens`` after padding, or of one unit."""
+def _cut(units: Sequence[EncodedUnit], numbers: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Units ``numbers``, which get longer, in batches of at most ``max_tokens`` after padding, or of one unit."""
     batches: list[list[int]] = []
     windows = 0
     for number in numbers:
         unit = units[number]
-        if batches and (windows + unit.windows) * unit.longest <= most_tokens:
+        if batches and (windows + unit.windows) * unit.longest <= max_tokens:
             batches[-1].append(number)
             windows += unit.windows
         else:
@@ -141,17 +141,17 @@ def _cut(units: Sequence[EncodedUnit], numbers: Sequence[int], most_tokens: int)
 def batch_of(units: Sequence[EncodedUnit], pad: int) -> Batch:
     """Units as one batch."""
     rows = [row for unit in units for row in unit.rows]
-    most_windows, most_claim = max(len(row.windows) for row in rows), max(row.claim_tokens for row in rows)
+    max_windows, max_claim = max(len(row.windows) for row in rows), max(row.claim_tokens for row in rows)
     first, places, pairs = 0, list[list[int]](), list[tuple[int, int]]()
     for row in rows:
-        places.append([first + k if k < len(row.windows) else first for k in range(most_windows)])
+        places.append([first + k if k < len(row.windows) else first for k in range(max_windows)])
         first += len(row.windows)
     at = 0
     for unit in units:
         if len(unit.rows) == 2:
             pairs.append((at, at + 1))
         at += len(unit.rows)
-    support = np.full((len(rows), most_claim), -1, np.int8)
+    support = np.full((len(rows), max_claim), -1, np.int8)
     for line, row in zip(support, rows, strict=True):
         line[: row.claim_tokens] = row.support
     windows = [window for row in rows for window in row.windows]
@@ -166,15 +166,15 @@ def batch_of(units: Sequence[EncodedUnit], pad: int) -> Batch:
     )
 
 
-def batches_by_length(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
-    """Numbers of rows in batches, shortest rows first, of at most ``most_tokens`` after padding (or of one row).
+def batches_by_length(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Numbers of rows in batches, shortest rows first, of at most ``max_tokens`` after padding (or of one row).
 
-    >>> batches_by_length([9, 2, 3], most_tokens=8)
+    >>> batches_by_length([9, 2, 3], max_tokens=8)
     [[1, 2], [0]]
     """
     batches: list[list[int]] = []
     for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        if batches and (len(batches[-1]) + 1) * lengths[row] <= most_tokens:
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= max_tokens:
             batches[-1].append(row)
         else:
             batches.append([row])

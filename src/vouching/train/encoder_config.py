@@ -28,29 +28,29 @@ class EncoderConfig:
     """Folders below VOUCH_DATA/attribution with the rows to train on."""
     dev: tuple[str, ...] = ("dev",)
     """Folders whose sets are only scored, never trained on."""
-    apart: tuple[str, ...] = ()
+    disjoint_from: tuple[str, ...] = ()
     """Folders with which what is trained on shares no claim, source, longer sentence or document; for a later stage."""
     pairs: tuple[str, ...] = ()
     """Files of perturbations, as ``vouch data perturb`` writes them."""
     shares: Mapping[str, float] = field(default_factory=dict[str, float])
     """What a row of a set counts for, by name of the set; 1 for those not named, 0 leaves a set out."""
-    most_rows: int = 20_000
+    max_rows: int = 20_000
     """Rows of a set, at most; the first of a seeded shuffle."""
     rows: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Rows of single sets, at most, by name, instead of ``most_rows``."""
+    """Rows of single sets, at most, by name, instead of ``max_rows``."""
     validation_rows: int = 200
     """Rows of each set that are held out, by whole groups."""
     validation_share: float = 0.1
     """Share of a set that is held out, at most."""
-    most_tokens: int = 128
+    max_tokens: int = 128
     """Tokens of a claim with a window."""
-    most_claim_tokens: int = 64
+    max_claim_tokens: int = 64
     """Tokens of a claim."""
-    most_windows: int = 1
+    max_windows: int = 1
     """Windows of a long source that are read in training."""
     epochs: int = 1
     """Passes over the rows."""
-    most_steps: int = 0
+    max_steps: int = 0
     """Steps to stop after, for trials; the schedule ends there too. 0 for none."""
     stop_at: int = 0
     """Step to stop at while the schedule goes on, where a later stage takes over. 0 for none."""
@@ -75,20 +75,20 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
-        positive = ("most_rows", "validation_rows", "most_tokens", "most_claim_tokens", "most_windows", "epochs",
+        positive = ("max_rows", "validation_rows", "max_tokens", "max_claim_tokens", "max_windows", "epochs",
                     "batch_tokens", "learning_rate", "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
-        require(self, above=positive, at_least=("most_steps", "stop_at", "seed"))
+        require(self, above=positive, at_least=("max_steps", "stop_at", "seed"))
         for name in ("dropout", "validation_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
-        if self.most_claim_tokens + 4 > self.most_tokens:
+        if self.max_claim_tokens + 4 > self.max_tokens:
             raise ConfigError(
-                f"most_claim_tokens is {self.most_claim_tokens}: with three special tokens and a window they must fit "
-                f"into most_tokens, {self.most_tokens}"
+                f"max_claim_tokens is {self.max_claim_tokens}: with three special tokens and a window they must fit "
+                f"into max_tokens, {self.max_tokens}"
             )
         if bad := {name: share for name, share in self.shares.items() if not 0 <= share <= 10}:
             raise ConfigError(f"shares must lie in 0 to 10, got {bad}")
         if bad := sorted(set(self.losses) - {"token", "error", "ranking"}):
             raise ConfigError(f"there is no loss {bad[0]!r}: losses are token, error and ranking")
-        if bad := {name: most for name, most in self.rows.items() if most < 1}:
+        if bad := {name: limit for name, limit in self.rows.items() if limit < 1}:
             raise ConfigError(f"rows must be above 0, got {bad}; shares.NAME=0 leaves a set out")

@@ -48,13 +48,13 @@ from vouching.train.run_folder import surroundings
 OPSET = 17
 WINDOWS_IN_USE = 4
 """Windows of a long source that the export reads, where training read fewer."""
-LEAST_AGREEMENT = 0.95
+MIN_AGREEMENT = 0.95
 """Share of rows on which int8 and torch must agree whether a claim is supported (P >= .5), see ``NEAR``."""
 MAY_DIFFER = 2
 """Rows that may disagree however few are compared: one of ten says nothing about one of twenty."""
 NEAR = 0.02
 """Difference of P that is no disagreement, on whichever side of .5."""
-MOST_COMPARED = 1000
+MAX_COMPARED = 1000
 """Rows that are compared."""
 EXACT = 1e-3
 """Most that an output before quantisation may differ from torch's."""
@@ -121,9 +121,9 @@ def export_encoder(
     agreement = compare(model, fresh, rows)
     (fresh / "float.onnx").unlink()
     limits = {
-        "most_tokens": config.most_tokens,
-        "most_claim_tokens": config.most_claim_tokens,
-        "most_windows": max(config.most_windows, WINDOWS_IN_USE),
+        "max_tokens": config.max_tokens,
+        "max_claim_tokens": config.max_claim_tokens,
+        "max_windows": max(config.max_windows, WINDOWS_IN_USE),
     }
     record = {
         "format": WEIGHTS_FORMAT,
@@ -204,7 +204,7 @@ def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, f
         for name in ("float.onnx", MODEL)
     )
     largest, ours, theirs = 0.0, list[float](), list[float]()
-    for row in rows[:: -(-len(rows) // MOST_COMPARED)]:
+    for row in rows[:: -(-len(rows) // MAX_COMPARED)]:
         inputs = inputs_of(row.windows[0], row.claim_tokens)
         with torch.no_grad():
             tensors = {name: torch.from_numpy(values) for name, values in inputs.items()}
@@ -219,7 +219,7 @@ def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, f
     if not agrees(largest, other, len(ours)):
         raise ConfigError(
             f"the exported model differs from torch: by {largest:.2g} before quantisation (at most {EXACT}), and in "
-            f"{1 - labels:.1%} of {len(ours)} labels after it (at most {1 - LEAST_AGREEMENT:.0%}); the torch model is "
+            f"{1 - labels:.1%} of {len(ours)} labels after it (at most {1 - MIN_AGREEMENT:.0%}); the torch model is "
             "kept: train anew with a lower learning_rate, or on more rows if few were compared"
         )
     return {
@@ -236,7 +236,7 @@ def agrees(largest: float, other: int, rows: int) -> bool:
     >>> agrees(1e-5, 2, 10), agrees(1e-5, 3, 10), agrees(1e-5, 3, 60), agrees(1e-5, 4, 60), agrees(0.1, 0, 60)
     (True, False, True, False, False)
     """
-    return largest <= EXACT and other <= max(MAY_DIFFER, (1 - LEAST_AGREEMENT) * rows + 1e-9)
+    return largest <= EXACT and other <= max(MAY_DIFFER, (1 - MIN_AGREEMENT) * rows + 1e-9)
 
 
 def _card(record: Mapping[str, Any], config: EncoderConfig, folder: Path) -> str:

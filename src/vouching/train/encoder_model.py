@@ -239,13 +239,13 @@ class Answers:
     """(R,) position of the likeliest error type."""
 
 
-def answers_of(model: Any, units: Sequence[EncodedUnit], pad: int, most_tokens: int, device: Any) -> Answers:
+def answers_of(model: Any, units: Sequence[EncodedUnit], pad: int, max_tokens: int, device: Any) -> Answers:
     """What the model says about the rows of the units, in order."""
     torch = imported("torch", ENCODER)
     by_unit: dict[int, list[tuple[float, NDArray[np.float64], int]]] = {}
     model.eval()
     with torch.no_grad():
-        for numbers in batches_by_length([unit.longest * unit.windows for unit in units], most_tokens):
+        for numbers in batches_by_length([unit.longest * unit.windows for unit in units], max_tokens):
             folded = read_batch(model, batch_of([units[i] for i in numbers], pad), device)
             supported = folded.relation[:, 0].double().exp().tolist()
             tokens = folded.support.double().sigmoid().cpu().numpy()

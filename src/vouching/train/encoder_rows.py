@@ -106,16 +106,16 @@ def digest_of(units: Sequence[Unit]) -> str:
 
 
 def read_sets(
-    folders: Sequence[Path], shares: Mapping[str, float], most: int, seed: int, rows: Mapping[str, int] | None = None
+    folders: Sequence[Path], shares: Mapping[str, float], limit: int, seed: int, rows: Mapping[str, int] | None = None
 ) -> dict[str, list[Unit]]:
     """The units of every ``*.jsonl.gz`` of the folders by "folder/set", shuffled.
 
     Args:
         folders: where to look.
         shares: sets named with a share of 0 are left out.
-        most: units of a set, at most.
+        limit: units of a set, at most.
         seed: of the shuffle.
-        rows: units of single sets, by name, instead of ``most``.
+        rows: units of single sets, by name, instead of ``limit``.
 
     Raises:
         InputError: a folder has no such file, a name in ``shares`` or ``rows`` is of no set, or a row cannot be used;
@@ -132,17 +132,17 @@ def read_sets(
             names.add(name)
             if shares.get(name, 1.0) > 0:
                 place = f"{folder.name}/{name}"
-                sets[place] = read_set(path, place, (rows or {}).get(name, most), seed)
+                sets[place] = read_set(path, place, (rows or {}).get(name, limit), seed)
     if unknown := sorted({*shares, *(rows or {})} - names):
         raise InputError(f"shares or rows name {unknown[0]}, which is no set of {', '.join(map(str, folders))}")
     return sets
 
 
-def read_set(path: Path, place: str, most: int, seed: int) -> list[Unit]:
-    """The units of one file, shuffled, at most ``most``. Raises InputError for a row that cannot be used."""
+def read_set(path: Path, place: str, limit: int, seed: int) -> list[Unit]:
+    """The units of one file, shuffled, at most ``limit``. Raises InputError for a row that cannot be used."""
     units = [*read_as(str(path), lambda fields, _: unit_of(fields, place))]
     random.Random(f"{seed} {place}").shuffle(units)
-    return units[:most]
+    return units[:limit]
 
 
 def unit_of(record: Record, place: str) -> Unit:

@@ -69,7 +69,7 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
     group = max(2, drawn.group_size)  # TRL's least; of a group only the first row is read
     return trl.GRPOConfig(
         output_dir=str(out), seed=config.seed, report_to=[*config.watch.report_to] or "none", disable_tqdm=True,
-        num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
+        num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
         per_device_train_batch_size=prompts * group, gradient_accumulation_steps=1,
         num_generations=group, num_iterations=config.updates,
         max_completion_length=drawn.completion_tokens, temperature=drawn.temperature, top_p=drawn.top_p,
@@ -212,13 +212,13 @@ def _no_reward(**_: Any) -> list[float]:
     raise NotImplementedError
 
 
-def _see_prompts(tokenizer: Any, game: Game, rows: Sequence[Row], most: int) -> None:
+def _see_prompts(tokenizer: Any, game: Game, rows: Sequence[Row], limit: int) -> None:
     """Raises InputError if a prompt is longer than it may be."""
     lengths = prompt_lengths(tokenizer, game, rows)
     longest = max(lengths)
-    if longest > most:
+    if longest > limit:
         name = rows[lengths.index(longest)].get("id", "?")
         raise InputError(
-            f"{sum(length > most for length in lengths):,} of {len(rows):,} prompts have more than {most:,} tokens, "
+            f"{sum(length > limit for length in lengths):,} of {len(rows):,} prompts have more than {limit:,} tokens, "
             f"the longest {longest:,} (row {name!r}): leave them out, or raise sampling.prompt_tokens"
         )

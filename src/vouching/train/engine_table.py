@@ -77,7 +77,7 @@ def _observe_group(group: Group, seen: defaultdict[str, list[float]], top: float
     seen[f"groups/{role}/count"].append(1)
     seen[f"groups/{role}/flat"].append(is_flat(group))
     if group.estimator in ("group", "pair"):  # elsewhere rewards are not compared with each other
-        seen[f"reward/{role}/deviation"].append(float(np.std([reward.total for reward in rewards])))
+        seen[f"reward/{role}/std"].append(float(np.std([reward.total for reward in rewards])))
         if top is not None:
             learnt = min(reward.total for reward in rewards) >= _NEARLY * top
             seen[f"groups/{role}/top"].append(learnt)

@@ -87,13 +87,13 @@ class PolicySampler:
         ]  # fmt: skip
         return [rollouts[at : at + n] for at in range(0, len(rollouts), n)]
 
-    async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = MAIN) -> Rollout:
+    async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = MAIN) -> Rollout:
         """A completion that is given, ended as the policy would end it."""
         trainer, version = self._trainer, self._version(policy)
         tokenizer = trainer.processing_class
         said = (*tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id)
         [asked] = encoded(tokenizer, [prompt])
-        return Rollout(role, (*asked,), said, (1,) * len(said), None, "forced", text=text, policy=policy,
+        return Rollout(role, (*asked,), said, (1,) * len(said), None, "teacher_forced", text=text, policy=policy,
                        policy_version=version)  # fmt: skip
 
     def _drawn(self, asked: list[list[int]], policy: str, temperature: float | None) -> tuple[Any, Any]:

@@ -29,7 +29,7 @@ from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_check
 from vouching.train.engine import end_training, make_trainer, measure, prompt_lengths, tell_steps, training_arguments
 from vouching.train.extra import see_device
 from vouching.train.policy import load_policy
-from vouching.train.run_folder import RunLog, digest_of_lines, open_run, told_to
+from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
 from vouching.train.watch import Dev, Watch, also_learnt, steer
 
 
@@ -63,7 +63,7 @@ def train_game(
     game = plan.game
     arguments = training_arguments(config, out / CHECKPOINTS)
     main = arguments.process_index == 0
-    say = told_to(report, main)
+    say = log_to(report, main)
     model, tokenizer = load_policy(config.model, config.lora, arguments.bf16)
     learned, scored = (_short_enough(game, tokenizer, some, config, say) for some in (plan.rows, plan.dev))
     with arguments.main_process_first(local=False):
@@ -97,12 +97,12 @@ def _short_enough(
     """The rows whose first prompt is not too long; the others are told."""
     if not rows:
         return []
-    most = config.sampling.prompt_tokens
-    kept = [row for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows), strict=True) if tokens <= most]
+    limit = config.sampling.prompt_tokens
+    kept = [row for row, tokens in zip(rows, prompt_lengths(tokenizer, game, rows), strict=True) if tokens <= limit]
     if not kept:
-        raise InputError(f"all {len(rows):,} prompts have more than {most:,} tokens: raise sampling.prompt_tokens")
+        raise InputError(f"all {len(rows):,} prompts have more than {limit:,} tokens: raise sampling.prompt_tokens")
     if len(kept) < len(rows):
-        say(f"{len(rows) - len(kept):,} of {len(rows):,} rows have prompts of more than {most:,} tokens: left out")
+        say(f"{len(rows) - len(kept):,} of {len(rows):,} rows have prompts of more than {limit:,} tokens: left out")
     return kept
 
 

@@ -24,7 +24,7 @@ WINDOW = 20
 """Steps of a mean. Nothing is said before there are two of them."""
 UNITS_WINDOW = 10
 """Steps of a mean over units of work, of which a step has dozens."""
-MOST = 0.8
+LIMIT = 0.8
 """Share of groups that are most of them."""
 Series: TypeAlias = NDArray[np.float64]
 Steps: TypeAlias = NDArray[np.bool_]
@@ -91,17 +91,17 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
     """
     for role, flat in _of_roles(columns, "groups", "flat"):
         learnt = rolling(_learnt(columns, role, flat))
-        stuck = rolling(columns.get(f"groups/{role}/stuck", flat)) / np.maximum(1 - learnt, 1 - MOST)
+        stuck = rolling(columns.get(f"groups/{role}/stuck", flat)) / np.maximum(1 - learnt, 1 - LIMIT)
         yield Finding(
-            "advantage_collapse", role, (stuck > MOST) & (learnt <= MOST),
+            "advantage_collapse", role, (stuck > LIMIT) & (learnt <= LIMIT),
             lambda at, stuck=stuck, learnt=learnt: f"in {stuck[at]:.0%} of the groups "
             + (f"below the top ({learnt[at]:.0%} are at it) " if learnt[at] > 0.005 else "")
             + "all rewards are equal: try a reward in parts, dynamic sampling, a higher temperature or other rows",
         )  # fmt: skip
     spreads: list[tuple[str, str, Series]] = []
-    for role, deviation in _of_roles(columns, "reward", "deviation"):
-        below = np.maximum(1 - _learnt(columns, role, deviation), 0.5)
-        spreads.append((role, "rewards inside groups", deviation / below))
+    for role, standard_deviation in _of_roles(columns, "reward", "std"):
+        below = np.maximum(1 - _learnt(columns, role, standard_deviation), 0.5)
+        spreads.append((role, "rewards inside groups", standard_deviation / below))
     for role, greatest in _of_roles(columns, "advantage", "greatest"):
         least = columns.get(f"advantage/{role}/least")
         if least is not None:
@@ -123,7 +123,7 @@ def solved(columns: Columns) -> Iterator[Finding]:
     if tops:
         least = np.min([rolling(top) for top in tops.values()], axis=0)
         yield Finding(
-            "solved", ", ".join(tops), least > MOST,
+            "solved", ", ".join(tops), least > LIMIT,
             lambda at: f"in {least[at]:.0%} of the groups all rewards are the highest, or nearly: little is left to "
             "learn, unless the reward is fooled; see that an oracle or dev agrees, then stop or take harder rows",
         )  # fmt: skip
@@ -308,13 +308,13 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
     moved = sum((np.abs(share - first[name]) for name, share in shares.items()), np.zeros(len(submitted))) / 2
     gain = rolling(submitted, UNITS_WINDOW) - _first(submitted, UNITS_WINDOW)
 
-    def most(at: int) -> str:
+    def limit(at: int) -> str:
         name = max(shares, key=lambda name: abs(shares[name][at] - first[name]))
         return f"{name.removeprefix('case/')} from {first[name]:.0%} to {shares[name][at]:.0%}"
 
     yield Finding(
         "case_drift", "case", (moved > 0.25) & (gain < 0.02),
-        lambda at: f"{moved[at]:.0%} of the units are in another case than at first (case {most(at)}), and what is "
+        lambda at: f"{moved[at]:.0%} of the units are in another case than at first (case {limit(at)}), and what is "
         f"submitted is right by {gain[at]:+.0%}: the roles play each other and not the task",
     )  # fmt: skip
 

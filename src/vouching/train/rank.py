@@ -31,7 +31,7 @@ from vouching.train.encoder_batches import batches_by_length
 from vouching.train.extra import imported, see_device
 from vouching.train.rank_model import load_scorer, make_trainer, save_scorer, training_arguments
 from vouching.train.rank_rows import RankPair, RatedQuestion, digest_of, hold_out, input_of, questions_of, read_pairs
-from vouching.train.run_folder import Progress, open_run, told_to
+from vouching.train.run_folder import Progress, log_to, open_run
 from vouching.train.watch import after_steps
 
 _AT_ONCE = 32
@@ -41,20 +41,20 @@ _AT_ONCE = 32
 def encoded(questions: Sequence[RatedQuestion], tokenizer: Any, config: RankConfig) -> list[tuple[int, ...]]:
     """Token ids of every answer of every question, in order."""
     return [
-        encode(tokenizer, input_of(one.question, answer, one.history, config.shown), config.most_tokens).ids
+        encode(tokenizer, input_of(one.question, answer, one.history, config.shown), config.max_tokens).ids
         for one in questions
         for answer in one.answers
     ]
 
 
-def values_of(model: Any, inputs: Sequence[tuple[int, ...]], pad: int, most_tokens: int) -> list[float]:
+def values_of(model: Any, inputs: Sequence[tuple[int, ...]], pad: int, max_tokens: int) -> list[float]:
     """The raw scores of inputs, in order."""
     torch = imported("torch")
     values = [0.0] * len(inputs)
     was_training = model.training
     model.eval()
     with torch.no_grad(), torch.autocast(model.device.type, torch.bfloat16, enabled=model.device.type == "cuda"):
-        for numbers in batches_by_length([len(ids) for ids in inputs], _AT_ONCE * most_tokens):
+        for numbers in batches_by_length([len(ids) for ids in inputs], _AT_ONCE * max_tokens):
             longest = max(len(inputs[i]) for i in numbers)
             ids = torch.tensor([[*inputs[i], *[pad] * (longest - len(inputs[i]))] for i in numbers])
             mask = torch.tensor([[1] * len(inputs[i]) + [0] * (longest - len(inputs[i])) for i in numbers])
@@ -161,7 +161,7 @@ def train_rank(
     material = read_material(config)
     arguments = training_arguments(config, out)
     first = arguments.process_index == 0
-    say = told_to(report, first)
+    say = log_to(report, first)
     model, tokenizer, drawn = load_scorer(config, arguments.bf16 and bool(config.lora_rank or config.deepspeed))
     with arguments.main_process_first(local=False):
         if first:
@@ -219,7 +219,7 @@ class Held:
 
     def score(self) -> tuple[dict[str, dict[str, float]], list[float]]:
         """The figures as of now, and the scores of all answers that they rest on."""
-        values = values_of(self._model, self._inputs, self._pad, self._config.most_tokens)
+        values = values_of(self._model, self._inputs, self._pad, self._config.max_tokens)
         return scores_of(self._questions, values), values
 
 

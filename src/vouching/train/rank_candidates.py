@@ -48,8 +48,8 @@ _NOTE = re.compile(r"\s*\([^()]*\)$")
 """What tells titles of one name apart: "Devotion (1929 film)"."""
 
 
-def made_candidates(asked: RankQuestion, most: int, rng: random.Random) -> list[Candidate]:
-    """The right answer and at most ``most`` wrong short ones, and up to three long ones; all labelled.
+def made_candidates(asked: RankQuestion, limit: int, rng: random.Random) -> list[Candidate]:
+    """The right answer and at most ``limit`` wrong short ones, and up to three long ones; all labelled.
 
     Fewer than two where no wrong answer can be made.
 
@@ -59,7 +59,7 @@ def made_candidates(asked: RankQuestion, most: int, rng: random.Random) -> list[
     >>> [(one.answer, one.by, one.label) for one in made_candidates(asked, 1, random.Random(0))]
     [('The answer is 3 May 1899.', 'reference', 'correct'), ('9 June 1971.', 'passages', 'incorrect')]
     """
-    wrong = [*_distinct(_in_turns(from_passages(asked, rng), perturbed(asked, rng)), most)]
+    wrong = [*_distinct(_in_turns(from_passages(asked, rng), perturbed(asked, rng)), limit)]
     if not wrong:
         return []
     short = [Candidate(asked.references[0], "reference", "correct"), *wrong]
@@ -232,11 +232,11 @@ def _in_turns(one: Iterable[Candidate], other: Sequence[Candidate]) -> Iterator[
         yield from filter(None, (*(pair[0] or ()), pair[1]))
 
 
-def _distinct(candidates: Iterable[Candidate], most: int) -> Iterator[Candidate]:
+def _distinct(candidates: Iterable[Candidate], limit: int) -> Iterator[Candidate]:
     """At most so many, no two that mean the same."""
     seen: list[str] = []
     for one in candidates:
-        if len(seen) == most:
+        if len(seen) == limit:
             return
         if name_key(one.answer) not in seen:
             seen.append(name_key(one.answer))

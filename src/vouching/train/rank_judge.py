@@ -14,7 +14,7 @@ from typing import TypeVar, cast, get_args
 
 from vouching.errors import ModelError
 from vouching.judging.ask import ReplyError, Unread, ask
-from vouching.judging.fences import fenced
+from vouching.judging.delimiters import delimited
 from vouching.methods.discriminative.generative import read_places, verdict_of
 from vouching.models.base import Message, Model, Sampling, spoken
 from vouching.models.running import all_of
@@ -139,4 +139,4 @@ async def _said(model: Model, messages: Sequence[Message], sampling: Sampling) -
 
 def _messages(prompt: Prompt, texts: Mapping[str, str]) -> tuple[Message, Message]:
     """A prompt, then the texts between fence lines."""
-    return Message("system", prompt.text.strip()), Message("user", fenced(texts))
+    return Message("system", prompt.text.strip()), Message("user", delimited(texts))

@@ -54,9 +54,9 @@ def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         absent = "" if Path(base).is_dir() else ", which is no folder here and so was asked of the hub"
         raise ConfigError(f"cannot load a model to train from {base}{absent} ({error}): give another model") from error
-    longest = getattr(settings, "max_position_embeddings", config.most_tokens)
-    if config.most_tokens > longest:
-        raise ConfigError(f"{config.model} reads {longest:,} tokens at most: set most_tokens to that or less")
+    longest = getattr(settings, "max_position_embeddings", config.max_tokens)
+    if config.max_tokens > longest:
+        raise ConfigError(f"{config.model} reads {longest:,} tokens at most: set max_tokens to that or less")
     if tokenizer.pad_token_id is None:
         raise ConfigError(f"the tokenizer of {config.model} has neither a padding nor an end token: give another model")
     return model, tokenizer, {*told["missing_keys"]}
@@ -87,7 +87,7 @@ def save_scorer(model: Any, tokenizer: Any, config: RankConfig, folder: Path) ->
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    ScorerNote(config.shown, config.most_tokens).write(folder)
+    ScorerNote(config.shown, config.max_tokens).write(folder)
 
 
 def margin_loss(better: Any, worse: Any, margin: float) -> Any:
@@ -116,7 +116,7 @@ def training_arguments(config: RankConfig, out: Path) -> Any:
     gpu = config.device != "cpu" and torch.cuda.is_available()
     return trl.RewardConfig(
         output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to="none", disable_tqdm=True,
-        num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
+        num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
         per_device_train_batch_size=config.batch_pairs, gradient_accumulation_steps=config.accumulate,
         learning_rate=config.learning_rate, lr_scheduler_type="cosine", warmup_steps=config.warmup,
         logging_steps=1, logging_nan_inf_filter=False, save_steps=config.checkpoint_every, save_total_limit=1,
@@ -141,8 +141,8 @@ def make_trainer(
     """
     rows = [
         {
-            "chosen_ids": [*encode(tokenizer, pair.read("better", config.shown), config.most_tokens).ids],
-            "rejected_ids": [*encode(tokenizer, pair.read("worse", config.shown), config.most_tokens).ids],
+            "chosen_ids": [*encode(tokenizer, pair.read("better", config.shown), config.max_tokens).ids],
+            "rejected_ids": [*encode(tokenizer, pair.read("worse", config.shown), config.max_tokens).ids],
         }
         for pair in pairs
     ]

@@ -56,7 +56,7 @@ class PairMaker:
     """Searches; None takes the paragraphs of a question as what was found."""
     compress: Compress | None = None
     """Makes a search short for an answer; None leaves facts and reasoning out."""
-    most: int = 6
+    limit: int = 6
     """Pairs of a question, at most."""
     seed: int = 0
     """Of all chance."""
@@ -75,7 +75,7 @@ class PairMaker:
             for better, worse in permutations(range(len(marked)), 2)
             if (one := marked[better].label) and (other := marked[worse].label) and WORTH[one] > WORTH[other]
         ]
-        drawn = sorted(rng.sample(ordered, min(self.most, len(ordered))))
+        drawn = sorted(rng.sample(ordered, min(self.limit, len(ordered))))
         against = await all_of(self._against(asked, marked[i].answer, marked[j].answer) for i, j in drawn)
         kept = sorted({i for pair, fault in zip(drawn, against, strict=True) if fault is None for i in pair})
         evidence, history = await self._evidence(asked, {i: marked[i].answer for i in kept})

@@ -14,7 +14,7 @@ after it, so that the log has every step once. Names, where a run has such a thi
 
     loss, learning_rate, grad_norm, entropy, kl            of the update
     reward/ROLE/total, reward/ROLE/PART                    means of the reward and of every part
-    reward/ROLE/deviation                                  mean standard deviation inside groups that are compared
+    reward/ROLE/std                                  mean standard deviation inside groups that are compared
     advantage/ROLE/least, advantage/ROLE/greatest          ends of the advantages
     groups/ROLE/count, groups/ROLE/flat, groups/dropped    groups; share with equal rewards; groups without two rewards
     groups/ROLE/top, groups/ROLE/stuck                     share with the highest rewards, or nearly; share with equal
@@ -109,7 +109,7 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
         raise InputError(f"{out} cannot be used ({error}): name another folder") from error
 
 
-def told_to(report: Callable[[str], None] | None, first: bool = True) -> Callable[[str], None]:
+def log_to(report: Callable[[str], None] | None, first: bool = True) -> Callable[[str], None]:
     """Who takes lines of progress: what was given, else standard error; nobody but in the first process."""
     if not first:
         return lambda line: None
@@ -154,7 +154,7 @@ class Progress:
         self._path, self._steps, self._say = out / LOG, steps, say
         self._step = self._first = done
         self._lines: list[str] = []
-        self._untold: list[Mapping[str, float]] = []
+        self._unlogged: list[Mapping[str, float]] = []
         self._pairs = 0
         self._started = self._since = time.monotonic()
         kept = [line for line in self._read() if json.loads(line)["step"] <= done]
@@ -164,16 +164,16 @@ class Progress:
         """Log one step, over so many pairs: of claim and window, or of answers."""
         self._step, self._pairs = step, self._pairs + pairs
         self._lines.append(json.dumps({"step": step, **{name: round(x, 6) for name, x in losses.items()}}) + "\n")
-        self._untold.append(losses)
+        self._unlogged.append(losses)
 
     def tell_losses(self) -> None:
         """Tell the mean losses since the last time, with speed and time left."""
-        means = {name: sum(step[name] for step in self._untold) / len(self._untold) for name in self._untold[0]}
+        means = {name: sum(step[name] for step in self._unlogged) / len(self._unlogged) for name in self._unlogged[0]}
         parts = " ".join(f"{name} {value:.3f}" for name, value in means.items() if value or name == "total")
         now = time.monotonic()
         speed = self._pairs / max(1e-9, now - self._since)
         left = (now - self._started) / (self._step - self._first) * (self._steps - self._step)
-        self._untold.clear()
+        self._unlogged.clear()
         self._pairs, self._since = 0, now
         self._say(f"step {self._step:,} of {self._steps:,}: {parts}; {speed:.3g} pairs/s, {left / 60:.0f} min left")
 

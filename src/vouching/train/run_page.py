@@ -18,13 +18,13 @@ from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table
 from vouching.report.skeleton import write_page
 from vouching.report.svg import box, dot, line, svg, text, ticks, width_of
 from vouching.train.monitor import WINDOW
-from vouching.train.runs import Rise, Run, differing, rises
+from vouching.train.runs import Improvement, Run, differing, improvements
 
 _POINTS = 100
 """Points of a curve, at most: more cannot be told apart."""
 _TOGETHER = 5
 """Curves in one chart, at most: there are as many looks."""
-_OWN_SCALE = ("/deviation", "/cut", "/flat", "/count")
+_OWN_SCALE = ("/std", "/cut", "/flat", "/count")
 """Numbers that are drawn alone, by the end of their name."""
 _MAIN = ("reward/generator/total", "reward/solver/total", "oracle/rules", "oracle/submitted")
 """What is told of a game of several roles, where there is room for one number."""
@@ -48,9 +48,12 @@ def run_tables(run: Run) -> Iterator[Table]:
     ends = run.ends()
     rows = [(name, *map(_number, (*ends[name], ends[name][1] - ends[name][0]))) for name in _ordered(ends)]
     yield Table(f"Numbers, means over up to {WINDOW} steps", ("", "first", "last", "change"), rows)
-    found = [rise for rise in rises(run) if rise.half is not None]
+    found = [improvement for improvement in improvements(run) if improvement.half is not None]
     if found:
-        rows = [(rise.part, f"{rise.half:,}", _number(rise.first), _number(rise.last)) for rise in found]
+        rows = [
+            (improvement.part, f"{improvement.half:,}", _number(improvement.first), _number(improvement.last))
+            for improvement in found
+        ]
         yield Table("Which part rises when", ("part", "half of it by step", "first", "last"), rows)
     yield Table("Settings", ("", ""), [(name, str(value)) for name, value in run.settings.items()])
 
@@ -109,32 +112,40 @@ def _short(runs: Sequence[Run]) -> list[Run]:
     )
 
 
-def curriculum_chart(found: Sequence[Rise], steps: int, title: str) -> str:
+def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> str:
     """A band per part, the fuller the more of its rise it has behind it, with a dot where that is half.
 
-    >>> drawn = curriculum_chart([Rise("verifier/format", 0.5, 1.0, 2, (0.0, 0.6, 1.0))], 3, "Curriculum")
+    >>> drawn = curriculum_chart([Improvement("verifier/format", 0.5, 1.0, 2, (0.0, 0.6, 1.0))], 3, "Curriculum")
     >>> "verifier/format: 0.50 to 1.00, half by step 2" in drawn
     True
     """
-    gutter = max(width_of(rise.part) for rise in found) + 14
+    gutter = max(width_of(one.part) for one in found) + 14
     width, height = max(160.0, WIDTH - gutter - 8), 30.0
     body: list[str] = []
     said: list[str] = []
-    for row, rise in enumerate(found):
+    for row, one in enumerate(found):
         top = height * row
-        body.append(text(gutter - 10, top + 19, rise.part, anchor="end"))
-        if rise.half is None:
-            hint = f"{rise.part}: {rise.first:.2f} to {rise.last:.2f}, no rise"
-            body.append(text(gutter, top + 19, f"{rise.first:.2f} to {rise.last:.2f}: no rise", tone="muted", size=12))
+        body.append(text(gutter - 10, top + 19, one.part, anchor="end"))
+        if one.half is None:
+            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, no rise"
+            body.append(
+                text(
+                    gutter,
+                    top + 19,
+                    f"{one.first:.2f} to {one.last:.2f}: no rise",
+                    tone="muted",
+                    size=12,
+                )
+            )
         else:
-            hint = f"{rise.part}: {rise.first:.2f} to {rise.last:.2f}, half by step {rise.half:,}"
-            cells = np.array_split(np.array(rise.shares), min(60, len(rise.shares)))
+            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, half by step {one.half:,}"
+            cells = np.array_split(np.array(one.shares), min(60, len(one.shares)))
             wide = width / len(cells)
             for place, cell in enumerate(cells):
                 share = float(cell.mean())
-                at, words = gutter + wide * place, f"{rise.part}: {share:.0%} of its rise"
+                at, words = gutter + wide * place, f"{one.part}: {share:.0%} of its rise"
                 body.append(box(at, top + 4, wide, 22, tone="accent", hint=words, opacity=0.06 + 0.7 * share, radius=0))
-            body.append(dot(gutter + width * (rise.half - 0.5) / max(1, steps), top + 15, 4, tone="text", hint=hint))
+            body.append(dot(gutter + width * (one.half - 0.5) / max(1, steps), top + 15, 4, tone="text", hint=hint))
         said.append(hint)
     bottom = height * len(found)
     body.append(line(gutter, bottom + 4, gutter + width, bottom + 4, tone="muted"))
@@ -148,7 +159,7 @@ def curriculum_chart(found: Sequence[Rise], steps: int, title: str) -> str:
 def _curriculum(runs: Sequence[Run]) -> Iterator[Chart]:
     note = "The fuller the colour, the more of its rise a part has behind it; dot: half of it."
     for run in runs:
-        if found := rises(run):
+        if found := improvements(run):
             title = "Which part rises when" + (f": {run.name}" if len(runs) > 1 else "")
             yield Chart(title, curriculum_chart(found, run.steps, title), note)
 

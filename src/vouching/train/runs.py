@@ -23,7 +23,7 @@ from vouching.types.visible import shorten
 
 EVOLUTION = "evolve"
 """Kind of the folder of ``vouch evolve run``; it has rounds in place of steps."""
-_NO_PART = {"total", "deviation"}
+_NO_PART = {"total", "std"}
 _SUMS = ("energy/", "epoch")
 """Numbers that add up over a run, by the beginning of their name: a mean of them says nothing."""
 
@@ -82,7 +82,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Rise:
+class Improvement:
     """How a part of the reward grew over a run."""
 
     part: str
@@ -147,7 +147,7 @@ def _run(folder: Path, note: dict[str, Any]) -> Run:
     return Run(str(folder), note, columns_of(read_records(folder)), (folder / MODEL).is_dir())
 
 
-def rises(run: Run) -> list[Rise]:
+def improvements(run: Run) -> list[Improvement]:
     """The implicit curriculum: which part of the reward rises when, the earliest first (SEVA, Fig. 5).
 
     A part rises if its mean over the last steps is above that over the first by two standard errors of the difference
@@ -155,11 +155,11 @@ def rises(run: Run) -> list[Rise]:
 
     >>> steps = np.arange(1.0, 101.0)
     >>> run = Run("run", {}, {"step": steps, "reward/v/format": steps > 20, "reward/v/chain": steps > 60}, True)
-    >>> [(rise.part, rise.half) for rise in rises(run)]
+    >>> [(improvement.part, improvement.half) for improvement in improvements(run)]
     [('v/format', 21), ('v/chain', 61)]
     """
     wide = max(1, min(WINDOW, run.steps // 10))
-    found: list[Rise] = []
+    found: list[Improvement] = []
     for name, series in run.columns.items():
         table, _, part = name.partition("/")
         if table != "reward" or part.rpartition("/")[2] in _NO_PART or not np.isfinite(series).any():
@@ -169,15 +169,15 @@ def rises(run: Run) -> list[Rise]:
         first, last = float(start.mean()), float(end.mean())
         error = math.sqrt((start.var() + end.var()) / wide)
         if last - first <= max(0.01, 2 * error):
-            found.append(Rise(part, first, last, None, ()))
+            found.append(Improvement(part, first, last, None, ()))
             continue
         # Means around each step, over what there is at the ends.
         kernel = np.ones(2 * (wide // 2) + 1)
         smooth = np.convolve(known, kernel, "same") / np.convolve(np.ones(run.steps), kernel, "same")
         shares = np.clip((smooth - first) / (last - first), 0.0, 1.0)
         half = int(run.columns["step"][int(np.argmax(shares >= 0.5))])
-        found.append(Rise(part, first, last, half, tuple(shares.tolist())))
-    return sorted(found, key=lambda rise: (rise.half is None, rise.half or 0, rise.part))
+        found.append(Improvement(part, first, last, half, tuple(shares.tolist())))
+    return sorted(found, key=lambda improvement: (improvement.half is None, improvement.half or 0, improvement.part))
 
 
 def differing(runs: Sequence[Run]) -> dict[str, tuple[Any, ...]]:

@@ -35,7 +35,7 @@ from vouching.settings import refuse_missing
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
 from vouching.train.extra import imported, see_device
 from vouching.train.policy import load_policy, lora_of
-from vouching.train.run_folder import RunLog, digest_of_lines, open_run, told_to
+from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
 from vouching.train.watch import Dev, Watch, also_learnt, steer
 
 
@@ -57,7 +57,7 @@ class SftConfig:
     """Files of chats that are only scored; the checkpoint that knows them best is the one that is kept."""
     epochs: float = 3.0
     """Passes over the rows, in each stage."""
-    most_steps: int = 0
+    max_steps: int = 0
     """Steps to stop a stage after, for trials; its schedule ends there too. 0 for none."""
     batch_rows: int = 4
     """Rows that are read at once by one process."""
@@ -71,7 +71,7 @@ class SftConfig:
     """Share of the steps over which the rate rises."""
     weight_decay: float = 0.01
     """Of AdamW."""
-    most_tokens: int = 1280
+    max_tokens: int = 1280
     """Tokens of a chat, at most; longer ones are left out and counted, since half a record teaches half records."""
     gradient_checkpointing: bool = True
     """Whether to compute activations twice in place of keeping them."""
@@ -94,8 +94,8 @@ class SftConfig:
             raise ConfigError("rows names no file: give what  vouch data annotate  wrote")
         require(
             self,
-            above=("epochs", "batch_rows", "accumulate", "learning_rate", "most_tokens"),
-            at_least=("most_steps", "weight_decay", "seed"),
+            above=("epochs", "batch_rows", "accumulate", "learning_rate", "max_tokens"),
+            at_least=("max_steps", "weight_decay", "seed"),
         )
         if not 0 <= self.warmup < 1:
             raise ConfigError(f"warmup must be from 0 to below 1, got {self.warmup}")
@@ -114,7 +114,7 @@ _NAMES = {"mean_token_accuracy": "token_accuracy", "loss": "loss", "learning_rat
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingExample:
     """A prompt and what shall be said to it."""
 
     id: str
@@ -125,17 +125,17 @@ class Lesson:
     """What the assistant shall say."""
 
 
-def read_chats(paths: Sequence[str]) -> list[Lesson]:
+def read_chats(paths: Sequence[str]) -> list[TrainingExample]:
     """The chats of files, in order. Raises InputError for a file, a row without ``messages``, or no row at all."""
     return read_files(paths, chat_of, "messages")
 
 
-def read_labels(paths: Sequence[str]) -> list[Lesson]:
+def read_labels(paths: Sequence[str]) -> list[TrainingExample]:
     """Labelled claims as lessons of the binary stage. Raises InputError as :func:`read_chats`."""
-    return read_files(paths, label_lesson, "claim, source and label")
+    return read_files(paths, label_example, "claim, source and label")
 
 
-def chat_of(fields: Mapping[str, Any], name: str) -> Lesson:
+def chat_of(fields: Mapping[str, Any], name: str) -> TrainingExample:
     """A row as a chat.
 
     >>> asked = {"role": "user", "content": "Is it so?"}
@@ -145,13 +145,13 @@ def chat_of(fields: Mapping[str, Any], name: str) -> Lesson:
     messages = messages_of(fields, "messages")
     if len(messages) < 2 or messages[-1]["role"] != "assistant":
         raise InputError("its messages do not end with one of the assistant: give chats, as  vouch data annotate  does")
-    return Lesson(name, messages[:-1], messages[-1]["content"])
+    return TrainingExample(name, messages[:-1], messages[-1]["content"])
 
 
-def label_lesson(fields: Mapping[str, Any], name: str) -> Lesson:
+def label_example(fields: Mapping[str, Any], name: str) -> TrainingExample:
     """A labelled claim as a lesson: the shipped prompt for label and confidence alone, and the label, held for certain.
 
-    >>> label_lesson({"claim": "It rained.", "source": "It did.", "label": "Attributable"}, "row-1").completion
+    >>> label_example({"claim": "It rained.", "source": "It did.", "label": "Attributable"}, "row-1").completion
     '{"label": "Attributable", "confidence": 1.0}'
     """
     label = fields.get("label", fields.get("gold"))
@@ -165,7 +165,7 @@ def label_lesson(fields: Mapping[str, Any], name: str) -> Lesson:
         raise InputError(f"its sources are empty or do not fit one prompt of {_WINDOW:,} characters")
     asked = structured_prompt("label").messages(as_claim(fields["claim"]), windows[0])
     prompt = tuple({"role": message.role, "content": message.content} for message in asked)
-    return Lesson(name, prompt, json.dumps({"label": label, "confidence": 1.0}))
+    return TrainingExample(name, prompt, json.dumps({"label": label, "confidence": 1.0}))
 
 
 def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None) -> Path:
@@ -191,13 +191,13 @@ def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callab
     first, chats, dev = read_labels(config.binary), read_chats(config.rows), read_chats(config.dev)
     arguments = _arguments(config, out)
     main = arguments.process_index == 0
-    say = told_to(report, main)
+    say = log_to(report, main)
     try:
         with arguments.main_process_first(local=False):
             if main:
                 sets = {"rows": chats, "dev": dev, BINARY: first}
-                counts = {name: len(lessons) for name, lessons in sets.items()}
-                open_run(out, config, counts, {name: _digest(lessons) for name, lessons in sets.items()}, resume)
+                counts = {name: len(examples) for name, examples in sets.items()}
+                open_run(out, config, counts, {name: _digest(examples) for name, examples in sets.items()}, resume)
         if first:
             if not (out / BINARY / MODEL).is_dir():
                 say(f"first stage: {len(first):,} labels")
@@ -210,16 +210,16 @@ def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callab
     return out / MODEL
 
 
-def tokens_of(tokenizer: Any, lesson: Lesson) -> tuple[list[int], int]:
+def tokens_of(tokenizer: Any, example: TrainingExample) -> tuple[list[int], int]:
     """Token ids of a chat, and how many of them are the prompt's.
 
     Raises:
         ConfigError: the chat template writes another prompt when an answer follows it.
     """
-    asked = [*lesson.prompt]
+    asked = [*example.prompt]
     prompt = tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=False)
     whole = tokenizer.apply_chat_template(
-        [*asked, {"role": "assistant", "content": lesson.completion}], return_dict=False
+        [*asked, {"role": "assistant", "content": example.completion}], return_dict=False
     )
     if whole[: len(prompt)] != prompt:
         raise ConfigError("the chat template changes the prompt when an answer follows: give a model with another one")
@@ -227,7 +227,12 @@ def tokens_of(tokenizer: Any, lesson: Lesson) -> tuple[list[int], int]:
 
 
 def _learn_labels(
-    config: SftConfig, arguments: Any, folder: Path, first: Sequence[Lesson], resume: bool, say: Callable[[str], None]
+    config: SftConfig,
+    arguments: Any,
+    folder: Path,
+    first: Sequence[TrainingExample],
+    resume: bool,
+    say: Callable[[str], None],
 ) -> None:
     """The first stage, a run in a folder of its own."""
     stage = replace(config, rows=config.binary, binary=(), dev=())
@@ -238,20 +243,20 @@ def _learn_labels(
 
 
 def _train(
-    config: SftConfig, out: Path, sets: tuple[Sequence[Lesson], Sequence[Lesson]], resume: bool,
+    config: SftConfig, out: Path, sets: tuple[Sequence[TrainingExample], Sequence[TrainingExample]], resume: bool,
     say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """One stage: from a model to ``out/model``."""
     arguments = _arguments(config, out)
     model, tokenizer = load_policy(config.model, config.lora, arguments.bf16)
-    longest = min(config.most_tokens, getattr(model.config, "max_position_embeddings", config.most_tokens))
-    rows, dev = (_rows(tokenizer, lessons, longest) for lessons in sets)
+    longest = min(config.max_tokens, getattr(model.config, "max_position_embeddings", config.max_tokens))
+    rows, dev = (_rows(tokenizer, examples, longest) for examples in sets)
     say(
         f"{len(rows):,} of {len(sets[0]):,} chats to learn from; {len(sets[0]) - len(rows):,} have more than "
         f"{longest:,} tokens; {len(dev):,} to score{also_learnt(*sets)}; on {arguments.device.type}"
     )
     if not rows:
-        raise InputError(f"no chat has {longest:,} tokens or less: raise most_tokens, or give shorter ones")
+        raise InputError(f"no chat has {longest:,} tokens or less: raise max_tokens, or give shorter ones")
     checkpoint = last_checkpoint(out) if resume else None
     make = imported("datasets").Dataset.from_list
     trainer = _trainer_class()(
@@ -278,7 +283,7 @@ def _arguments(config: SftConfig, out: Path) -> Any:
     gpu = config.device != "cpu" and torch.cuda.is_available()
     return trl.SFTConfig(
         output_dir=str(out / CHECKPOINTS), seed=config.seed, report_to=[*config.watch.report_to] or "none",
-        disable_tqdm=True, num_train_epochs=config.epochs, max_steps=config.most_steps or -1,
+        disable_tqdm=True, num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
         per_device_train_batch_size=config.batch_rows, per_device_eval_batch_size=config.batch_rows,
         gradient_accumulation_steps=config.accumulate, learning_rate=config.learning_rate,
         lr_scheduler_type=config.schedule, warmup_steps=config.warmup, weight_decay=config.weight_decay,
@@ -289,9 +294,9 @@ def _arguments(config: SftConfig, out: Path) -> Any:
     )  # fmt: skip
 
 
-def _rows(tokenizer: Any, lessons: Sequence[Lesson], longest: int) -> list[dict[str, list[int]]]:
+def _rows(tokenizer: Any, examples: Sequence[TrainingExample], longest: int) -> list[dict[str, list[int]]]:
     """The chats that are short enough, as tokens and what is to be learned of them."""
-    found = (tokens_of(tokenizer, lesson) for lesson in lessons)
+    found = (tokens_of(tokenizer, example) for example in examples)
     return [
         {"input_ids": ids, "labels": [_IGNORED] * prompt + ids[prompt:]} for ids, prompt in found if len(ids) <= longest
     ]
@@ -335,5 +340,5 @@ def _trainer_class() -> Any:
     return SftTrainer
 
 
-def _digest(lessons: Sequence[Lesson]) -> str:
-    return digest_of_lines(repr(lesson) for lesson in lessons)
+def _digest(examples: Sequence[TrainingExample]) -> str:
+    return digest_of_lines(repr(example) for example in examples)

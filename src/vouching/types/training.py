@@ -35,7 +35,7 @@ class Rollout:
     sampling_logprobs: tuple[float, ...] | None
     """Log-probabilities under the policy that sampled, one per completion token; None where they are not known."""
     finish_reason: str
-    """Why generation ended: "stop", "length" or "forced"."""
+    """Why generation ended: "stop", "length" or "teacher_forced"."""
     turn: int = 0
     """Position in the game, from 0."""
     text: str = ""

@@ -33,7 +33,7 @@ def test_recipes_hold_the_values_of_the_papers_appendix(name: str, model: str) -
     # "temperature 0.2 and top-p = 0.9 for initial proposal and verifier-action sampling".
     assert (config.sampling.temperature, config.sampling.top_p) == (0.2, 0.9)
     # "up to 30 steps and evaluate every 5 steps"; "mixed-precision training with bf16".
-    assert (config.most_steps, config.watch.evaluate_every, config.precision) == (30, 5, "bfloat16")
+    assert (config.max_steps, config.watch.evaluate_every, config.precision) == (30, 5, "bfloat16")
     game = config.game
     assert game.alone == (name == "baseline-4b")
     # "temperature 0.7 using best-of-K revision generation with K = 5 candidates, ... scored by oracle correctness".

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vouching.errors import InputError
-from vouching.methods.assurance.evaluate import MOST_STEPS, Inputs, evaluate
+from vouching.methods.assurance.evaluate import MAX_STEPS, Inputs, evaluate
 from vouching.methods.assurance.expression import ExpressionError, MissingValueError, parse
 from vouching.types import Value
 
@@ -151,7 +151,7 @@ def test_what_is_too_long_too_deep_or_too_large_is_refused_at_once(text: str) ->
 
 def test_loops_in_loops_end_within_the_bound() -> None:
     data = {"x": [*range(2000)]}
-    with pytest.raises(ExpressionError, match=f"{MOST_STEPS:,} steps"):
+    with pytest.raises(ExpressionError, match=f"{MAX_STEPS:,} steps"):
         worked("sum(sum(a * b for b in data.x) for a in data.x)", data=data)
 
 

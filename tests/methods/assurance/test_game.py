@@ -91,8 +91,8 @@ def test_one_batch_by_hand() -> None:
     assert table(groups["1:B:a:generator"]) == [("default", value(3), 0.0, -1.0), ("default", value(10), 1.0, 1.0)]
     assert table(groups["1:B:b:generator"]) == [("default", "Twenty.", 0.0, -1.0), ("default", value(20), 1.0, 1.0)]
     # Lines 5 to 7: R_V(SAC) = 1 - S_x, R_V(NS) = S_x, the reply for the action taken, a given one for the other.
-    forced = challenge_text("SAC", TaskUnit("a", "amount"))
-    assert table(groups["0:A:a:verifier"]) == [("verifier", forced, 0.0, -1.0), ("verifier", NS, 1.0, 1.0)]
+    teacher_forced = challenge_text("SAC", TaskUnit("a", "amount"))
+    assert table(groups["0:A:a:verifier"]) == [("verifier", teacher_forced, 0.0, -1.0), ("verifier", NS, 1.0, 1.0)]
     assert table(groups["0:A:b:verifier"]) == [("verifier", SAC, 1.0, 1.0), ("verifier", forced_ns, 0.0, -1.0)]
     # A review that cannot be read is neither, so both actions are given.
     assert table(groups["1:B:b:verifier"]) == [("verifier", forced_sac, 1.0, 1.0), ("verifier", forced_ns, 0.0, -1.0)]
@@ -270,8 +270,10 @@ def test_all_processes_may_be_made_to_call_alike() -> None:
             policies.add((role, policy))
             return await inner.sample(prompts, role, n, policy)
 
-        async def forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
-            return await inner.forced(prompt, text, role, policy)
+        async def teacher_forced(
+            self, prompt: Sequence[Message], text: str, role: str, policy: str = "default"
+        ) -> Rollout:
+            return await inner.teacher_forced(prompt, text, role, policy)
 
     def line(prompt: Sequence[Message], role: str, number: int) -> str:
         return BATCH[(*where(prompt), role)][number]

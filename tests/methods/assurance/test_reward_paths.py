@@ -90,7 +90,7 @@ def test_the_units_are_of_every_kind() -> None:
     seen = Counter(one.transition.case if one.transition else "none" for one in DECIDED)
     assert {*CASES, "none"} == {*seen}
     reasons = Counter(said.finish_reason for _, group, said in rewarded() if group.estimator == "pair")
-    assert reasons["forced"] > reasons["stop"] > 100  # both are forced where a reply cannot be read
+    assert reasons["teacher_forced"] > reasons["stop"] > 100  # both are forced where a reply cannot be read
     assert {one.y for one in DECIDED} == {"SAC", "NS", None}
 
 

@@ -305,7 +305,7 @@ def test_an_independent_auditor_watches_what_the_reward_does_not_promise() -> No
     said = {**BATCH, ("Bob", "checker"): [answers("5 km", "1937")] * 3}
     play, _ = played(game, said, row("Ada"), row("Bob"), row("Eve"))
     assert [total for key, [total] in totals(play).items() if key.endswith("solver")] == [0.0, 0.0, 0.0]
-    assert play.measures["oracle/borne_out"] == (1.0, 0.0, 0.0)
+    assert play.measures["oracle/supported"] == (1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,8 @@ class Recorder:
     said: defaultdict[tuple[str, str], list[list[Checked]]] = field(default_factory=lambda: defaultdict(list))
 
     @property
-    def most_at_once(self) -> int:
-        return self.checker.most_at_once
+    def max_at_once(self) -> int:
+        return self.checker.max_at_once
 
     async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
         answered = await self.checker.answer(asked)
@@ -218,7 +218,7 @@ def test_the_embedded_auditor_gives_the_command_and_every_adapter_the_same_numbe
     assert {number for number, _, _ in adapted} == {0.0, -1.0}
 
 
-def settled(response: str, document: str, question: str, answer: str, reply: str, tmp_path: Path) -> set[float | None]:
+def built(response: str, document: str, question: str, answer: str, reply: str, tmp_path: Path) -> set[float | None]:
     """Every number for one audit with one question."""
     says = {"solver": response, "proposer": f"- Question: {question} [Answer: {answer}]", "checker": reply}
     row = {"id": "a", "question": "What of it?", "sources": [document]}
@@ -232,7 +232,7 @@ def settled(response: str, document: str, question: str, answer: str, reply: str
 
 
 def test_questions_about_values_that_are_not_stated_count_nowhere(tmp_path: Path) -> None:
-    found = settled("It is long and has 2 towers.", "A week has 7 days.", "How many days has a week?", "7",
+    found = built("It is long and has 2 towers.", "A week has 7 days.", "How many days has a week?", "7",
                     '1. Evidence: "7 days" [Answer: 7]', tmp_path)  # fmt: skip
     assert found == {-1.0}
 
@@ -241,12 +241,12 @@ def test_questions_about_values_that_are_not_stated_count_nowhere(tmp_path: Path
                                    "1. [Answer: rose by 10 %]"])  # fmt: skip
 def test_what_fell_here_and_rose_there_is_a_difference_everywhere(reply: str, tmp_path: Path) -> None:
     document, question = "In May sales rose by 10 %.", "What is the change of sales in May?"
-    assert settled("In May sales fell by 10 %.", document, question, "10 %", reply, tmp_path) == {-1.0}
-    assert settled("In May sales rose by 10 %.", document, question, "10 %", reply, tmp_path) == {0.0}
+    assert built("In May sales fell by 10 %.", document, question, "10 %", reply, tmp_path) == {-1.0}
+    assert built("In May sales rose by 10 %.", document, question, "10 %", reply, tmp_path) == {0.0}
     assert by_adapters(open_blinded(), PAPER, ["In May sales fell by 10 %."], [document]) == [(-1.0,) * 3]
 
 
 def test_a_direction_that_the_documents_have_both_ways_is_none(tmp_path: Path) -> None:
     document, question = "Sales rose by 10 %, costs fell by 10 %.", "What is the change of sales?"
-    found = settled("Sales fell by 10 %.", document, question, "10 %", "1. [Answer: 10 %]", tmp_path)
+    found = built("Sales fell by 10 %.", document, question, "10 %", "1. [Answer: 10 %]", tmp_path)
     assert found == {0.0}

@@ -16,7 +16,7 @@ from vouching.methods.blinded.cloze import EmbeddedProposer
 from vouching.methods.blinded.model import ModelChecker, ModelProposer
 from vouching.methods.blinded.prompt import check_messages
 from vouching.methods.blinded.roles import Answered, Asked, Proposal
-from vouching.methods.blinded.verify import BlindedConfig, BlindedVerifier, apart, open_blinded
+from vouching.methods.blinded.verify import BlindedConfig, BlindedVerifier, disjoint_batches, open_blinded
 from vouching.models import ScriptedModel
 from vouching.models.scripted import Answer
 from vouching.types import Checked, Pair, PairResult, Question, Report, Source, Unverified
@@ -222,8 +222,8 @@ def test_what_a_document_says_to_the_judge_is_withheld_and_told() -> None:
 class Recorder:
     """A checker that finds nothing and remembers what it was given."""
 
-    def __init__(self, most_at_once: int = 20) -> None:
-        self.most_at_once = most_at_once
+    def __init__(self, max_at_once: int = 20) -> None:
+        self.max_at_once = max_at_once
         self.batches: list[list[Question]] = []
 
     async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
@@ -291,14 +291,14 @@ def test_a_model_that_checks_is_sent_nothing_but_documents_and_questions(
         sent.append([asked.messages for asked in model.asked])
     [window] = ScreenedSources([BRIDGE]).windows(60_000)
     asked = [pair for pair in pairs if not leaks(pair.question.text, pair.answer)]
-    batches = [[pair.question for pair in batch] for batch in apart(asked, 20)]
+    batches = [[pair.question for pair in batch] for batch in disjoint_batches(asked, 20)]
     assert sent[0] == sent[1] == [check_messages(batch, window) for batch in batches]
 
 
 @settings(max_examples=150)
 @given(st.lists(PHRASES, min_size=1, max_size=4).map(lambda parts: ". ".join(parts).capitalize() + "."))
 def test_no_gap_of_the_embedded_proposer_shows_its_answer_or_the_response(response: str) -> None:
-    recorder = Recorder(most_at_once=1)
+    recorder = Recorder(max_at_once=1)
     report = asyncio.run(BlindedVerifier(EmbeddedProposer(), recorder).verify(None, response, [BRIDGE]))
     answers = {one.question: one.answer for one in report.findings if isinstance(one, PairResult)}
     assert "leaked" not in outcomes(report)

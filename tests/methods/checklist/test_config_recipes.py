@@ -32,7 +32,7 @@ def test_recipes_hold_the_values_of_appendix_a1_and_section_6(name: str, steps: 
     assert {key: getattr(config, key) for key in APPENDIX_A1} == APPENDIX_A1
     drawn, own = config.sampling, config.checklist
     assert (drawn.group_size, drawn.prompt_tokens + drawn.completion_tokens) == (8, 16384)
-    assert (config.most_steps, own.votes, bool(own.judge)) == (steps, votes, judged)
+    assert (config.max_steps, own.votes, bool(own.judge)) == (steps, votes, judged)
     assert (own.tau, own.tau_minus, own.aggregate) == (0.75, 0.375, "threshold")  # section 6.2
     if judged:
         assert own.judge.endswith("gpt-oss-20b")

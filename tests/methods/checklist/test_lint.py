@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouching.methods.checklist.lint import MOST_ITEMS, Fault, Nearness, encoder_nearness, lint
+from vouching.methods.checklist.lint import MAX_ITEMS, Fault, Nearness, encoder_nearness, lint
 from vouching.methods.rules.catalog import bind
 from vouching.types import Checklist, ChecklistItem
 
@@ -61,9 +61,9 @@ def test_only_the_encoder_sees_that_an_item_is_about_something_else(nearness: Ne
     assert found(*GOOD, "Does the response mention the Eiffel Tower?", nearness=nearness) == [("spurious", 4)]
 
 
-@pytest.mark.parametrize("left_out", [0, 2])
-def test_a_demand_that_no_item_makes_is_missing(left_out: int, nearness: Nearness) -> None:
-    items = [item for at, item in enumerate(GOOD) if at != left_out]
+@pytest.mark.parametrize("excluded", [0, 2])
+def test_a_demand_that_no_item_makes_is_missing(excluded: int, nearness: Nearness) -> None:
+    items = [item for at, item in enumerate(GOOD) if at != excluded]
     assert ("missing", None) in found(*items)
     assert ("missing", None) in found(*items, nearness=nearness)
 
@@ -88,7 +88,7 @@ def test_no_item_and_too_many_are_faults_of_the_list() -> None:
     assert lint(Checklist(ASKED, ())) == (Fault("form", "it has no items"),)
     many = [f'Does it avoid the word "{"x" * n}"?' for n in range(1, 501)]
     assert ("over-decomposed", None) in found(*many)
-    assert ("over-decomposed", None) not in found(*many[:MOST_ITEMS])
+    assert ("over-decomposed", None) not in found(*many[:MAX_ITEMS])
 
 
 def test_questions_in_english_about_an_instruction_in_another_language_are_not_called_spurious(

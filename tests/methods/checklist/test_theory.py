@@ -19,7 +19,7 @@ from vouching.methods.checklist.theory import (
     bias_condition,
     bias_single,
     effective_items,
-    least_size,
+    min_size,
     mse_checklist,
     mse_single,
     no_size_helps,
@@ -223,8 +223,8 @@ def test_the_thresholds_by_hand() -> None:
     assert size_needed(better_alone, True) == 3
     assert size_needed(better_alone, True, correlation=0.5) == np.inf  # .04 + .08 > .1
     assert not theorem_1(better_alone, 1, 0, 3)  # Theorem 1 wants p' >= p, which is not necessary
-    assert least_size(0.0, 0.0, 0.0) == 1
-    assert least_size(0.0, 0.25, 1e-320) == np.inf  # more than there are numbers
+    assert min_size(0.0, 0.0, 0.0) == 1
+    assert min_size(0.0, 0.25, 1e-320) == np.inf  # more than there are numbers
 
 
 def test_the_exact_size_is_where_simulated_errors_cross() -> None:

@@ -155,11 +155,11 @@ def test_what_others_wrote_stands_between_fences_that_it_cannot_forge() -> None:
     verifier = ChecklistVerifier(model, items=[ITEM])
     report = asyncio.run(verifier.verify(ASKED, response, [Source("Paris has a river. <<<")]))
     asked = model.asked[0].last
-    fence = asked.splitlines()[0].removeprefix("<<<").removesuffix(" instruction>>>")
-    assert len(fence) == 16
-    assert f"<<<{fence} response>>>\n{response}\n<<<{fence} end of response>>>" in asked
-    assert f"<<<{fence} source 1>>>\nParis has a river." in asked
-    assert fence not in ASKED + response
+    delimiter = asked.splitlines()[0].removeprefix("<<<").removesuffix(" instruction>>>")
+    assert len(delimiter) == 16
+    assert f"<<<{delimiter} response>>>\n{response}\n<<<{delimiter} end of response>>>" in asked
+    assert f"<<<{delimiter} source 1>>>\nParis has a river." in asked
+    assert delimiter not in ASKED + response
     assert not only(report).passed
 
 

@@ -53,5 +53,5 @@ def test_nothing_found_is_no_evidence() -> None:
 
 
 def test_forms_and_lengths_have_digests_of_their_own() -> None:
-    digests = {input_digest(shown, most) for shown in ("compressed", "facts", "full", "none") for most in (256, 1024)}
+    digests = {input_digest(shown, limit) for shown in ("compressed", "facts", "full", "none") for limit in (256, 1024)}
     assert len(digests) == 8

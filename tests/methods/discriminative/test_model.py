@@ -68,7 +68,7 @@ def test_numbers_in_a_batch_are_those_of_transformers_row_by_row(folder: Path, s
 
 def test_evidence_is_cut_before_question_and_answer_and_the_loss_is_told(tmp_path: Path, folder: Path) -> None:
     shutil.copytree(folder, tmp_path / "short")
-    ScorerNote(most_tokens=60).write(tmp_path / "short")
+    ScorerNote(max_tokens=60).write(tmp_path / "short")
     scorer = TrainedScorer(tmp_path / "short", device="cpu")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     asked = scorer_input(QUESTION, "In 1973.").asked

@@ -85,7 +85,7 @@ def test_a_premise_is_read_whole_and_only_one_that_is_too_long_in_windows(folder
     assert scored(scorer, long) == pytest.approx(documented(folder, long.strip(), CLAIM), abs=1e-4)
     sentence = "y" * 60 + "."  # 61 tokens and the end token: with the bridge more than 64
     parts = [documented(folder, text, CLAIM) for text in (sentence, "It opened.")]
-    short = Hhem(folder, device="cpu", most=64)
+    short = Hhem(folder, device="cpu", limit=64)
     assert scored(short, f"{sentence} It opened.") == pytest.approx(max(parts), abs=1e-5)
 
 

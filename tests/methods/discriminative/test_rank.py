@@ -157,7 +157,7 @@ def test_a_long_source_is_read_to_its_end_and_what_a_compressing_model_was_not_s
     assert BRIDGE in read
     assert all(len(line) < 1_600 and line.startswith("Found (given): ") for line in read.splitlines())
     model = ScriptedModel(["Useful Facts: none\nReasoning: The record is silent."])
-    compress = ModelCompressor(model, most=3_000).compress
+    compress = ModelCompressor(model, limit=3_000).compress
     [answer] = ranked(ScoringRanker(scorer, "compressed", compress=compress), ["a"], f"{filler} {BRIDGE}").answers
     assert [warning.kind for warning in answer.warnings] == ["truncated"]
     assert BRIDGE not in model.asked[0].last

@@ -14,7 +14,7 @@ from vouching.train.sft import SftConfig
 RECIPES = Path(__file__).parents[3] / "recipes/structured"
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 TABLE_8 = {
-    "epochs": 3, "batch_rows": 4, "schedule": "cosine", "warmup": 0.05, "weight_decay": 0.01, "most_tokens": 1280,
+    "epochs": 3, "batch_rows": 4, "schedule": "cosine", "warmup": 0.05, "weight_decay": 0.01, "max_tokens": 1280,
     "precision": "bfloat16", "gradient_checkpointing": True,
 }  # fmt: skip
 """What all columns of Table 8 share."""

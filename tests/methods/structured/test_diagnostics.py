@@ -55,7 +55,7 @@ def test_the_spread_is_that_inside_groups() -> None:
     # Deviations: 1 for 0, 1, 2 (unbiased); 0 for three equal ones; the single one is left out.
     spread = group_spread(grouped([0, 1, 2], [5, 5, 5], [9]))
     assert (spread.groups, spread.replies, spread.alone) == (2, 6, 1)
-    assert (spread.deviation, spread.variance) == (0.5, 0.5)
+    assert (spread.standard_deviation, spread.variance) == (0.5, 0.5)
     assert spread.population_variance == pytest.approx((2 / 3 + 0) / 2)
     assert spread.equal_groups == 0.5
     # Of six replies two are off their group's mean; max |A| is 1 in the first group and 0 in the second.
@@ -65,7 +65,7 @@ def test_the_spread_is_that_inside_groups() -> None:
 def test_without_a_group_of_two_the_spread_is_undefined() -> None:
     spread = group_spread(grouped([1], [2]))
     assert (spread.groups, spread.alone) == (0, 2)
-    assert math.isnan(spread.deviation)
+    assert math.isnan(spread.standard_deviation)
     assert math.isnan(spread.effective)
 
 
@@ -227,7 +227,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     random.Random(0).shuffle(turned)
     first, second = diagnose(rows), diagnose(turned)
     assert second.gap == first.gap
-    assert second.spread.deviation == pytest.approx(first.spread.deviation)
+    assert second.spread.standard_deviation == pytest.approx(first.spread.standard_deviation)
 
 
 def test_a_group_of_one_has_no_variance() -> None:

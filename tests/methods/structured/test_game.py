@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from vouching.errors import BackendError, ConfigError, InputError
-from vouching.methods.base import Play, Row, ScriptedSampler, settle
+from vouching.methods.base import Play, Row, ScriptedSampler, build_group
 from vouching.methods.structured.game import Normalise, StructuredGame, score_by
 from vouching.types import Claim, Group, Reward, Rollout, Unverified
 
@@ -151,7 +151,7 @@ def test_one_sample_is_no_group() -> None:
 def test_a_group_of_another_size_than_announced_is_a_fault() -> None:
     said = Rollout("verifier", (1,), (2,), (1,), None, "stop")
     with pytest.raises(ValueError, match="has 2 rollouts and 3 outcomes, wanted 3 each"):
-        settle("a", [said] * 2, [Reward(0.0)] * 3, size=3)
+        build_group("a", [said] * 2, [Reward(0.0)] * 3, size=3)
 
 
 def test_two_groups_under_one_key_are_a_fault() -> None:
@@ -162,5 +162,11 @@ def test_two_groups_under_one_key_are_a_fault() -> None:
 
 
 def test_a_script_may_force_a_reply() -> None:
-    forced = asyncio.run(alternating().forced(StructuredGame().opening(row("a")), YES, "verifier", "second"))
-    assert (forced.text, forced.finish_reason, forced.policy) == (YES, "forced", "second")
+    teacher_forced = asyncio.run(
+        alternating().teacher_forced(StructuredGame().opening(row("a")), YES, "verifier", "second")
+    )
+    assert (teacher_forced.text, teacher_forced.finish_reason, teacher_forced.policy) == (
+        YES,
+        "teacher_forced",
+        "second",
+    )

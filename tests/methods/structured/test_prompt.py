@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.scripts import CLAIM, SOURCE, outcome, reply
-from vouching.judging.fences import boundary
+from vouching.judging.delimiters import boundary
 
 
 def test_a_source_cannot_close_its_fence() -> None:
@@ -19,10 +19,10 @@ def test_a_source_cannot_close_its_fence() -> None:
     )
     _, model = outcome([reply()], sources=hostile, screen=False)
     asked = model.asked[0].last
-    fence = asked[3:19]
-    assert fence not in hostile
-    assert asked.count(f"<<<{fence} source 1>>>") == asked.count(f"<<<{fence} end of source 1>>>") == 1
-    inside = asked.split(f"<<<{fence} source 1>>>\n")[1].split(f"\n<<<{fence} end of source 1>>>")[0]
+    delimiter = asked[3:19]
+    assert delimiter not in hostile
+    assert asked.count(f"<<<{delimiter} source 1>>>") == asked.count(f"<<<{delimiter} end of source 1>>>") == 1
+    inside = asked.split(f"<<<{delimiter} source 1>>>\n")[1].split(f"\n<<<{delimiter} end of source 1>>>")[0]
     assert inside == hostile
 
 
@@ -37,10 +37,10 @@ def test_a_claim_cannot_close_the_fence_though_its_writer_works_the_boundary_out
 
 @given(st.lists(st.text(max_size=50), min_size=3, max_size=5), st.integers())
 def test_a_boundary_occurs_in_no_text_and_depends_on_texts_and_seed_alone(texts: list[str], seed: int) -> None:
-    fence = boundary(texts, seed)
-    assert not any(fence in text for text in texts)
-    assert fence == boundary([*texts], seed)
-    assert fence not in boundary([*texts[:-1], f"{texts[-1]} {fence}"], seed)
+    delimiter = boundary(texts, seed)
+    assert not any(delimiter in text for text in texts)
+    assert delimiter == boundary([*texts], seed)
+    assert delimiter not in boundary([*texts[:-1], f"{texts[-1]} {delimiter}"], seed)
 
 
 def test_claims_on_the_same_sources_share_their_prefix() -> None:
@@ -52,6 +52,8 @@ def test_claims_on_the_same_sources_share_their_prefix() -> None:
 
 
 def test_placeholders_in_sources_and_claims_stay_as_they_are() -> None:
-    _, model = outcome([reply()], claim=f"{CLAIM} {{{{evidence}}}}", sources=f"{SOURCE} {{{{claim}}}} {{{{fence}}}}")
+    _, model = outcome(
+        [reply()], claim=f"{CLAIM} {{{{evidence}}}}", sources=f"{SOURCE} {{{{claim}}}} {{{{delimiter}}}}"
+    )
     assert "{{evidence}}" in model.asked[0].last
-    assert "{{claim}} {{fence}}" in model.asked[0].last
+    assert "{{claim}} {{delimiter}}" in model.asked[0].last

@@ -22,7 +22,7 @@ from vouching.methods import METHODS
 from vouching.methods.base import ScriptedSampler
 from vouching.methods.structured.game import Score, StructuredGame, score_by
 from vouching.methods.structured.reward_weights import Rules, Variant
-from vouching.methods.structured.teacher import lesson_prompt
+from vouching.methods.structured.teacher import example_prompt
 from vouching.methods.structured.verify import StructuredVerifier
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
@@ -120,5 +120,5 @@ def test_the_game_asks_what_the_verifier_asks() -> None:
     claim, sources = Claim(CLAIM), [Source(SOURCE)]
     verifier = StructuredVerifier(model := ScriptedModel([json.dumps(RECORD)]))
     asyncio.run(verifier.verify([claim], sources))
-    row = {"id": "r", "prompt": lesson_prompt(claim, sources), "gold": "Not Attributable"}
+    row = {"id": "r", "prompt": example_prompt(claim, sources), "gold": "Not Attributable"}
     assert StructuredGame().opening(row) == model.asked[0].messages

@@ -12,7 +12,7 @@ from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, reply
 from vouching.errors import ConfigError, ModelUnavailableError
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.structured.reply import Reply, parse_reply
-from vouching.methods.structured.teacher import DEMANDS, Annotation, Teacher, lesson, lesson_prompt
+from vouching.methods.structured.teacher import DEMANDS, Annotation, Teacher, example_prompt, training_reply
 from vouching.models import ScriptedModel
 from vouching.types import Claim, Label, Source
 
@@ -40,8 +40,8 @@ def test_the_examples_of_the_teacher_are_records_whose_quotes_are_real_and_its_p
     from vouching.methods.structured.reading import read_reply
     from vouching.types import Unverified
 
-    for example in teacher_prompt().system.split("\nSource: ")[1:]:
-        source, rest = example.split("\nClaim: ")
+    for shown in teacher_prompt().system.split("\nSource: ")[1:]:
+        source, rest = shown.split("\nClaim: ")
         claim, said = rest.split("\nReply: ")
         record = parse_reply(said.split("\n")[0], Reply)
         reading = read_reply(record, Claim(claim), ScreenedSources([Source(source)]))
@@ -119,11 +119,11 @@ def test_a_model_out_of_reach_is_raised_and_an_unknown_demand_refused() -> None:
 
 def test_a_lesson_asks_what_the_verifier_asks_and_reads_back_as_the_record() -> None:
     record = parse_reply(reply(), Reply)
-    assert parse_reply(lesson(record), Reply) == record
-    assert [*json.loads(lesson(record))][:6] == [
+    assert parse_reply(training_reply(record), Reply) == record
+    assert [*json.loads(training_reply(record))][:6] == [
         "evidence_alignment", "reasoning_chain", "label", "confidence", "error_type", "fix_suggestion",
     ]  # fmt: skip
-    asked = lesson_prompt(Claim(CLAIM), [Source(SOURCE)])
+    asked = example_prompt(Claim(CLAIM), [Source(SOURCE)])
     assert asked is not None
     assert asked[0] == {"role": "system", "content": structured_prompt().system}
     assert CLAIM in asked[1]["content"]

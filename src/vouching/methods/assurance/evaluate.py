@@ -31,9 +31,9 @@ from vouching.methods.assurance.expression import Expression, ExpressionError, M
 from vouching.methods.assurance.values import read_amount
 from vouching.types import Value
 
-MOST_STEPS = 200_000
+MAX_STEPS = 200_000
 """Parts of an expression that are worked out, each turn of a loop anew."""
-MOST_READS = 1_000
+MAX_READS = 1_000
 """Inputs that are remembered as looked at."""
 _LONGEST_KEY = 500
 _TRAPS = [InvalidOperation, DivisionByZero, Overflow]
@@ -131,14 +131,14 @@ class _Walker:
         if found.value is None:
             raise MissingValueError(f"{found.path or 'a part of it'} is not there")
         value = _plain(found.value)
-        if found.path is not None and isinstance(value, Decimal | bool | str) and len(self.reads) < MOST_READS:
+        if found.path is not None and isinstance(value, Decimal | bool | str) and len(self.reads) < MAX_READS:
             self.reads[found.path] = value
         return value
 
     def _step(self, count: int = 1) -> None:
         self._steps += count
-        if self._steps > MOST_STEPS:
-            raise ExpressionError(f"it takes more than {MOST_STEPS:,} steps")
+        if self._steps > MAX_STEPS:
+            raise ExpressionError(f"it takes more than {MAX_STEPS:,} steps")
 
     def _at(self, node: ast.AST, names: _Names) -> _At:
         self._step()

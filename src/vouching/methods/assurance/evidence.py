@@ -20,7 +20,7 @@ from vouching.methods.assurance.expression import ExpressionError, parse
 from vouching.methods.assurance.values import as_decimal, read_amount, value_json
 from vouching.types import EvidencePointer, SafetyCase, Task, TaskUnit, Value
 
-MOST_COMPUTED = 3
+MAX_COMPUTED = 3
 """Pieces of computed evidence in a case that are worked out; a model may write fifty, each as long as the bound."""
 _LONGEST_LOCATION = 500
 _STEP = re.compile(r"""\.?([^.\[\]"'/\s][^.\[\]"'/]*)|\[(\d{1,9})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
@@ -112,11 +112,11 @@ def evidence_faults(evidence: Sequence[EvidencePointer], state: UnitState) -> li
     """What is wrong with each piece of evidence; see :func:`evidence_fault`. Few computed ones are tried."""
     document = state.document if evidence else {}
     faults: list[str | None] = []
-    left = MOST_COMPUTED
+    left = MAX_COMPUTED
     for one in evidence:
         left -= one.type == "computed"
         beyond = one.type == "computed" and left < 0
-        more = f"{_shown(one)}: not worked out; of a case {MOST_COMPUTED} pieces of computed evidence are."
+        more = f"{_shown(one)}: not worked out; of a case {MAX_COMPUTED} pieces of computed evidence are."
         faults.append(more if beyond else _fault(one, state, document))
     return faults
 

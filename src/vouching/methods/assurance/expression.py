@@ -28,7 +28,7 @@ from vouching.errors import InputError
 
 LONGEST = 2_000
 """Characters of an expression."""
-MOST_NODES = 500
+MAX_NODES = 500
 """Parts of an expression."""
 DEEPEST = 40
 """How deep parts may lie in each other."""
@@ -128,8 +128,8 @@ class _Checker:
     def check(self, node: ast.AST, names: frozenset[str], depth: int) -> None:
         """Check a node and what lies in it; ``names`` are the variables of the loops around it."""
         self._nodes += 1
-        if self._nodes > MOST_NODES or depth > DEEPEST:
-            raise ExpressionError(f"it has more than {MOST_NODES} parts, or parts more than {DEEPEST} deep: split it")
+        if self._nodes > MAX_NODES or depth > DEEPEST:
+            raise ExpressionError(f"it has more than {MAX_NODES} parts, or parts more than {DEEPEST} deep: split it")
         for child in self._children(node, names):
             self.check(child, names, depth + 1)
         if isinstance(node, ast.Call):

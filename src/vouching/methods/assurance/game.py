@@ -27,7 +27,7 @@ from typing import Any, TypeAlias, cast
 from vouching.errors import ConfigError
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.model import Role, unit_messages
-from vouching.methods.assurance.reply import forced_text, read_case, read_choice, read_line, read_said
+from vouching.methods.assurance.reply import read_case, read_choice, read_line, read_said, teacher_forced_text
 from vouching.methods.assurance.reward import (
     CASES,
     FREE,
@@ -209,7 +209,7 @@ class AssuranceGame:
     """Whether the generator plays alone: its proposal is submitted."""
     ask: Ask = unit_messages
     """What the roles are asked; the prompts of ``vouch challenge`` by default."""
-    force: Force = forced_text
+    force: Force = teacher_forced_text
     """What is given for an action that was not taken."""
     turns: int = 0
     """Units that are played at least, so that all processes make the same calls; 0 for those that there are."""
@@ -317,7 +317,7 @@ class AssuranceGame:
             rollouts = [
                 said
                 if action == one.taken(role)
-                else await sampler.forced(
+                else await sampler.teacher_forced(
                     one.seats.prompts[role], self.force(action, one.state.unit), said.role, said.policy
                 )
                 for action in actions

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from vouching.errors import ConfigError
 from vouching.judging.ask import Replies, Unread, ask
-from vouching.judging.fences import fence_prompt, fenced
+from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.methods.assurance.evidence import UnitState
 from vouching.methods.assurance.reply import (
     case_json,
@@ -86,14 +86,14 @@ def unit_messages(
     if revision is not None:
         blocks["revision"] = _json(line_json(revision, unit))
     system = load_prompt(_PACKAGE, f"prompts/{role}").text.strip()
-    return Message("system", system), Message("user", f"{fenced(blocks)}\n\n{_TASKS[role]}")
+    return Message("system", system), Message("user", f"{delimited(blocks)}\n\n{_TASKS[role]}")
 
 
 @cache
 def prompt_digest() -> str:
     """SHA-256 of all that is constant in the questions, for the record of a run."""
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in (*_TASKS, "again")]
-    return hashlib.sha256("\0".join([*texts, *_TASKS.values(), fence_prompt().text]).encode()).hexdigest()
+    return hashlib.sha256("\0".join([*texts, *_TASKS.values(), delimiter_prompt().text]).encode()).hexdigest()
 
 
 def _json(value: Any) -> str:

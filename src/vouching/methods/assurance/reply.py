@@ -23,7 +23,7 @@ from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskU
 R = TypeVar("R")
 _LONGEST = 200_000
 _LONGEST_MENDED = 20_000
-_MOST = 50
+_LIMIT = 50
 _LONGEST_TEXT = 4_000
 
 
@@ -82,9 +82,9 @@ def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
     return SafetyCase(
         unit.id if about else _text(line),
         _text(finding.get("claim")),
-        "\n".join(_text(one) for one in given[:_MOST] if isinstance(one, str)),
-        tuple(_evidence(one) for one in _list(finding.get("evidence"))[:_MOST]),
-        tuple(_text(one) for one in _list(finding.get("rules"))[:_MOST]),
+        "\n".join(_text(one) for one in given[:_LIMIT] if isinstance(one, str)),
+        tuple(_evidence(one) for one in _list(finding.get("evidence"))[:_LIMIT]),
+        tuple(_text(one) for one in _list(finding.get("rules"))[:_LIMIT]),
         _correction(finding.get("correction"), unit),
         float(confidence) if confidence is not None and 0 <= confidence <= 1 else None,
         verdict.strip()[:60],
@@ -178,7 +178,7 @@ def choice_text(action: Literal["KEEP", "REVISE"]) -> str:
     return json.dumps({"decision": action, "reason": ""})
 
 
-def forced_text(action: Literal["SAC", "NS", "KEEP", "REVISE"], unit: TaskUnit) -> str:
+def teacher_forced_text(action: Literal["SAC", "NS", "KEEP", "REVISE"], unit: TaskUnit) -> str:
     """A reply that does nothing but an action, in the layout of the prompts of ``vouch challenge``."""
     return choice_text(action) if action in ("KEEP", "REVISE") else challenge_text(action, unit)
 

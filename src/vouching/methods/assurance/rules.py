@@ -18,7 +18,7 @@ from vouching.methods.assurance.expression import ExpressionError, parse
 from vouching.methods.assurance.values import read_value, same_value, value_json, value_text
 from vouching.types import Claim, EvidencePointer, Proposal, Rule, SafetyCase, Unverified, Value
 
-MOST_EVIDENCE = 12
+MAX_EVIDENCE = 12
 """Inputs that a case quotes; the rest are counted in its argument."""
 LONGEST_SHOWN = 100
 """Characters of an expression that an argument repeats; a longer one it only names."""
@@ -106,7 +106,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
         claim = f"{_subject(state, proposal)}, but rule {rule.id} gives {shown}."
         worked = f"Worked out: {_once(rule.value)} = {shown}."
         evidence = (*_quoted(found.reads), EvidencePointer("computed", rule.value, value_json(right)))
-        more = len(found.reads) - MOST_EVIDENCE
+        more = len(found.reads) - MAX_EVIDENCE
         argument = f"{rule.id}: {rule.text} {worked}{f' {more} more inputs were read.' if more > 0 else ''}"
         return SafetyCase(unit.id, claim, argument, evidence, (rule.id,), right)
     if rule.check is not None:
@@ -140,5 +140,5 @@ def _subject(state: UnitState, proposal: Proposal | None) -> str:
 def _quoted(reads: Mapping[str, Value]) -> tuple[EvidencePointer, ...]:
     return tuple(
         EvidencePointer("unit" if path.startswith(("unit.", "unit[")) else "input_field", path, value_json(value))
-        for path, value in islice(reads.items(), MOST_EVIDENCE)
+        for path, value in islice(reads.items(), MAX_EVIDENCE)
     )

@@ -35,7 +35,7 @@ from pydantic.dataclasses import dataclass
 from vouching.errors import InputError
 from vouching.methods.assurance.expression import ExpressionError, parse
 from vouching.methods.assurance.values import LONGEST_JSON, path_of, read_data, read_value, shown_value
-from vouching.rows.read import read_as, told_apart
+from vouching.rows.read import read_as, with_unique_ids
 from vouching.text.encoding import decode_text
 from vouching.types import Proposal, Rule, Task, TaskUnit, Value, ValueType
 
@@ -345,7 +345,7 @@ def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
         rows += _of_folder(Path(path)) if Path(path).is_dir() else read_as(path, _task_row)
     if paths and not rows:
         raise InputError(f"{', '.join(paths)}: no rows; give some with task and gold")
-    return told_apart(rows)
+    return with_unique_ids(rows)
 
 
 def units_of(rows: Sequence[dict[str, Any]]) -> int:

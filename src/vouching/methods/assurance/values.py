@@ -198,9 +198,9 @@ def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> An
     if begins.startswith(("<?xml", "<!")):
         raise InputError(f"{name}: XML is not read, wanted JSON or YAML")
     as_yaml = not begins.startswith(("{", "[")) if yaml is None else yaml
-    most, kind = (LONGEST_YAML, "YAML") if as_yaml else (LONGEST_JSON, "JSON")
-    if len(text) > most:
-        raise InputError(f"{name} has {len(text):,} characters, at most {most:,} of {kind} are read: split the work")
+    limit, kind = (LONGEST_YAML, "YAML") if as_yaml else (LONGEST_JSON, "JSON")
+    if len(text) > limit:
+        raise InputError(f"{name} has {len(text):,} characters, at most {limit:,} of {kind} are read: split the work")
     found = _from_yaml(text, name) if as_yaml else _from_json(text.removeprefix("\ufeff"), name)
     _check(found, name)
     return found

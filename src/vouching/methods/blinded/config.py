@@ -16,7 +16,7 @@ from vouching.methods.blinded.reward import BlindedRules, Scale
 from vouching.methods.blinded.verify import open_blinded
 from vouching.methods.read import read_files
 from vouching.methods.training import CriticSettings, GrpoConfig, Loss, Plan, SamplingSettings, require
-from vouching.rows.read import told_apart
+from vouching.rows.read import with_unique_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,12 @@ class BlindedRunConfig(GrpoConfig):
             self.sampling.group_size, settings.votes, settings.rules, settings.checker_learns,
             settings.style, preference, audit_watch(open_blinded()),
         )  # fmt: skip
-        return Plan(game, read_questions(self.rows), read_questions(self.dev), best_by="oracle/borne_out")
+        return Plan(game, read_questions(self.rows), read_questions(self.dev), best_by="oracle/supported")
 
 
 def read_questions(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Questions with documents, in order. Raises InputError for one that is unfit, or named twice."""
-    return told_apart(read_files(paths, question_row, "question and sources"))
+    return with_unique_ids(read_files(paths, question_row, "question and sources"))
 
 
 def question_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:

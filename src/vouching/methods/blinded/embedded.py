@@ -38,7 +38,7 @@ CLOSE = 12
 """How many of the best passages are read closely for one question."""
 _ALL_FIELDS = 500
 """How many fields are read for every question; of more, those that share a word with it."""
-LEAST = 0.2
+MINIMUM = 0.2
 """Score, in [0, 1], from which a value may be an answer."""
 LEVEL = 0.985
 """Share of the best score from which another value fits as well."""
@@ -62,9 +62,9 @@ _UNSURE = 0.6
 """Share of the best score from which a value is a possible answer where no reading is sure."""
 _PLENTY = frozenset(("count", "date", "ordinal", "time_of_day", HOURS, ""))
 """Kinds of values of which documents have so many that one of them always fits."""
-_MOST_COMPARED = 100
+_MAX_COMPARED = 100
 """Readings beyond which no directions are compared: somewhere there is always the opposite."""
-_MOST_POSSIBLE = 8
+_MAX_POSSIBLE = 8
 """Values of another kind beyond which they are no answer."""
 _SAID_AS = {
     stem(name): tuple(map(stem, said.split()))
@@ -130,7 +130,7 @@ class EmbeddedChecker:
     (('three',), 26)
     """
 
-    most_at_once = 1
+    max_at_once = 1
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Source, ...], list[Passage]] = OrderedDict()
@@ -236,12 +236,12 @@ def _ends(question: str, scored: Sequence[_Reading]) -> Checked | None:
 
 def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passage]) -> Checked:
     """Where no reading is sure: all that are about as good, and what else there is of a kind with a unit."""
-    least = max(LEAST, _UNSURE * scored[0].score) if scored else LEAST
+    least = max(MINIMUM, _UNSURE * scored[0].score) if scored else MINIMUM
     near = [one.found for one in scored if one.score >= least]
     if wanted not in _PLENTY:
         near += [found for passage in passages for found in passage.found if found.wanted == wanted]
     several = [near[at] for at in distinct([found.text for found in near])]
-    if len(several) > _MOST_POSSIBLE and wanted not in _PLENTY:
+    if len(several) > _MAX_POSSIBLE and wanted not in _PLENTY:
         several = several[: sum(one.score >= least for one in scored)]
     return _checked(several, scored, any_of=True)
 
@@ -249,7 +249,7 @@ def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passag
 def _checked(found: Sequence[Found], scored: Sequence[_Reading], any_of: bool) -> Checked:
     """The answers, with which way they went where all readings of the same value that fit somewhat say the same."""
     fitting = [one for one in scored if one.score >= _UNSURE * scored[0].score]
-    if len(fitting) > _MOST_COMPARED:
+    if len(fitting) > _MAX_COMPARED:
         fitting = []
     ways = {one.found.place: direction_of(one.found, one.passage) for one in fitting}
     went: list[Span | None] = []

@@ -20,7 +20,7 @@ YEAR = re.compile(r"(?:1\d|20)\d\d")
 """What a key or the first cell of a row looks like where it is a year."""
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?")
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
-_FEWEST_ROWS = 3
+_MIN_ROWS = 3
 """Lines, the header among them, from which lines with the same number of commas are a table."""
 
 
@@ -168,7 +168,7 @@ def _table_fields(text: str) -> list[Field]:
         return [field for n in ruled for field in _markdown_cells(text, lines, n)]
     for sign in "\t", ",":
         counts = {text.count(sign, start, end) for start, end in lines}
-        if len(lines) >= _FEWEST_ROWS and len(counts) == 1 and counts.pop() >= 1 + (sign == ","):
+        if len(lines) >= _MIN_ROWS and len(counts) == 1 and counts.pop() >= 1 + (sign == ","):
             rows = [_cells(text, start, end, sign) for start, end in lines]
             return list(_named(text, rows, 0))
     return []

@@ -29,7 +29,7 @@ from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measure
 from vouching.methods.blinded.compare import placed, sourced
 from vouching.methods.blinded.prompt import check_messages, propose_messages, read_answers, read_pairs
 from vouching.methods.blinded.reward import PAPER, BlindedRules, audited, report_reward
-from vouching.methods.blinded.roles import MOST_QUESTIONS, Answered, Asked, Proposal, Scope
+from vouching.methods.blinded.roles import MAX_QUESTIONS, Answered, Asked, Proposal, Scope
 from vouching.methods.blinded.verify import BlindedConfig, BlindedVerifier
 from vouching.models.base import Message
 from vouching.models.running import all_of
@@ -82,7 +82,7 @@ class PolicyChecker:
         votes: J.
     """
 
-    most_at_once = MOST_QUESTIONS
+    max_at_once = MAX_QUESTIONS
 
     def __init__(self, sampler: Sampler, votes: int) -> None:
         self._sampler, self._votes = sampler, votes
@@ -243,20 +243,20 @@ def audit_watch(verifier: BlindedVerifier) -> Watch:
     """Watches whether another auditor bears a response out, such as the embedded one, whose answers nobody trains.
 
     Returns:
-        A watch of ``oracle/borne_out``: 1 for a response that states a number and every number as the documents do.
+        A watch of ``oracle/supported``: 1 for a response that states a number and every number as the documents do.
 
     >>> import asyncio
     >>> from vouching.methods.blinded.verify import open_blinded
     >>> watch, row = audit_watch(open_blinded()), {"question": "How many towers?", "source": "It has three towers."}
-    >>> [asyncio.run(watch(text, row))["oracle/borne_out"] for text in ("It has 3 towers.", "It has 2.", "Some.")]
+    >>> [asyncio.run(watch(text, row))["oracle/supported"] for text in ("It has 3 towers.", "It has 2.", "Some.")]
     [1.0, 0.0, 0.0]
     """
 
     async def watch(response: str, row: Row) -> Measures:
         if not find_values(response):
-            return {"oracle/borne_out": 0.0}
+            return {"oracle/supported": 0.0}
         reward = report_reward(await verifier.verify(None, response, read_row(row)[1]))
-        return {} if isinstance(reward, Unverified) else {"oracle/borne_out": float(reward.total == 0.0)}
+        return {} if isinstance(reward, Unverified) else {"oracle/supported": float(reward.total == 0.0)}
 
     return watch
 

@@ -26,7 +26,7 @@ from vouching.methods.blinded.prompt import (
     read_pairs,
     says_none,
 )
-from vouching.methods.blinded.roles import MOST_QUESTIONS, Answered, Asked, Proposal, Samples, Scope, values_of
+from vouching.methods.blinded.roles import MAX_QUESTIONS, Answered, Asked, Proposal, Samples, Scope, values_of
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of
 from vouching.types import Checked, Pair, Question, Source
@@ -114,7 +114,7 @@ class ModelChecker:
     """Length of a reply, in tokens."""
     seed: int | None = None
     """Of the sampling."""
-    most_at_once: int = MOST_QUESTIONS
+    max_at_once: int = MAX_QUESTIONS
     """How many questions go into one prompt."""
 
     def __post_init__(self) -> None:

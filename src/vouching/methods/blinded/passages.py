@@ -28,7 +28,7 @@ _LONGEST_FIELD = 80
 """Characters of a field from which it is read as text."""
 _SHORT_FIELD = 60
 """Characters up to which a field tells what its record is about."""
-_LEAST_TELLING = 3
+_MIN_TELLING = 3
 """Letters and digits from which a short field may tell its record from others; "5" tells none."""
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
 _STILL = frozenset(("date", "ordinal", "time_of_day", HOURS))
@@ -221,7 +221,7 @@ def _short_words(text: str, fields: Sequence[Field]) -> set[str]:
 def _telling(text: str, fields: Sequence[Field]) -> tuple[frozenset[str], ...]:
     """Stems of each short value of a record that may be what the record is called by."""
     short = (unescaped(text[one.start : one.end]) for one in fields if one.end - one.start <= _SHORT_FIELD)
-    values = (value for value in short if sum(map(str.isalnum, value)) >= _LEAST_TELLING)
+    values = (value for value in short if sum(map(str.isalnum, value)) >= _MIN_TELLING)
     return tuple(filter(None, (_content(find_words(value)) for value in (*values, *fields[0].under))))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import zip_longest
 
-from vouching.judging.fences import fence_prompt, fenced
+from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.judging.matching import is_answer, same_answer
 from vouching.judging.windows import Window
 from vouching.methods.blinded.roles import Scope
@@ -44,7 +44,7 @@ def propose_messages(response: str, scope: Scope = "numbers", least: int = 3) ->
     """
     wanted = load_prompt(_PACKAGE, f"prompts/scope_{scope}").text.strip()
     system = load_prompt(_PACKAGE, "prompts/propose").fill(scope=wanted, least=str(least))
-    return Message("system", system.strip()), Message("user", fenced({"answer": response}))
+    return Message("system", system.strip()), Message("user", delimited({"answer": response}))
 
 
 def check_messages(questions: Sequence[Question], window: Window) -> tuple[Message, ...]:
@@ -63,7 +63,7 @@ def check_messages(questions: Sequence[Question], window: Window) -> tuple[Messa
     """
     shown = {f"document {part.number}": f"{part.title}\n\n{part.text}".lstrip() for part in window}
     listed = "\n".join(f"{number}. {' '.join(asked.text.split())}" for number, asked in enumerate(questions, 1))
-    user = fenced({**shown, "questions": listed}, last_apart=True)
+    user = delimited({**shown, "questions": listed}, last_outside=True)
     return Message("system", load_prompt(_PACKAGE, "prompts/check").text.strip()), Message("user", user)
 
 
@@ -97,7 +97,7 @@ def prompt_digest(scope: Scope) -> str:
     """
     names = ("propose", f"scope_{scope}", "more", "check", "again")
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in names]
-    return hashlib.sha256("\0".join([*texts, fence_prompt().text]).encode()).hexdigest()
+    return hashlib.sha256("\0".join([*texts, delimiter_prompt().text]).encode()).hexdigest()
 
 
 def read_pairs(reply: str) -> list[Pair]:

@@ -19,7 +19,7 @@ Scope: TypeAlias = Literal["numbers", "facts"]
 """What is asked about: numbers, years among them (the paper), or also dates, names and other short answers."""
 Samples: TypeAlias = tuple[Checked | None, ...]
 """One per checker: what it found; None where a judge gave no answer that could be read."""
-MOST_QUESTIONS = 20
+MAX_QUESTIONS = 20
 """In one prompt."""
 
 
@@ -84,7 +84,7 @@ class BlindChecker(Protocol):
     """Sees the documents and questions. Neither the response nor an answer of it is ever passed here."""
 
     @property
-    def most_at_once(self) -> int:
+    def max_at_once(self) -> int:
         """How many questions it takes in one go."""
         ...
 

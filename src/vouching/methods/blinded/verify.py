@@ -164,7 +164,9 @@ class BlindedVerifier:
         for at, proposal in zip(due, told, strict=True):
             proposals[at] = proposal
         put = [
-            apart([pair for pair in one.pairs if not leaks(pair.question.text, pair.answer)], self.checker.most_at_once)
+            disjoint_batches(
+                [pair for pair in one.pairs if not leaks(pair.question.text, pair.answer)], self.checker.max_at_once
+            )
             for one in proposals
         ]
         asked = [
@@ -247,19 +249,19 @@ class BlindedVerifier:
         )
 
 
-def apart(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
+def disjoint_batches(pairs: Sequence[Pair], limit: int) -> list[list[Pair]]:
     """The pairs in batches, such that no question gives away an answer that its batch asks for.
 
     >>> from vouching.types import Question
     >>> sites = Pair(Question("How many sites took part in 1990?"), "12")
     >>> year = Pair(Question("When did the sites take part?"), "1990")
-    >>> [[pair.answer for pair in batch] for batch in apart([sites, year], most=20)]
+    >>> [[pair.answer for pair in batch] for batch in disjoint_batches([sites, year], limit=20)]
     [['12'], ['1990']]
     """
     batches: list[list[Pair]] = []
     for pair in pairs:
         for batch in batches:
-            if len(batch) < most and not any(_meet(pair, other) for other in batch):
+            if len(batch) < limit and not any(_meet(pair, other) for other in batch):
                 batch.append(pair)
                 break
         else:

@@ -20,7 +20,7 @@ from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGam
 from vouching.methods.checklist.verify import ChecklistConfig, open_checklist
 from vouching.methods.read import read_files
 from vouching.methods.training import GrpoConfig, Plan, require
-from vouching.rows.read import told_apart
+from vouching.rows.read import with_unique_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class ChecklistRunConfig(GrpoConfig):
 
 def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Rows with an instruction, in order. Raises InputError for one that is unfit, or named twice."""
-    return told_apart(read_files(paths, task_row, "prompt and checklist"))
+    return with_unique_ids(read_files(paths, task_row, "prompt and checklist"))
 
 
 def read_gold(paths: Sequence[str]) -> list[Labelled]:

@@ -26,7 +26,7 @@ from typing import Any, cast
 import numpy as np
 
 from vouching.errors import ConfigError, InputError
-from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
+from vouching.methods.base import Measures, Play, Row, Sampler, build_group, gathered_measures, outcome_of
 from vouching.methods.checklist.items import INSTRUCTION_KEYS, instruction_of, row_items
 from vouching.methods.checklist.reward import PAPER, ChecklistRules, reply_reward
 from vouching.methods.checklist.verify import ChecklistVerifier
@@ -233,15 +233,15 @@ class ChecklistGame:
             )
             for task, reply in replies
         )
-        settled = [
-            settle(f"{place}:{task.name}", said, outcomes[at : at + self.samples], self.samples)
+        built = [
+            build_group(f"{place}:{task.name}", said, outcomes[at : at + self.samples], self.samples)
             for place, (task, said) in enumerate(zip(tasks, answers, strict=True))
             for at in [place * self.samples]
         ]
         return Play(
-            groups=tuple(group for group, _ in settled if group is not None),
-            failures=tuple(failure for _, failed in settled for failure in failed),
-            dropped=sum(group is None for group, _ in settled),
+            groups=tuple(group for group, _ in built if group is not None),
+            failures=tuple(failure for _, failed in built for failure in failed),
+            dropped=sum(group is None for group, _ in built),
             measures=gathered_measures(
                 watched(task, spoken(reply).strip(), outcome)
                 for (task, reply), outcome in zip(replies, outcomes, strict=True)

@@ -33,7 +33,7 @@ FaultKind: TypeAlias = Literal["form", "under-decomposed", "over-decomposed", "s
 """What sort of fault."""
 Nearness: TypeAlias = Callable[[str, str], float]
 """How much of what the first text means the second has, in [0, 1]."""
-MOST_ITEMS = 25
+MAX_ITEMS = 25
 """Items from which a list is taken apart too far: the paper's have five to eight, with a long tail."""
 
 _QUOTED = re.compile(r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|(?<!\w)'([^'\n]{1,80})'(?!\w)")
@@ -130,8 +130,8 @@ def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault,
         twin = next((n for n, other in enumerate(items[: number - 1], 1) if _same(content, other)), None)
         if twin is not None:
             found.append(Fault("over-decomposed", f"it asks for the same as item {twin}", number))
-    if len(items) > MOST_ITEMS:
-        found.append(Fault("over-decomposed", f"it has {len(items)} items, wanted at most {MOST_ITEMS}"))
+    if len(items) > MAX_ITEMS:
+        found.append(Fault("over-decomposed", f"it has {len(items)} items, wanted at most {MAX_ITEMS}"))
     return (*found, *_missing(checklist, items, nearness))
 
 

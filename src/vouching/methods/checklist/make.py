@@ -41,7 +41,7 @@ MAX_TOKENS = 2048
 """Length of a list, in tokens; a model that thinks needs more."""
 _TEMPERATURE = 0.7
 """Of the lists after the first."""
-_MOST_TOLD = 12
+_MAX_SHOWN = 12
 """Faults that the model is told of at once."""
 _LENGTH = "length "
 """Begins the key under which lists of one length are counted."""
@@ -130,7 +130,7 @@ class ChecklistMaker:
             if not faults:
                 break
             wrong += faults if checklist is None else ()
-            told = map(str, faults[:_MOST_TOLD])
+            told = map(str, faults[:_MAX_SHOWN])
             messages = (*make_messages(instruction), *ask_to_revise(reply.text, told))
         checklist, faults = best or (None, tuple(dict.fromkeys(wrong)))
         return Made(checklist, faults, attempts, tuple(said))

@@ -23,7 +23,7 @@ from vouching.methods.checklist.theory import (
     bias_checklist,
     bias_condition,
     item_variance,
-    least_size,
+    min_size,
     mse_checklist,
     mse_single,
     theorem_1,
@@ -34,7 +34,7 @@ from vouching.metrics.intervals import Interval, Statistic, bca_each, wilson
 Choice: TypeAlias = Literal["holistic", "checklist", "undecided"]
 TOLERANCE = 0.05
 """More votes or items that lower an MSE by less than this share of it are not worth their calls."""
-MOST_ITEMS = 20
+MAX_ITEMS = 20
 """Where the curve ends, unless a checklist is longer."""
 
 
@@ -240,7 +240,7 @@ def _curve(quality: VerifierQuality, found: Judged, correlation: float) -> tuple
             float(mse_checklist(quality, success, gap, items, correlation).mean()),
             float(mse_checklist(quality, success, gap, items).mean()),
         )
-        for items in range(1, max(MOST_ITEMS, int(found.items_N.max())) + 1)
+        for items in range(1, max(MAX_ITEMS, int(found.items_N.max())) + 1)
     )
 
 
@@ -255,9 +255,9 @@ def _sizes(quality: VerifierQuality, success: FloatArray, gap: FloatArray, corre
     """Items from which the checklist is no worse, and from which more change little, in the mean over completions."""
     squared = float((bias_checklist(quality, success, gap) ** 2).mean())
     noise = float(item_variance(quality, success + gap).mean())
-    needed = least_size(squared, noise, float(mse_single(quality, success).mean()), correlation)
+    needed = min_size(squared, noise, float(mse_single(quality, success).mean()), correlation)
     stays = squared + correlation * noise
-    enough = least_size(squared, noise, (1 + TOLERANCE) * stays, correlation)
+    enough = min_size(squared, noise, (1 + TOLERANCE) * stays, correlation)
     return needed, enough
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Literal, TypeAlias, cast
 
 from vouching.errors import InputError
-from vouching.judging.fences import fence_prompt, fenced
+from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.models.base import Message
 from vouching.prompts import load_prompt
 from vouching.types import Source
@@ -76,7 +76,7 @@ def make_messages(instruction: str) -> tuple[Message, ...]:
     >>> make_messages("Name a bridge.")[1].content.splitlines()[-1]
     'Write the checklist.'
     """
-    evidence = fenced({"instruction": instruction})
+    evidence = delimited({"instruction": instruction})
     user = load_prompt(_PACKAGE, "prompts/ask").fill(evidence=evidence, task="Write the checklist.").strip()
     return Message("system", load_prompt(_PACKAGE, "prompts/make").text.strip()), Message("user", user)
 
@@ -88,7 +88,7 @@ def lint_messages(instruction: str, questions: Sequence[str]) -> tuple[Message, 
     True
     """
     listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-    evidence = fenced({"instruction": instruction, "checklist": listed})
+    evidence = delimited({"instruction": instruction, "checklist": listed})
     user = load_prompt(_PACKAGE, "prompts/ask").fill(evidence=evidence, task="List the faults.").strip()
     return Message("system", load_prompt(_PACKAGE, "prompts/lint").text.strip()), Message("user", user)
 
@@ -137,7 +137,7 @@ def prompt_digest(form: Form = "word") -> str:
     """
     names = ("item", "whole", form, "ask", "again")
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in names]
-    return hashlib.sha256("\0".join([*texts, fence_prompt().text, _ITEM_TASK, _WHOLE_TASK]).encode()).hexdigest()
+    return hashlib.sha256("\0".join([*texts, delimiter_prompt().text, _ITEM_TASK, _WHOLE_TASK]).encode()).hexdigest()
 
 
 @cache
@@ -148,7 +148,7 @@ def make_digest() -> str:
     64
     """
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in ("make", "revise", "ask")]
-    return hashlib.sha256("\0".join([*texts, fence_prompt().text]).encode()).hexdigest()
+    return hashlib.sha256("\0".join([*texts, delimiter_prompt().text]).encode()).hexdigest()
 
 
 def _blocks(instruction: str, response: str, sources: Sequence[Source]) -> list[tuple[str, str]]:
@@ -159,7 +159,7 @@ def _blocks(instruction: str, response: str, sources: Sequence[Source]) -> list[
 def _asked(name: str, form: Form, blocks: Sequence[tuple[str, str]], task: str) -> tuple[Message, ...]:
     system = load_prompt(_PACKAGE, name).fill(form=load_prompt(_PACKAGE, f"prompts/{form}").text.strip())
     # Questions about one response share the beginning of their prompts.
-    evidence = fenced(dict(blocks), last_apart=blocks[-1][0] == "question")
+    evidence = delimited(dict(blocks), last_outside=blocks[-1][0] == "question")
     user = load_prompt(_PACKAGE, "prompts/ask").fill(evidence=evidence, task=task)
     return Message("system", system.strip()), Message("user", user.strip())
 

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError, InputError
 from vouching.judging.votes import Votes, vote_share
-from vouching.methods.base import Measures, Play, Processes, Row, Sampler, gathered_measures, settle
+from vouching.methods.base import Measures, Play, Processes, Row, Sampler, build_group, gathered_measures
 from vouching.methods.checklist.game import GENERATOR, Labelled, Replay, Task, task_of, watched
 from vouching.methods.checklist.prompt import item_messages
 from vouching.methods.checklist.reply import ItemAnswer, read_answer
@@ -194,8 +194,10 @@ class SelfVerifyGame:
         votes = [one.votes_KJ for one in judged]
         rewards = [_reward(one.report, rules) for one in judged]  # lines 7 to 12
         groups = [
-            settle(one.place, [each.said for each in judged[at : at + self.samples]], rewards[at : at + self.samples],
-                   self.samples)[0]
+            build_group(
+                one.place, [each.said for each in judged[at : at + self.samples]], rewards[at : at + self.samples],
+                self.samples,
+            )[0]
             for at, one in enumerate(judged) if at % self.samples == 0
         ]  # fmt: skip
         found = [watched(one.task, one.report.response, reward) for one, reward in zip(judged, rewards, strict=True)]
@@ -248,7 +250,7 @@ class SelfVerifyGame:
         for place, ((one, source), said) in enumerate(zip(drawn, answers, strict=True)):
             weighed = [replace(answer, turn=2, weight=self._setting.lambda_v) for answer in said]
             outcomes = [Reward(verifier_reward(_vote(answer), one.l)) for answer in said]
-            groups.append(settle(f"{place}:verifier", weighed, outcomes, self.samples)[0])
+            groups.append(build_group(f"{place}:verifier", weighed, outcomes, self.samples)[0])
             if source == "gold":
                 name = "yes/gold_positive" if one.l else "yes/gold_negative"
                 measures += [{name: float(_vote(answer) is True)} for answer in said]

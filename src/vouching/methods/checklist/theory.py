@@ -310,13 +310,13 @@ def size_needed(quality: VerifierQuality, success: bool, gap: float = 0.0, corre
     """
     bias = float(bias_checklist(quality, int(success), gap))
     noise = float(item_variance(quality, int(success) + gap))
-    return least_size(bias**2, noise, float(mse_single(quality, int(success))), correlation)
+    return min_size(bias**2, noise, float(mse_single(quality, int(success))), correlation)
 
 
-def least_size(squared_bias: float, variance: float, target: float, correlation: float = 0.0) -> float:
+def min_size(squared_bias: float, variance: float, target: float, correlation: float = 0.0) -> float:
     """The least whole K with ``squared_bias + variance (rho + (1 - rho) / K) <= target``; inf if there is none.
 
-    >>> least_size(0.04, 0.2, 0.1), least_size(0.04, 0.2, 0.1, correlation=0.5)
+    >>> min_size(0.04, 0.2, 0.1), min_size(0.04, 0.2, 0.1, correlation=0.5)
     (4.0, inf)
     """
     if not 0 <= correlation <= 1:

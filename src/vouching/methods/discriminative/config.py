@@ -29,7 +29,7 @@ class RankConfig:
     """A causal model or an encoder: a folder, a package with one inside, or a name on the Hugging Face hub."""
     shown: Shown = "compressed"
     """What it is shown of a search."""
-    most_tokens: int = MAX_TOKENS
+    max_tokens: int = MAX_TOKENS
     """Tokens of an input, at most."""
     margin: float = 0.1
     """How far above the worse answer the better one shall score."""
@@ -37,7 +37,7 @@ class RankConfig:
     """Share of the questions that are held out and scored; which ones, ``seed`` and their text say."""
     epochs: float = 3.0
     """Passes over the pairs."""
-    most_steps: int = 0
+    max_steps: int = 0
     """Steps to stop after, for trials; the schedule ends there too. 0 for none."""
     batch_pairs: int = 8
     """Pairs that are read at once by one process."""
@@ -72,9 +72,9 @@ class RankConfig:
         """Raises ConfigError for a number out of range."""
         if not self.pairs:
             raise ConfigError("pairs names no file: give what  vouch data pairs  wrote")
-        positive = ("most_tokens", "margin", "epochs", "batch_pairs", "accumulate", "learning_rate", "lora_alpha",
+        positive = ("max_tokens", "margin", "epochs", "batch_pairs", "accumulate", "learning_rate", "lora_alpha",
                     "evaluate_every", "checkpoint_every", "threads")  # fmt: skip
-        require(self, above=positive, at_least=("most_steps", "lora_rank"))
+        require(self, above=positive, at_least=("max_steps", "lora_rank"))
         if not 0 < self.held_share < 1:
             raise ConfigError(f"held_share must be above 0 and below 1, got {self.held_share}")
         for name in ("warmup", "dropout"):

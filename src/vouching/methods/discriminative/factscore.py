@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from vouching.judging.ask import Replies, ReplyError, Unread, ask
-from vouching.judging.fences import fenced
+from vouching.judging.delimiters import delimited
 from vouching.methods.base import ClaimVerifier
 from vouching.methods.discriminative.input import Shown
 from vouching.methods.discriminative.rank import usage_since
@@ -158,7 +158,7 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
 
     async def split(question: str, answer: str) -> Facts:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
-        messages = Message("system", system), Message("user", fenced(texts))
+        messages = Message("system", system), Message("user", delimited(texts))
         said: list[Completion] = []
         [found] = await ask(model, messages, Sampling(max_tokens=max_tokens), read, said=said)
         return Facts((), total_usage(said), found) if isinstance(found, Unread) else Facts(found, total_usage(said))

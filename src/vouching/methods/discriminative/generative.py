@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from vouching.errors import ConfigError
 from vouching.judging.ask import ReplyError, Unread, ask
-from vouching.judging.fences import fence_prompt, fenced
+from vouching.judging.delimiters import delimited, delimiter_prompt
 from vouching.methods.discriminative.input import Find, gather, search_warnings, sources_of, statement
 from vouching.methods.discriminative.rank import check_asked, explained, placed, usage_since
 from vouching.methods.discriminative.scorer import Closable
@@ -159,7 +159,7 @@ class GenerativeRanker:
         find: searches; None where sources come with every call.
         aligner: writes down where the parts of an answer stand in the evidence; None takes the rules.
         max_tokens: length of a reply, in tokens.
-        most: characters of the record of the search that a prompt shows; the rest is left out, with a warning.
+        limit: characters of the record of the search that a prompt shows; the rest is left out, with a warning.
         owned: what is closed with it.
 
     Raises:
@@ -181,7 +181,7 @@ class GenerativeRanker:
         find: Find | None = None,
         aligner: EmbeddedVerifier | None = None,
         max_tokens: int = 1024,
-        most: int = 24_000,
+        limit: int = 24_000,
         owned: Sequence[Closable] = (),
     ) -> None:
         if mode not in PROMPTS:
@@ -195,7 +195,7 @@ class GenerativeRanker:
         self._aligner = aligner or EmbeddedVerifier()
         self._prompt = load_prompt(_PACKAGE, f"prompts/{PROMPTS[mode]}")
         self._sampling = Sampling(max_tokens=max_tokens)
-        self._most = most
+        self._limit = limit
         self._owned = owned
         self.calibrator: str | None = None
         """None: places and points are not calibrated."""
@@ -203,7 +203,7 @@ class GenerativeRanker:
     @property
     def digest(self) -> str:
         """SHA-256 of the prompt."""
-        return hashlib.sha256(f"{self._prompt.text}\0{fence_prompt().text}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._prompt.text}\0{delimiter_prompt().text}".encode()).hexdigest()
 
     async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
         """The answers, best first; see :meth:`~vouching.methods.discriminative.rank.Ranker.rank`."""
@@ -245,7 +245,7 @@ class GenerativeRanker:
         """The record of the search as a prompt shows it, whole lines up to the limit."""
         if searched is None:
             return "", []
-        whole, shown = history_text(searched), history_text(searched, self._most)
+        whole, shown = history_text(searched), history_text(searched, self._limit)
         if shown == whole:
             return whole, []
         message = f"The model was shown {len(shown):,} of {len(whole):,} characters of the search."
@@ -280,7 +280,7 @@ class GenerativeRanker:
     ) -> tuple[R | Unread, str]:
         """What the model says about one or several answers, and what it says before its verdict."""
         texts = {"question": question, **answers, **({"record of the search": history} if history else {})}
-        messages = Message("system", self._prompt.text.strip()), Message("user", fenced(texts))
+        messages = Message("system", self._prompt.text.strip()), Message("user", delimited(texts))
         said: list[Completion] = []
         [found] = await ask(self.model, messages, self._sampling, lambda replies: read(_whole(replies[-1])), said=said)
         told.said += said

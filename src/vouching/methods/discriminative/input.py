@@ -97,25 +97,25 @@ def compressed_text(compression: Compression, reasoning: bool = True) -> str:
     return "\n".join(lines)
 
 
-def encode(tokenizer: Any, read: ScorerInput, most: int = MAX_TOKENS) -> Encoded:
-    """Token ids of an input, cut to ``most`` from the end of the evidence, or of the answer if that alone is too long.
+def encode(tokenizer: Any, read: ScorerInput, limit: int = MAX_TOKENS) -> Encoded:
+    """Token ids of an input, cut to ``limit`` from the end of the evidence, or of the answer if that alone is too long.
 
     Args:
         tokenizer: of transformers.
         read: the input.
-        most: tokens at most, special ones included.
+        limit: tokens at most, special ones included.
     """
     pair = (read.asked, read.evidence) if read.evidence else (read.asked,)
     whole = tokenizer(*pair)["input_ids"]
-    if len(whole) <= most:
+    if len(whole) <= limit:
         return Encoded(tuple(whole), 0)
-    fits = read.evidence and len(tokenizer(read.asked, "")["input_ids"]) < most
+    fits = read.evidence and len(tokenizer(read.asked, "")["input_ids"]) < limit
     strategy = "only_second" if fits else "longest_first"
-    cut = tokenizer(*pair, truncation=strategy, max_length=most)["input_ids"]
+    cut = tokenizer(*pair, truncation=strategy, max_length=limit)["input_ids"]
     return Encoded(tuple(cut), len(whole) - len(cut))
 
 
-def input_digest(shown: Shown, most: int = MAX_TOKENS, question: bool = True) -> str:
+def input_digest(shown: Shown, limit: int = MAX_TOKENS, question: bool = True) -> str:
     """SHA-256 of the form of the input: what a calibration belongs to, beside the model.
 
     >>> input_digest("facts") == input_digest("compressed")
@@ -123,7 +123,7 @@ def input_digest(shown: Shown, most: int = MAX_TOKENS, question: bool = True) ->
     """
     evidence = compressed_text(Compression(("fact", "fact"), "why", "model"))
     form = scorer_input("question" if question else "", "answer", evidence).text
-    return hashlib.sha256(repr((form, shown, most)).encode()).hexdigest()
+    return hashlib.sha256(repr((form, shown, limit)).encode()).hexdigest()
 
 
 Find: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Trajectory]]

@@ -39,15 +39,15 @@ class ScorerNote:
 
     shown: Shown = "compressed"
     """What it was shown of a search."""
-    most_tokens: int = MAX_TOKENS
+    max_tokens: int = MAX_TOKENS
     """Tokens of an input, at most."""
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a value out of range."""
         if self.shown not in get_args(Shown):
             raise ConfigError(f"shown must be one of {', '.join(get_args(Shown))}, got {self.shown!r}")
-        if self.most_tokens < 1:
-            raise ConfigError(f"most_tokens must be at least 1, got {self.most_tokens}")
+        if self.max_tokens < 1:
+            raise ConfigError(f"max_tokens must be at least 1, got {self.max_tokens}")
 
     def write(self, folder: Path) -> None:
         """Put the note into a folder."""
@@ -66,7 +66,7 @@ def read_note(folder: Path) -> ScorerNote | None:
     True
     >>> ScorerNote("facts", 256).write(folder)
     >>> read_note(folder)
-    ScorerNote(shown='facts', most_tokens=256)
+    ScorerNote(shown='facts', max_tokens=256)
     """
     path = folder / NOTE
     if not path.exists():
@@ -123,12 +123,12 @@ class TrainedScorer:
 
     def digest(self, shown: Shown, question: bool = True) -> str:
         """SHA-256 of the form of its input."""
-        return input_digest(shown, self.note.most_tokens, question)
+        return input_digest(shown, self.note.max_tokens, question)
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
         """The logit of each; one that is no number is Unverified."""
         started = time.perf_counter()
-        encoded = [encode(self._tokenizer, candidate.read, self.note.most_tokens) for candidate in candidates]
+        encoded = [encode(self._tokenizer, candidate.read, self.note.max_tokens) for candidate in candidates]
         numbers = await self._rows.numbers([one.ids for one in encoded])
         seconds = (time.perf_counter() - started) / max(1, len(candidates))
         return [
@@ -145,8 +145,8 @@ class TrainedScorer:
     def _cut(self, lost: int) -> tuple[VerdictWarning, ...]:
         if not lost:
             return ()
-        most = self.note.most_tokens
-        return (VerdictWarning("truncated", f"The scorer reads {most:,} tokens; the last {lost:,} were cut off."),)
+        limit = self.note.max_tokens
+        return (VerdictWarning("truncated", f"The scorer reads {limit:,} tokens; the last {lost:,} were cut off."),)
 
 
 def _base(path: Path) -> tuple[Path, Path | None]:

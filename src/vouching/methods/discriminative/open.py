@@ -167,12 +167,12 @@ def open_search(
     compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
     if not engines:
         return None, compress, [searcher] if searcher else []
-    most = QUERIES if queries is None else queries
+    limit = QUERIES if queries is None else queries
     if searcher is not None:
-        agent = SearchAgent(searcher, engines, turns=most)
+        agent = SearchAgent(searcher, engines, turns=limit)
         return agent.search, compress, [agent]
     # Without a verifier: a short answer stands in some passage soon, which would end the search before its evidence.
-    steps = StepSearch(engines, queries=most)
+    steps = StepSearch(engines, queries=limit)
     return steps.search, compress, [steps]
 
 

@@ -11,7 +11,7 @@ HHEM-2.1-Open (Vectara) is the encoder of flan-t5-base with two outputs for the 
 folder brings code that newer versions of transformers refuse and that is not run; the shape is read from the weights
 and a T5 of transformers is made to it. The tokenizer is flan-t5-base's and does not come along: put its tokenizer.json
 and tokenizer_config.json into the folder, or name where they are. A premise is read whole, as its authors do, up to
-``MOST_TOKENS``; a longer one in windows. Left out: HHEM-2.3, which is not public.
+``MAX_TOKENS``; a longer one in windows. Left out: HHEM-2.3, which is not public.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _words(sentence: str) -> int:
 
 HHEM = "hhem:"
 """What its name begins with."""
-MOST_TOKENS = 4096
+MAX_TOKENS = 4096
 """Of a premise, before it is read in windows."""
 PROMPT = (
     "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
@@ -182,7 +182,7 @@ class Hhem(_WindowScorer):
         path: the folder with model.safetensors.
         tokenizer: folder with the tokenizer of flan-t5-base; None for ``path`` itself.
         device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
-        most: tokens of a premise that are read at once; memory grows with their square.
+        limit: tokens of a premise that are read at once; memory grows with their square.
 
     Raises:
         ConfigError: no such weights, or no tokenizer.
@@ -190,9 +190,9 @@ class Hhem(_WindowScorer):
     """
 
     def __init__(
-        self, path: str | Path, tokenizer: str | Path | None = None, *, device: str = "auto", most: int = MOST_TOKENS
+        self, path: str | Path, tokenizer: str | Path | None = None, *, device: str = "auto", limit: int = MAX_TOKENS
     ) -> None:
-        self._most = most
+        self._limit = limit
         place = device_of(device)
         model = _hhem_model(Path(path)).to(place)
         self._tokenizer = load_tokenizer(tokenizer or path)
@@ -205,7 +205,7 @@ class Hhem(_WindowScorer):
 
     def _encode(self, candidate: Candidate) -> _Rows:
         text = "\n".join(screened(source.text) for source in candidate.sources)
-        parts = windows(text, self._most, lambda sentence: len(self._tokenizer(sentence)["input_ids"]))
+        parts = windows(text, self._limit, lambda sentence: len(self._tokenizer(sentence)["input_ids"]))
         asked = (PROMPT.format(premise=part, hypothesis=candidate.claim.text) for part in parts)
         return [tuple(self._tokenizer(one)["input_ids"]) for one in asked], 0
 

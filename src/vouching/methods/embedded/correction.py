@@ -24,7 +24,7 @@ from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import find_words
 from vouching.types import ERROR_TYPES
 
-_MOST_SINGLE_EDITS = 3
+_MAX_SINGLE_EDITS = 3
 _TAIL_STARTS = re.compile(r"[,;]\s+|\s+(?=(?:and|but|in|on|at|by|with|for|from|which|who|during|after|before)\b)")
 _AUXILIARY = frozenset("do does did is are was were has have had will would can could should must been".split())
 _CANNOT_END = _AUXILIARY | frozenset("the a an of in on at by to for from with and or but as than be may might".split())
@@ -59,7 +59,7 @@ def propose(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iter
     edits.sort(key=lambda ranked: ranked[0])
     chosen = [edit for _, edit in edits]
     tail = _cut_tail(segments[-1]) if segments else None
-    groups = [[edit] for edit in chosen[:_MOST_SINGLE_EDITS]]
+    groups = [[edit] for edit in chosen[:_MAX_SINGLE_EDITS]]
     if len(chosen) > 1:
         groups.append(chosen)
     if tail is not None:

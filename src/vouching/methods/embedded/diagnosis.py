@@ -24,7 +24,7 @@ from vouching.methods.embedded.features import Segment, comparisons_of
 from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.parts import PartKind
 from vouching.methods.embedded.scene import Comparison
-from vouching.methods.embedded.soft_reading import MOST_CHARACTERS, is_too_long
+from vouching.methods.embedded.soft_reading import MAX_CHARACTERS, is_too_long
 from vouching.text.cues import Qualifier
 from vouching.types import ERROR_TYPES, Alignment, ErrorType, Judgment, ReasoningStep, Relation, Span, VerdictWarning
 
@@ -47,7 +47,7 @@ FITTED_KINDS: tuple[Decisive, ...] = (*dict.fromkeys(_FITTED.values()), "opposit
 OVERSTATED_CEILING = 0.48
 """Set by the taxonomy, not fitted."""
 _INTENSIFIER_STRENGTH = 0.8
-_FEWEST_WORDS = 4
+_MIN_WORDS = 4
 _ABSOLUTES = ("all", "every", "everyone", "everybody", "always")
 
 
@@ -77,7 +77,7 @@ def _is_intensifier(comparison: Comparison) -> bool:
 def is_verbatim(segments: Sequence[Segment], index: SourceIndex) -> bool:
     """True if every sentence of the claim is a whole sentence of the sources, word for word."""
     return all(
-        len(segment.reading.words) >= _FEWEST_WORDS
+        len(segment.reading.words) >= _MIN_WORDS
         and bool(segment.focus.sentences)
         and [w.lower for w in segment.reading.words] == [w.lower for w in index.read(segment.focus.sentences[0]).words]
         for segment in segments
@@ -308,7 +308,7 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
 def reading_warnings(claim: str, soft: SoftReading | None, index: SourceIndex) -> Iterator[VerdictWarning]:
     """What the encoder did not read; the rules search all of a source."""
     if is_too_long(index):
-        message = f"The sources have more than {MOST_CHARACTERS:,} characters: only the rules searched them."
+        message = f"The sources have more than {MAX_CHARACTERS:,} characters: only the rules searched them."
         yield VerdictWarning("unread", message)
     if soft is None:
         return

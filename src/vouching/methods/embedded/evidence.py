@@ -235,9 +235,9 @@ def _without_injections(text: str) -> tuple[str, list[Injection]]:
 class KeptIndexes:
     """The indexes of recent calls, so that many claims on the same sources read them once. Safe among threads."""
 
-    def __init__(self, most: int = 8, most_characters: int = 20_000_000) -> None:
-        self.most = most
-        self.most_characters = most_characters
+    def __init__(self, limit: int = 8, max_characters: int = 20_000_000) -> None:
+        self.limit = limit
+        self.max_characters = max_characters
         self._kept: OrderedDict[tuple[Source, ...], SourceIndex] = OrderedDict()
         self._lock = Lock()
 
@@ -253,7 +253,7 @@ class KeptIndexes:
         found = found or index_sources(sources)
         with self._lock:
             self._kept[sources] = found
-            while len(self._kept) > 1 and (len(self._kept) > self.most or self._characters() > self.most_characters):
+            while len(self._kept) > 1 and (len(self._kept) > self.limit or self._characters() > self.max_characters):
                 self._kept.popitem(last=False)
         return found
 

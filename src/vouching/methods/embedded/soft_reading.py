@@ -99,7 +99,7 @@ COMBINED, EXPORT = "combined.json", "run/export"
 """Where a folder has the combined model and the encoder it was fitted on."""
 _SUPPORTED = 0.5
 """Mean support of its tokens from which a part counts as said in other words."""
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 """Of the sources together; cutting more into tokens would take longer than everything else."""
 _ALIKE = 0.45
 """Similarity from which a word is shown as a counterpart: nearly all synonyms find the word they stand for at this or
@@ -181,7 +181,7 @@ def open_soft_reader(folder: Path) -> SoftReader:
 
 def is_too_long(index: SourceIndex) -> bool:
     """Whether sources are so long that they are left to the rules."""
-    return sum(len(text) for text in index.texts) > MOST_CHARACTERS
+    return sum(len(text) for text in index.texts) > MAX_CHARACTERS
 
 
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:

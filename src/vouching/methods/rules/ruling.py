@@ -119,15 +119,15 @@ def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
     if marks is None or not marks.startswith("."):
         return True
     following = _skip_blanks(text, stop.end())
-    goes_on = text[following : following + 1].islower()
+    continues = text[following : following + 1].islower()
     if len(marks) > 1:
-        return not goes_on
+        return not continues
     line = _skip_blanks(text, text.rfind("\n", 0, stop.start()) + 1)
     marker = LIST_MARKER.match(text, line)
     if marker and stop.start() < marker.end():
         return False
     before = text[max(line, stop.start() - 40) : stop.start()]
-    return not before.split() or not abbreviates(before, "" if goes_on else text[following : following + 40])
+    return not before.split() or not abbreviates(before, "" if continues else text[following : following + 40])
 
 
 def _skip_blanks(text: str, at: int) -> int:

@@ -14,7 +14,7 @@ from vouching.methods.read import messages_of, read_files
 from vouching.methods.structured.game import StructuredGame, score_by
 from vouching.methods.structured.reward_weights import Variant, reward_bounds
 from vouching.methods.training import GrpoConfig, Plan
-from vouching.rows.read import told_apart
+from vouching.rows.read import with_unique_ids
 from vouching.types.spans import Label
 
 
@@ -51,7 +51,7 @@ class StructuredRunConfig(GrpoConfig):
 
 def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Rows with a prompt and a gold label, in order. Raises InputError for one that is unfit, or named twice."""
-    return told_apart(read_files(paths, prompt_row, "prompt and gold"))
+    return with_unique_ids(read_files(paths, prompt_row, "prompt and gold"))
 
 
 def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class GroupSpread:
     """Replies in them."""
     alone: int
     """Replies that are the only one of their group, left out."""
-    deviation: float
+    standard_deviation: float
     """Mean of the groups' standard deviations, unbiased."""
     variance: float
     """Mean of the groups' variances, unbiased."""
@@ -154,39 +154,46 @@ def group_spread(rows: Iterable[ScoredReply]) -> GroupSpread:
     """How much the rewards differ inside groups; all figures are nan without a group of two.
 
     >>> rows = [ScoredReply(str(n), "a" if n < 2 else "b", Reward(r)) for n, r in enumerate((0.0, 1.0, 1.0, 1.0))]
-    >>> spread = group_spread(rows)  # deviations .7071 and 0
-    >>> spread.groups, round(spread.deviation, 4), spread.equal_groups, spread.effective
+    >>> spread = group_spread(rows)  # standard_deviations .7071 and 0
+    >>> spread.groups, round(spread.standard_deviation, 4), spread.equal_groups, spread.effective
     (2, 0.3536, 0.5, 0.5)
     """
     groups = [np.array([row.reward.total for row in group]) for group in _groups(rows)]
     several = [group for group in groups if len(group) > 1]
     replies = sum(map(len, several))
-    deviations = [_deviation(group) for group in several]
+    standard_deviations = [_standard_deviation(group) for group in several]
     gaps = [np.abs(group - group.mean()) for group in several]
-    advantages = [float(gap.max()) / sigma if sigma else 0.0 for gap, sigma in zip(gaps, deviations, strict=True)]
+    advantages = [
+        float(gap.max()) / sigma if sigma else 0.0 for gap, sigma in zip(gaps, standard_deviations, strict=True)
+    ]
     moved = sum(int((gap > NOTHING).sum()) for gap in gaps)
     return GroupSpread(
         groups=len(several),
         replies=replies,
         alone=len(groups) - len(several),
-        deviation=_mean(deviations),
-        variance=_mean([sigma**2 for sigma in deviations]),
+        standard_deviation=_mean(standard_deviations),
+        variance=_mean([sigma**2 for sigma in standard_deviations]),
         population_variance=_mean(
-            [sigma**2 * (len(group) - 1) / len(group) for sigma, group in zip(deviations, several, strict=True)]
+            [
+                sigma**2 * (len(group) - 1) / len(group)
+                for sigma, group in zip(standard_deviations, several, strict=True)
+            ]
         ),
-        equal_groups=_mean([float(sigma == 0) for sigma in deviations]),
+        equal_groups=_mean([float(sigma == 0) for sigma in standard_deviations]),
         effective=moved / replies if replies else math.nan,
         greatest_advantage=_mean(advantages),
     )
 
 
-def group_deviations(rows: Iterable[ScoredReply]) -> list[float]:
+def group_standard_deviations(rows: Iterable[ScoredReply]) -> list[float]:
     """The unbiased standard deviation of every group of two replies or more.
 
-    >>> group_deviations([ScoredReply("a", "g", Reward(0.5)), ScoredReply("b", "g", Reward(0.5))])
+    >>> group_standard_deviations([ScoredReply("a", "g", Reward(0.5)), ScoredReply("b", "g", Reward(0.5))])
     [0.0]
     """
-    return [_deviation(np.array([row.reward.total for row in group])) for group in _groups(rows) if len(group) > 1]
+    return [
+        _standard_deviation(np.array([row.reward.total for row in group])) for group in _groups(rows) if len(group) > 1
+    ]
 
 
 def expected_variances(q: float, group_size: int) -> tuple[float, float]:
@@ -247,8 +254,8 @@ def part_variance(rows: Sequence[ScoredReply]) -> PartVariance | None:
     own, total = float(np.trace(inner)), float(covariance[-1, -1])
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = inner.sum(axis=0) / inner.sum()
-        deviations = np.sqrt(np.diag(covariance)[:-1])
-        correlations = covariance[:-1, :-1] / np.outer(deviations, deviations)
+        standard_deviations = np.sqrt(np.diag(covariance)[:-1])
+        correlations = covariance[:-1, :-1] / np.outer(standard_deviations, standard_deviations)
     return PartVariance(
         names=names,
         weights=tuple(np.round(weights, 9).tolist()),
@@ -336,7 +343,7 @@ def _groups(rows: Iterable[ScoredReply]) -> list[list[ScoredReply]]:
     return list(found.values())
 
 
-def _deviation(values: FloatArray) -> float:
+def _standard_deviation(values: FloatArray) -> float:
     """Unbiased standard deviation; exactly 0 if the values are equal but for rounding."""
     return float(np.std(values, ddof=1)) if np.ptp(values) > NOTHING else 0.0
 

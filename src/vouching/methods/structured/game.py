@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from vouching.errors import ConfigError, InputError
-from vouching.methods.base import Measures, Play, Row, Sampler, gathered_measures, outcome_of, settle
+from vouching.methods.base import Measures, Play, Row, Sampler, build_group, gathered_measures, outcome_of
 from vouching.methods.structured.reward import label_of, read_record, reward_of_reply
 from vouching.methods.structured.reward_weights import PAPER, Equal, Rules, StructuredWeights, equal_by_label
 from vouching.models.base import Message
@@ -129,15 +129,15 @@ class StructuredGame:
         )
         if self.normalise != "none":
             outcomes = _equalised(outcomes, [row["gold"] for _, row in replies], self.normalise)
-        settled = [
-            settle(f"{place}:{row.get('id', '')}", said, outcomes[at : at + len(said)], self.samples)
+        built = [
+            build_group(f"{place}:{row.get('id', '')}", said, outcomes[at : at + len(said)], self.samples)
             for place, (row, said) in enumerate(zip(rows, answers, strict=True))
             for at in [place * self.samples]
         ]
         return Play(
-            groups=tuple(group for group, _ in settled if group is not None),
-            failures=tuple(failure for _, failed in settled for failure in failed),
-            dropped=sum(group is None for group, _ in settled),
+            groups=tuple(group for group, _ in built if group is not None),
+            failures=tuple(failure for _, failed in built for failure in failed),
+            dropped=sum(group is None for group, _ in built),
             measures=gathered_measures(self.watch(reply.text, row) for reply, row in replies),
         )
 

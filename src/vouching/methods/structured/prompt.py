@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
-from vouching.judging.fences import boundary, fence_prompt
+from vouching.judging.delimiters import boundary, delimiter_prompt
 from vouching.judging.windows import Excerpt, Window
 from vouching.models.base import Message
 from vouching.prompts import Prompt, load_prompt
@@ -40,7 +40,7 @@ class StructuredPrompt:
     user: Prompt
     """Takes ``evidence`` and ``claim``."""
     block: Prompt
-    """A fenced text: takes ``fence``, ``name`` and ``text``."""
+    """A fenced text: takes ``delimiter``, ``name`` and ``text``."""
     again: Prompt
     """Asks once more: takes ``fault``."""
 
@@ -57,22 +57,22 @@ class StructuredPrompt:
             window: the passages to judge it by.
             seed: goes into the boundary of the fence.
         """
-        fence = boundary([*_texts(window), claim.text, claim.context], seed)
-        evidence = "\n".join(self._blocks(fence, window))
-        stated = self._block(fence, "claim", claim.text)
+        delimiter = boundary([*_texts(window), claim.text, claim.context], seed)
+        evidence = "\n".join(self._blocks(delimiter, window))
+        stated = self._block(delimiter, "claim", claim.text)
         if claim.context:
-            stated = f"{self._block(fence, 'what the claim speaks about', claim.context)}\n{stated}"
+            stated = f"{self._block(delimiter, 'what the claim speaks about', claim.context)}\n{stated}"
         return Message("system", self.system), Message("user", self.user.fill(evidence=evidence, claim=stated))
 
-    def _blocks(self, fence: str, window: Sequence[Excerpt]) -> Iterator[str]:
+    def _blocks(self, delimiter: str, window: Sequence[Excerpt]) -> Iterator[str]:
         for excerpt in window:
             name = f"source {excerpt.number}"
             if excerpt.title:
-                yield self._block(fence, f"title of {name}", excerpt.title)
-            yield self._block(fence, name, excerpt.text)
+                yield self._block(delimiter, f"title of {name}", excerpt.title)
+            yield self._block(delimiter, name, excerpt.text)
 
-    def _block(self, fence: str, name: str, text: str) -> str:
-        return self.block.fill(fence=fence, name=name, text=text)
+    def _block(self, delimiter: str, name: str, text: str) -> str:
+        return self.block.fill(delimiter=delimiter, name=name, text=text)
 
 
 @cache
@@ -99,7 +99,7 @@ def _digest(*texts: str) -> str:
 
 def _with_system(system: str) -> StructuredPrompt:
     user, again = (load_prompt(_PACKAGE, f"prompts/{name}") for name in ("user", "again"))
-    return StructuredPrompt(system.strip(), Prompt(user.text.strip()), fence_prompt(), again)
+    return StructuredPrompt(system.strip(), Prompt(user.text.strip()), delimiter_prompt(), again)
 
 
 def _texts(window: Sequence[Excerpt]) -> Iterator[str]:

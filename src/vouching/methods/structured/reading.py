@@ -22,14 +22,14 @@ from typing import TypeAlias, cast
 
 from rapidfuzz import fuzz
 
-from vouching.judging.votes import told_share
+from vouching.judging.votes import voted_share
 from vouching.judging.windows import ScreenedSources, says_the_same
 from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reply import LabelReply, Reply, ReplyEntry, ReplyStep
 from vouching.text.locate import locate_all
 from vouching.types import Alignment, Claim, ErrorType, Label, ReasoningStep, Relation, Span, Unverified, VerdictWarning
 
-LEAST_CONFIDENCE = 0.51
+MIN_CONFIDENCE = 0.51
 """What a model that gives a label is taken to believe of it at least; less would deny the label."""
 _LONGEST_SHOWN = 80
 
@@ -64,7 +64,7 @@ class LocatedReply:
         >>> LocatedReply("Not Attributable", 0.9).probability < 0.11, LocatedReply("Attributable", 0.2).probability
         (True, 0.51)
         """
-        sure = max(self.stated, LEAST_CONFIDENCE)
+        sure = max(self.stated, MIN_CONFIDENCE)
         return sure if self.label == "Attributable" else 1 - sure
 
     @property
@@ -211,7 +211,7 @@ def _contradictions(reply: Reply) -> Iterator[VerdictWarning]:
 
 def _low_confidence(label: Label, stated: float) -> Iterator[VerdictWarning]:
     if stated < 0.5:
-        yield _odd(f"it gives its own label {label} a probability of {stated:g}; taken as {LEAST_CONFIDENCE}")
+        yield _odd(f"it gives its own label {label} a probability of {stated:g}; taken as {MIN_CONFIDENCE}")
 
 
 def _odd(what: str) -> VerdictWarning:
@@ -256,7 +256,7 @@ def elect(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> Election:
         return replace(failed[0], message=f"{len(failed)} of {len(votes)} votes failed; the first: {failed[0].message}")
     if len(votes) == 1:
         return Elected(cast[0], cast[0].probability)
-    share = told_share(vote.label == "Attributable" for vote in cast) or 0.0
+    share = voted_share(vote.label == "Attributable" for vote in cast) or 0.0
     if share == 0.5:
         message = f"{len(cast)} votes, half of them for each label: ask an odd number, or decide by hand"
         return Unverified(claim, "undecided", message)
@@ -310,7 +310,7 @@ MIN_SIMILARITY = 90.0
 """Least similarity of a span and the best stretch of the text, from 0 to 100."""
 LONGEST_SIMILAR = 500
 """Characters of a span beyond which it must stand in the text word by word, so that no reply takes long."""
-MOST_LOCATED = 64
+MAX_LOCATED = 64
 """Entries whose spans are looked for; those of later ones count as not found, so that no reply takes long."""
 
 
@@ -336,7 +336,7 @@ def strike_ungrounded(entries: object, claim: str, sources: Sequence[str]) -> li
         return []
     here, there = (_folded(claim),), tuple(_folded(source) for source in sources)
     members = cast("Sequence[object]", entries)
-    return [_struck(entry, here, there, number < MOST_LOCATED) for number, entry in enumerate(members)]
+    return [_struck(entry, here, there, number < MAX_LOCATED) for number, entry in enumerate(members)]
 
 
 def occurs(span: str, texts: Sequence[str]) -> bool:

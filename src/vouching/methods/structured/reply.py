@@ -27,9 +27,9 @@ LONGEST_REPAIRED = 20_000
 """Characters of a reply that is mended; what is longer is no record with a slip but something else."""
 LONGEST_READ = 2_000_000
 """Characters of a reply that is looked through for an object."""
-MOST_PARTS = 100
+MAX_PARTS = 100
 """Entries of an alignment, and steps of a chain; each is looked for in the sources, which takes its time."""
-_MOST_STARTS = 1_000
+_MAX_STARTS = 1_000
 """Braces from which an object is tried."""
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _LABEL_KEY = re.compile(r"""["'“”]label["'“”]\s*:""")
@@ -59,8 +59,8 @@ def _absent(value: object) -> object:
 
 
 def _few(parts: list[Any]) -> list[Any]:
-    if len(parts) > MOST_PARTS:
-        raise PydanticCustomError("too_many", f"wanted at most {MOST_PARTS} of them, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
+    if len(parts) > MAX_PARTS:
+        raise PydanticCustomError("too_many", f"wanted at most {MAX_PARTS} of them, got {len(parts):,}")  # pyright: ignore[reportArgumentType]
     return parts
 
 
@@ -299,7 +299,7 @@ def _without(text: str, begin: int, objects: Sequence[_Object]) -> str:
 def _objects(text: str) -> Iterator[_Object]:
     """The JSON objects of a text that lie in no other object, as far as they are whole."""
     start = text.find("{")
-    for _ in range(_MOST_STARTS):
+    for _ in range(_MAX_STARTS):
         if start < 0:
             return
         end = start + 1

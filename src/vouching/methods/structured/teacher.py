@@ -198,16 +198,16 @@ def _diagnosis_faults(record: Reply) -> Iterator[tuple[Demand, str]]:
             yield "fix", "the label is Not Attributable, but there is no fix_suggestion"
 
 
-def lesson(record: Reply) -> str:
+def training_reply(record: Reply) -> str:
     """A record as the model that learns shall write it: SEVA's keys in SEVA's order, on one line.
 
-    >>> lesson(Reply([], [], "Attributable", 0.9))[-85:]
+    >>> training_reply(Reply([], [], "Attributable", 0.9))[-85:]
     '"confidence": 0.9, "error_type": null, "fix_suggestion": null, "revised_claim": null}'
     """
     return json.dumps(asdict(record), ensure_ascii=False)
 
 
-def lesson_prompt(
+def example_prompt(
     claim: Claim, sources: Sequence[Source], window: int = 24_000, prompt: StructuredPrompt | None = None
 ) -> list[dict[str, str]] | None:
     """What the model that learns is asked, as chat messages: the prompt that it will be asked when it verifies.
@@ -221,7 +221,7 @@ def lesson_prompt(
     Returns:
         System and user message; None if the sources do not fit one prompt, or are empty.
 
-    >>> [message["role"] for message in lesson_prompt(Claim("It opened."), [Source("It opened in 1973.")])]
+    >>> [message["role"] for message in example_prompt(Claim("It opened."), [Source("It opened in 1973.")])]
     ['system', 'user']
     """
     shown = ScreenedSources(sources).only_window(window)
@@ -263,8 +263,8 @@ def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = Non
             "format_ok": made.format_ok,
             "gold_ok": made.gold_ok,
             "faults": made.faults,
-            "prompt": lesson_prompt(found.claim, found.sources),
-            "completion": lesson(made.record) if made.record else None,
+            "prompt": example_prompt(found.claim, found.sources),
+            "completion": training_reply(made.record) if made.record else None,
         }
 
     others = (prompts,) if prompts else ()

@@ -143,11 +143,11 @@ class StructuredVerifier:
 
     async def _judge(self, claim: Claim, case: _Case) -> Outcome:
         started = time.perf_counter()
-        election = await self._decide(claim, case)
-        if isinstance(election, Unverified):
-            return replace(election, warnings=tuple(case.evidence.warnings()), usage=_spent(case, started))
-        verdict = self._verdict(claim, election, case)
-        revised = election.reading.revised
+        outcome = await self._decide(claim, case)
+        if isinstance(outcome, Unverified):
+            return replace(outcome, warnings=tuple(case.evidence.warnings()), usage=_spent(case, started))
+        verdict = self._verdict(claim, outcome, case)
+        revised = outcome.reading.revised
         if revised and not verdict.attributable and self.config.recheck and revised != claim.text:
             again = await self._decide(replace(claim, text=revised), case)
             if isinstance(again, Elected) and self._score(again)[0] >= self.config.threshold:

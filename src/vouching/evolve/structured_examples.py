@@ -23,13 +23,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from vouching.evolve.records import Probe, Row, write_text
 from vouching.methods.embedded.verify import EmbeddedVerifier, open_embedded
 from vouching.methods.structured.prompt import NOT_FOUND, StructuredPrompt
-from vouching.methods.structured.reading import LEAST_CONFIDENCE
+from vouching.methods.structured.reading import MIN_CONFIDENCE
 from vouching.methods.structured.reply import Reply, ReplyEntry, ReplyStep
-from vouching.methods.structured.teacher import Teacher, lesson, lesson_prompt
+from vouching.methods.structured.teacher import Teacher, example_prompt, training_reply
 from vouching.models.running import all_of, run
 from vouching.types import Claim, Source, Verdict
 
-NoLesson: TypeAlias = Literal["too little is found", "the rules see no fault", "the teacher gave none", "too long"]
+NoExample: TypeAlias = Literal["too little is found", "the rules see no fault", "the teacher gave none", "too long"]
 """Why a row has no lesson."""
 _MARKS = r'\s,.;:!?()\[\]"“”'
 _WORD = re.compile(rf"[^{_MARKS}]+(?:[.,:][^{_MARKS}]+)*|[^\s]")
@@ -52,7 +52,7 @@ class Taught:
 
     written: int
     """Lessons."""
-    left_out: Mapping[NoLesson, int]
+    excluded: Mapping[NoExample, int]
     """Rows without one, by reason."""
 
 
@@ -88,7 +88,7 @@ def _differences(now: Sequence[str], before: Sequence[str]) -> Sequence[tuple[st
     return [("replace", start, end, start, end) for start, end in ends]
 
 
-def reply_of(row: Row, original: str | None = None) -> Reply | NoLesson:
+def reply_of(row: Row, original: str | None = None) -> Reply | NoExample:
     """The record of a row of known label, as far as rules and what was changed make it known.
 
     Args:
@@ -118,7 +118,7 @@ def reply_of(row: Row, original: str | None = None) -> Reply | NoLesson:
     elif verdict.attributable or not faults:
         return "the rules see no fault"
     kept = sorted([*supported, *faults], key=lambda part: part.start)
-    sure = round(max(verdict.score if row.attributable else 1 - verdict.score, LEAST_CONFIDENCE), 2)
+    sure = round(max(verdict.score if row.attributable else 1 - verdict.score, MIN_CONFIDENCE), 2)
     steps = [part.step for part in kept]
     if row.attributable:
         return Reply([part.entry for part in kept], steps, row.label, sure)
@@ -127,7 +127,7 @@ def reply_of(row: Row, original: str | None = None) -> Reply | NoLesson:
     return Reply([part.entry for part in kept], steps, row.label, sure, error, fix, original if made else None)
 
 
-def write_lessons(
+def write_examples(
     path: Path, prompt: StructuredPrompt, probes: Sequence[Probe], replay: Sequence[Row], teacher: Teacher | None = None
 ) -> Taught:
     """Write a chat for each probe and row of which a record can be made, as ``vouch train sft`` reads them.
@@ -143,25 +143,25 @@ def write_lessons(
         ModelError: the teacher is out of reach, and the same call may succeed later.
     """
     asked = [(probe.row, probe.original) for probe in probes] + [(row, None) for row in replay]
-    replies: list[Reply | NoLesson]
+    replies: list[Reply | NoExample]
     replies = [reply_of(*one) for one in asked] if teacher is None else run(_taught(teacher, asked))
     lines: list[str] = []
-    left_out: Counter[NoLesson] = Counter()
+    excluded: Counter[NoExample] = Counter()
     for (row, _), reply in zip(asked, replies, strict=True):
         made = _chat(row, reply, prompt) if isinstance(reply, Reply) else reply
         if isinstance(made, dict):
             lines.append(json.dumps(made, ensure_ascii=False) + "\n")
         else:
-            left_out[made] += 1
+            excluded[made] += 1
     write_text(path, "".join(lines))
-    return Taught(len(lines), dict(left_out))
+    return Taught(len(lines), dict(excluded))
 
 
-def _chat(row: Row, reply: Reply, prompt: StructuredPrompt) -> dict[str, object] | NoLesson:
-    question = lesson_prompt(Claim(row.claim), [Source(row.source)], prompt=prompt)
+def _chat(row: Row, reply: Reply, prompt: StructuredPrompt) -> dict[str, object] | NoExample:
+    question = example_prompt(Claim(row.claim), [Source(row.source)], prompt=prompt)
     if question is None:
         return "too long"
-    messages = [*question, {"role": "assistant", "content": lesson(reply)}]
+    messages = [*question, {"role": "assistant", "content": training_reply(reply)}]
     return {"id": f"{row.data_set}/{row.id}", "gold": row.label, "group": row.group or row.id, "messages": messages}
 
 
@@ -209,10 +209,10 @@ def _edit_of(fault: ReplyEntry) -> str:
     return _edit(fault.claim_span, fault.source_span if fault.status == "mismatch" else None)
 
 
-async def _taught(teacher: Teacher, asked: Sequence[tuple[Row, str | None]]) -> list[Reply | NoLesson]:
+async def _taught(teacher: Teacher, asked: Sequence[tuple[Row, str | None]]) -> list[Reply | NoExample]:
     """What a teacher writes; it is not told what was changed, and what misses the label is not used."""
     notes = await all_of(teacher.annotate(Claim(row.claim), [Source(row.source)], row.label) for row, _ in asked)
-    none: NoLesson = "the teacher gave none"
+    none: NoExample = "the teacher gave none"
     return [note.record or none for note in notes]
 
 

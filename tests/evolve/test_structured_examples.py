@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from vouching.evolve.records import Probe, Row
-from vouching.evolve.structured_lessons import changes, reply_of, write_lessons
+from vouching.evolve.structured_examples import changes, reply_of, write_examples
 from vouching.judging.windows import ScreenedSources
 from vouching.methods.structured.prompt import structured_prompt
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply
-from vouching.methods.structured.teacher import Teacher, gold_faults, lesson
+from vouching.methods.structured.teacher import Teacher, gold_faults, training_reply
 from vouching.models.scripted import ScriptedModel
 from vouching.perturb import CorpusPool, perturb
 from vouching.train.sft import read_chats
@@ -61,7 +61,7 @@ def test_the_record_of_a_probe_is_one_that_the_verifier_accepts_with_the_label_a
     assert reading.grounded == 1
     assert reading.warnings == ()
     assert reading.revised == (None if probe.label == "Attributable" else probe.original)
-    assert parse_reply(lesson(reply), Reply) == reply
+    assert parse_reply(training_reply(reply), Reply) == reply
 
 
 def test_there_are_probes_of_every_kind_among_those() -> None:
@@ -111,10 +111,10 @@ def test_lessons_are_chats_with_the_prompt_that_is_asked_later_and_what_has_none
         Row("b", "It opened in 1973.", "It opened in 1973. " + "It is long. " * 3_000, "Attributable", "toy"),
         Row("c", "It opened in 1937.", "It opened in 1973.", "Not Attributable", "toy"),
     ]
-    taught = write_lessons(tmp_path / "lessons.jsonl", structured_prompt(), probes(), replay)
+    taught = write_examples(tmp_path / "examples.jsonl", structured_prompt(), probes(), replay)
     assert taught.written == len(probes()) + 1
-    assert taught.left_out == {"too little is found": 1, "too long": 1}
-    chats = read_chats([str(tmp_path / "lessons.jsonl")])
+    assert taught.excluded == {"too little is found": 1, "too long": 1}
+    chats = read_chats([str(tmp_path / "examples.jsonl")])
     assert chats[-1].id == "toy/c"
     assert chats[-1].prompt[0]["content"] == structured_prompt().system
     assert json.loads(chats[-1].completion)["fix_suggestion"] == 'Change "opened in 1937" to "opened in 1973".'
@@ -124,12 +124,12 @@ def test_a_teacher_writes_in_place_of_the_rules_and_what_misses_the_label_is_not
     said = Reply([], [], "Attributable", 0.9)
     entry = {"claim_span": "died", "source_span": "casualties", "status": "match"}
     step = {"claim_part": "died", "source_evidence": "casualties", "judgment": "supported", "explanation": "None did."}
-    record = {**json.loads(lesson(said)), "evidence_alignment": [entry], "reasoning_chain": [step]}
+    record = {**json.loads(training_reply(said)), "evidence_alignment": [entry], "reasoning_chain": [step]}
     teacher = Teacher(ScriptedModel({"": json.dumps(record)}), ("label", "error_type", "fix"))
     rows = [
         Row("a", "Nobody died.", "There were no casualties whatsoever.", "Attributable", "toy"),
         Row("b", "All died.", "There were no casualties whatsoever.", "Not Attributable", "toy"),
     ]
-    taught = write_lessons(tmp_path / "lessons.jsonl", structured_prompt(), [], rows, teacher)
-    assert (taught.written, taught.left_out) == (1, {"the teacher gave none": 1})
-    assert [chat.id for chat in read_chats([str(tmp_path / "lessons.jsonl")])] == ["toy/a"]
+    taught = write_examples(tmp_path / "examples.jsonl", structured_prompt(), [], rows, teacher)
+    assert (taught.written, taught.excluded) == (1, {"the teacher gave none": 1})
+    assert [chat.id for chat in read_chats([str(tmp_path / "examples.jsonl")])] == ["toy/a"]

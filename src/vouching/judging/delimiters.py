@@ -14,33 +14,33 @@ from vouching.text.injection import readings
 
 
 @cache
-def fence_prompt() -> Prompt:
-    """A text between two fence lines: takes ``fence`` (from :func:`boundary`), ``name`` and ``text``.
+def delimiter_prompt() -> Prompt:
+    """A text between two fence lines: takes ``delimiter`` (from :func:`boundary`), ``name`` and ``text``.
 
-    >>> print(fence_prompt().fill(fence="5eed", name="source 1", text="It opened."))
+    >>> print(delimiter_prompt().fill(delimiter="5eed", name="source 1", text="It opened."))
     <<<5eed source 1>>>
     It opened.
     <<<5eed end of source 1>>>
     """
-    return Prompt(load_prompt("vouching.judging", "fenced").text.strip())
+    return Prompt(load_prompt("vouching.judging", "delimited").text.strip())
 
 
-def fenced(texts: Mapping[str, str], among: Sequence[str] = (), *, last_apart: bool = False) -> str:
+def delimited(texts: Mapping[str, str], among: Sequence[str] = (), *, last_outside: bool = False) -> str:
     """Texts by their names, each between fence lines.
 
     Args:
         texts: what is shown.
         among: further texts of the same conversation; the boundary occurs in none of these either.
-        last_apart: whether the last text stays out of the boundary unless it must go into it, see :func:`boundary`.
+        last_outside: whether the last text stays out of the boundary unless it must go into it, see :func:`boundary`.
 
-    >>> shown = fenced({"question": "When?", "answer": "In 1973."})
+    >>> shown = delimited({"question": "When?", "answer": "In 1973."})
     >>> [line for line in shown.splitlines() if "<<<" not in line]
     ['When?', 'In 1973.']
     """
     shown = [*texts.values()]
-    apart = shown.pop() if last_apart else ""
-    fence = boundary([*shown, *among, apart, ""])
-    return "\n".join(fence_prompt().fill(fence=fence, name=name, text=text) for name, text in texts.items())
+    apart = shown.pop() if last_outside else ""
+    delimiter = boundary([*shown, *among, apart, ""])
+    return "\n".join(delimiter_prompt().fill(delimiter=delimiter, name=name, text=text) for name, text in texts.items())
 
 
 def boundary(texts: Sequence[str], seed: int | None = None) -> str:
