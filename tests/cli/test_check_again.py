@@ -18,7 +18,7 @@ from tests.methods.scripts import RIGHT, SOURCE, reply
 from tests.models.fault_server import Answer, Request
 from tests.search.answers import speaks_searxng
 from vouching.cli.app import app
-from vouching.rows import may_pass
+from vouching.rows import count_retryable
 
 YEARS = ("1931", "1932", "1933", "1934")
 
@@ -35,7 +35,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
     rows, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     claims = [f"The Bosphorus Bridge opened in {year}." for year in YEARS]
     rows.write_text("".join(json.dumps({"id": c[-5:-1], "claim": c}) + "\n" for c in claims), encoding="utf-8")
-    down, held, mended = {"1932", "1934"}, threading.Event(), output.with_name("out.jsonl.mended")
+    down, held, repaired = {"1932", "1934"}, threading.Event(), output.with_name("out.jsonl.repaired")
 
     def respond(request: Request) -> Answer:
         if any(year in request.path for year in down):
@@ -57,7 +57,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
         command += ["--web", "queries=1", "--resume"]
         with subprocess.Popen([sys.executable, "-m", "vouching", *command]) as program:
             for _ in range(3_000):
-                if mended.exists() and mended.read_bytes().count(b"\n") == 2:
+                if repaired.exists() and repaired.read_bytes().count(b"\n") == 2:
                     break
                 held.wait(0.01)
             program.kill()
@@ -73,7 +73,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
     assert [line["claim"]["id"] for line in lines_of(output)] == [*YEARS]
     assert {line["kind"] for line in lines_of(output)} == {"verdict"}
     assert lines_of(output)[0] == json.loads(before.splitlines()[0])
-    assert not mended.exists()
+    assert not repaired.exists()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_rows_whose_search_failed_are_asked_again_and_a_kill_in_the_midst_of_it_
     ],
 )
 def test_what_is_asked_again_is_what_may_pass(finding: dict[str, Any], again: bool) -> None:
-    assert may_pass([{"kind": "verdict"}, finding]) == again
+    assert count_retryable([{"kind": "verdict"}, finding]) == again
 
 
 def test_a_reply_that_is_no_record_is_asked_for_again_and_the_other_lines_stay_byte_for_byte(tmp_path: Path) -> None:

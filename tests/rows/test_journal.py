@@ -51,7 +51,7 @@ def test_a_line_is_in_the_file_as_soon_as_it_is_appended(output: Path) -> None:
 
 
 @pytest.mark.parametrize("length", range(len(WHOLE) + 1))
-def test_cut_at_any_byte_the_output_is_mended_and_finished(output: Path, length: int) -> None:
+def test_cut_at_any_byte_the_output_is_repaired_and_finished(output: Path, length: int) -> None:
     for noted in range(WHOLE[:length].count(b"\n") + 1):
         output.unlink(missing_ok=True)
         filled(output, TEXTS[:noted])

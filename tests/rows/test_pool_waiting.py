@@ -10,7 +10,7 @@ import pytest
 
 from vouching.errors import ModelUnavailableError
 from vouching.rows.journal import Journal
-from vouching.rows.pool import Waiting
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
 from vouching.rows.run import Seen, run_batch
 
@@ -43,8 +43,8 @@ class Work:
     async def aclose(self) -> None:
         self.closed += 1
 
-    def factory(self, at_once: int) -> Waiting:
-        return Waiting(lambda: self, self.aclose, at_once)
+    def factory(self, at_once: int) -> AsyncWorkFactory:
+        return AsyncWorkFactory(lambda: self, self.aclose, at_once)
 
 
 def test_rows_come_in_order_though_later_ones_are_ready_sooner_and_no_more_than_allowed_are_under_way() -> None:
@@ -75,5 +75,5 @@ def test_an_error_that_nobody_expected_names_its_row() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError) as caught:
-        list(Waiting(lambda: broken).in_order(rows(1)))
+        list(AsyncWorkFactory(lambda: broken).in_order(rows(1)))
     assert caught.value.__notes__ == ["while working on line 1, id 1"]

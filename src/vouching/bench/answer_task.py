@@ -28,7 +28,7 @@ from vouching.bench.report import interval_words
 from vouching.bench.rows import Fault, is_broken
 from vouching.bench.task import DataSet, Line, Task
 from vouching.judging.votes import majority_of
-from vouching.rows.pool import Waiting
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.shortcuts import AuditMethod
 
 ANSWERS_AT_ONCE = 64
@@ -97,11 +97,11 @@ class AnswersTask(Task[AnswerRow]):
         self.arguments = options.arguments
         self.settings = dataclasses.asdict(options)
 
-    def work(self) -> Waiting:
+    def work(self) -> AsyncWorkFactory:
         """What scores rows."""
         answerer = self._opened.pop() if self._opened else self._open_answerer()
         mark = self._open_mark() if self._open_mark else None
-        return Waiting(lambda: answer_work(answerer, mark), answerer.aclose, ANSWERS_AT_ONCE)
+        return AsyncWorkFactory(lambda: answer_work(answerer, mark), answerer.aclose, ANSWERS_AT_ONCE)
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
         """The figures of one set."""

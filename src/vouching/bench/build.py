@@ -26,9 +26,9 @@ from vouching.errors import InputError
 from vouching.metrics import cohen_kappa
 from vouching.models.running import all_of
 from vouching.rows import (
+    AsyncWorkFactory,
     BatchSummary,
     RowJob,
-    Waiting,
     journal_beside,
     looker,
     open_rows,
@@ -224,7 +224,7 @@ def _fields(answer: PoolAnswer) -> dict[str, Any]:
 
 
 def built_rows(
-    input: str, output: Path, work: Waiting, settings: Mapping[str, Any], resume: bool,
+    input: str, output: Path, work: AsyncWorkFactory, settings: Mapping[str, Any], resume: bool,
     run: Callable[[RowJob], BatchSummary],
 ) -> tuple[bool, list[str]]:  # fmt: skip
     """The first step: rows from questions, with a journal of what became of each beside the output.

@@ -25,7 +25,7 @@ from vouching.errors import ConfigError
 from vouching.metrics import document_numbers
 from vouching.report import charts
 from vouching.report.skeleton import write_page
-from vouching.rows.pool import ROWS_AT_ONCE, Waiting
+from vouching.rows.pool import ROWS_AT_ONCE, AsyncWorkFactory
 from vouching.rows.worker import WorkFactory
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ClaimsTask(Task[BenchRow]):
         self.settings = checker.decoding or {}
         self._work = ScoreRows(model) if checker.embedded else ScoreRows(model).waiting(checker)
 
-    def work(self) -> WorkFactory | Waiting:
+    def work(self) -> WorkFactory | AsyncWorkFactory:
         """See :class:`~vouching.bench.task.Task`, as for what follows."""
         return self._work
 

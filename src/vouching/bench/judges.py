@@ -35,7 +35,7 @@ from vouching.methods.discriminative.generative import read_places
 from vouching.models.base import Message, Model, Sampling
 from vouching.models.running import all_of
 from vouching.prompts import load_prompt
-from vouching.rows.pool import AsyncWork, Waiting
+from vouching.rows.pool import AsyncWork, AsyncWorkFactory
 from vouching.rows.read import Row
 
 Judged: TypeAlias = dict[str, Any]
@@ -308,7 +308,7 @@ class JudgesTask(Task[JudgeRow]):
         self.arguments = options.arguments
         self.settings = dataclasses.asdict(options)
 
-    def work(self) -> Waiting:
+    def work(self) -> AsyncWorkFactory:
         """What scores rows."""
         judges = self._opened.pop() if self._opened else self._open()
 
@@ -316,7 +316,7 @@ class JudgesTask(Task[JudgeRow]):
             for judge in judges:
                 await judge.aclose()
 
-        return Waiting(lambda: judge_work(judges, self._sampling), aclose)
+        return AsyncWorkFactory(lambda: judge_work(judges, self._sampling), aclose)
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
         """The figures of one set."""

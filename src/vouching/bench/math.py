@@ -36,7 +36,7 @@ from vouching.bench.rows import BROKEN, Fault, Record, Split, converted, respons
 from vouching.bench.task import DataSet, Line, Task
 from vouching.errors import InputError, MissingExtraError
 from vouching.metrics import mean
-from vouching.rows.pool import Waiting
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
 from vouching.rows.worker import Work, Worker, WorkerError
 
@@ -273,7 +273,7 @@ class MathTask(Task[MathProblem]):
             raise InputError(f"got no response to {missing[0]!r}: wanted one response or more to each problem")
         yield from (row if isinstance(row, Fault) else replace(row, responses=tuple(found[row.id])) for row in rows)
 
-    def work(self) -> Waiting:
+    def work(self) -> AsyncWorkFactory:
         """What scores rows."""
 
         async def work(row: Row) -> str:
@@ -282,7 +282,7 @@ class MathTask(Task[MathProblem]):
         async def aclose() -> None:
             self._checker.close()
 
-        return Waiting(lambda: work, aclose, 1)
+        return AsyncWorkFactory(lambda: work, aclose, 1)
 
     def set_figures(self, lines: Sequence[Line], resamples: int) -> Mapping[str, Any]:
         """Of the set and of its parts; what could not be compared in time counts in neither."""

@@ -17,7 +17,7 @@ from vouching.bench.rows import Fault
 from vouching.bench.task import SPOILED, DataSet, Line, Task
 from vouching.methods.base import ClaimVerifier
 from vouching.methods.discriminative.rank import Ranker
-from vouching.rows.pool import Waiting
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.types import RankMode
 
 RANKINGS_AT_ONCE = 64
@@ -93,7 +93,7 @@ class RankingsTask(Task[RankingRow]):
         self.arguments = options.arguments
         self.settings = {**dataclasses.asdict(options), "mode": ranker.mode, "calibrator": ranker.calibrator}
 
-    def work(self) -> Waiting:
+    def work(self) -> AsyncWorkFactory:
         """What scores rows."""
         ranker, judge = self._opened.pop() if self._opened else self._open()
 
@@ -102,7 +102,7 @@ class RankingsTask(Task[RankingRow]):
             if judge is not None:
                 await judge.aclose()
 
-        return Waiting(lambda: ranking_work(ranker, judge.verify if judge else None), aclose, RANKINGS_AT_ONCE)
+        return AsyncWorkFactory(lambda: ranking_work(ranker, judge.verify if judge else None), aclose, RANKINGS_AT_ONCE)
 
     def fields(self, name: str, row: RankingRow) -> dict[str, Any]:
         """What the work takes of a row."""

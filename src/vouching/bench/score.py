@@ -24,7 +24,7 @@ from vouching.errors import InputError
 from vouching.methods.structured.prompt import NOT_FOUND
 from vouching.methods.structured.reward import alignment_quality, chain_quality
 from vouching.metrics import document_numbers, span_counts, token_counts
-from vouching.rows.pool import Waiting
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import Row
 from vouching.types import Unverified, Verdict
 
@@ -52,9 +52,9 @@ class ScoreRows:
         checker = Checker(self.model)
         return lambda row: run(_scored(checker, row))
 
-    def waiting(self, checker: Checker) -> Waiting:
+    def waiting(self, checker: Checker) -> AsyncWorkFactory:
         """The same work with a checker whose model answers many rows at once."""
-        return Waiting(lambda: lambda row: _scored(checker, row), checker.aclose)
+        return AsyncWorkFactory(lambda: lambda row: _scored(checker, row), checker.aclose)
 
 
 async def score_row(row: BenchRow, checker: Checker) -> Scored:

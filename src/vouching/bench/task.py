@@ -19,7 +19,7 @@ from vouching.bench.intervals import RESAMPLES
 from vouching.bench.report import WIDE, plain_table, write_tables
 from vouching.bench.rows import Fault, Split
 from vouching.errors import InputError
-from vouching.rows.pool import Waiting
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.worker import WorkFactory
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Task(Generic[RowT]):
         return data_set.rows(folder, split)
 
     @abstractmethod
-    def work(self) -> WorkFactory | Waiting:
+    def work(self) -> WorkFactory | AsyncWorkFactory:
         """What scores rows, for :func:`~vouching.rows.run_rows`; asked for once for each set."""
         raise NotImplementedError
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vouching.bench.build import RankingBuilder
     from vouching.bench.rows import Fault, Split
     from vouching.bench.task import DataSet
-    from vouching.rows import Waiting
+    from vouching.rows import AsyncWorkFactory
 
 app = typer.Typer()
 app.add_typer(bench_run.app)
@@ -265,11 +265,11 @@ def build_command(
     raise typer.Exit(Exit.OK if done else Exit.INCOMPLETE)
 
 
-def _building(names: list[str], judging: str, per_model: int, seed: int) -> Waiting:
+def _building(names: list[str], judging: str, per_model: int, seed: int) -> AsyncWorkFactory:
     """What makes a row of a question, with its models opened."""
     from vouching.bench.build import Asked, PoolAnswer, RankingBuilder
     from vouching.models.open import open_model
-    from vouching.rows import Row, Waiting, fields_of, waiting_work
+    from vouching.rows import AsyncWorkFactory, Row, async_work, fields_of
     from vouching.train.rank_judge import Judge, answers_of
     from vouching.train.rank_rows import RankQuestion, question_of
 
@@ -302,4 +302,4 @@ def _building(names: list[str], judging: str, per_model: int, seed: int) -> Wait
         for one in (*models, judge.model):
             await one.aclose()
 
-    return Waiting(lambda: waiting_work(build), close)
+    return AsyncWorkFactory(lambda: async_work(build), close)

@@ -25,7 +25,7 @@ from vouching.cli.options import (
 from vouching.cli.streams import AGAIN, Exit, draw, show_rows, tell_rows, write_error, write_result
 from vouching.errors import InputError
 from vouching.repair import Rest
-from vouching.rows import BatchSummary, Line, LookIn, Row, RowJob, Seen, Waiting, Work, may_pass
+from vouching.rows import AsyncWorkFactory, BatchSummary, Line, LookIn, Row, RowJob, Seen, Work, count_retryable
 from vouching.search.options import SearchOptions
 from vouching.types import VERDICT_VERSION, Claim, Report, Source, Unverified, Verdict, VerdictWarning
 from vouching.types.serial import to_json
@@ -72,13 +72,13 @@ class Judging:
         checker = self.checker()
         return lambda row: self._unread(row) or to_json(checker.check_row(*self._asked(row)))
 
-    def waiting(self, checker: Checker) -> Waiting:
+    def waiting(self, checker: Checker) -> AsyncWorkFactory:
         """The same work with a checker whose model answers many rows at once."""
 
         async def judge(row: Row) -> str:
             return self._unread(row) or to_json(await checker.acheck_row(*self._asked(row)))
 
-        return Waiting(lambda: judge, checker.aclose)
+        return AsyncWorkFactory(lambda: judge, checker.aclose)
 
     def waits(self, checker: Checker) -> bool:
         """Whether others are waited for: a language model, or an engine on the web."""
@@ -340,6 +340,6 @@ def look_at(count: Callable[[list[dict[str, Any]]], Mapping[str, int]]) -> LookI
         whole = record["kind"] == "report"
         findings: list[dict[str, Any]] = record["findings"] if whole else [record]
         name = record["id"] if whole else record["claim"]["id"]
-        return Seen(name, counts=count(findings), again=may_pass(findings))
+        return Seen(name, counts=count(findings), again=count_retryable(findings))
 
     return look

@@ -22,7 +22,7 @@ from vouching.errors import InputError
 from vouching.evolve.records import Row, judged_as, to_json
 from vouching.inputs import as_claim, as_sources, row_sources
 from vouching.metrics import document_numbers
-from vouching.rows import RowJob, Seen, Waiting, fields_of, read_as
+from vouching.rows import AsyncWorkFactory, RowJob, Seen, fields_of, read_as
 from vouching.rows.journal import Settings
 from vouching.rows.read import Row as FileRow
 from vouching.types import Span
@@ -131,7 +131,7 @@ def judging_job(checker: Checker, input: Path, output: Path, settings: Settings)
 
     A row that cannot be used has a line with its id and the problem. An output that is there is finished.
     """
-    work = Waiting(
+    work = AsyncWorkFactory(
         lambda: _Judge(checker, set_name(input)), checker.aclose, rows_at_once=1 if checker.embedded else 256
     )
     return RowJob(str(input), str(output), work, _look, settings, resume=output.exists())

@@ -17,7 +17,7 @@ from vouching.judging.calibration import Calibration, LabelledScore, LabelledVer
 from vouching.methods.discriminative.open import open_claim_scorer
 from vouching.methods.discriminative.scorer import ClaimScorer, Scored
 from vouching.metrics.calibrators import MIN_ROWS, CalibratorKind
-from vouching.rows import STDIN, Line, Row, RowJob, RunJob, Waiting, looker, open_rows, waiting_work
+from vouching.rows import STDIN, AsyncWorkFactory, Line, Row, RowJob, RunJob, async_work, looker, open_rows
 from vouching.types import Verdict
 from vouching.types.serial import from_json
 from vouching.version import __version__
@@ -122,7 +122,7 @@ def scores_beside(output: Path) -> str:
     return str(output.with_suffix(".scores.jsonl"))
 
 
-def score_work(scorer: ClaimScorer) -> Waiting:
+def score_work(scorer: ClaimScorer) -> AsyncWorkFactory:
     """The work of scoring rows, each giving a line with ``id, gold, group, question, score`` or ``problem``."""
 
     async def score(row: Row) -> Line:
@@ -134,7 +134,7 @@ def score_work(scorer: ClaimScorer) -> Waiting:
             return {"id": row.name, **about, "score": outcome.value}
         return {"id": row.name, **about, "score": None, "unverified": outcome.message}
 
-    return Waiting(lambda: waiting_work(score, {"score": None}, ensure_ascii=True), scorer.aclose)
+    return AsyncWorkFactory(lambda: async_work(score, {"score": None}, ensure_ascii=True), scorer.aclose)
 
 
 SEEN_SCORE = looker(lambda line: {} if line["score"] is not None else {"unverified": 1})

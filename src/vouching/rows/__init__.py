@@ -8,12 +8,12 @@ from vouching.rows.lines import (
     Line,
     LookIn,
     Seen,
+    async_work,
+    count_retryable,
     fields_of,
     json_work,
     looker,
-    may_pass,
     record_work,
-    waiting_work,
 )
 from vouching.rows.outputs import (
     Made,
@@ -25,7 +25,7 @@ from vouching.rows.outputs import (
     read_lines,
     write_lines,
 )
-from vouching.rows.pool import ROWS_AT_ONCE, Waiting
+from vouching.rows.pool import ROWS_AT_ONCE, AsyncWorkFactory
 from vouching.rows.read import FORMATS, STDIN, RowReader, open_rows, read_as
 from vouching.rows.row import Fields, Row, row_name
 from vouching.rows.run import BatchSummary, Progress, RowJob, run_rows
@@ -47,7 +47,7 @@ __all__ = [
     "RowReader",
     "RunJob",
     "Seen",
-    "Waiting",
+    "AsyncWorkFactory",
     "Work",
     "WorkFactory",
     "fields_of",
@@ -55,7 +55,7 @@ __all__ = [
     "json_output",
     "json_work",
     "looker",
-    "may_pass",
+    "count_retryable",
     "new_output",
     "open_rows",
     "read_as",
@@ -63,6 +63,6 @@ __all__ = [
     "record_work",
     "row_name",
     "run_rows",
-    "waiting_work",
+    "async_work",
     "write_lines",
 ]

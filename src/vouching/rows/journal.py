@@ -31,7 +31,7 @@ from vouching.errors import InputError
 from vouching.rows.read import Row
 
 
-class Mending:
+class LineRepair:
     r"""A change of some lines that is under way.
 
     Args:
@@ -40,8 +40,8 @@ class Mending:
     >>> import tempfile
     >>> output = Path(tempfile.mkdtemp()) / "out.jsonl"
     >>> _ = output.write_bytes(b"1\n2\n3\n")
-    >>> with Mending(output) as mending:
-    ...     mending.put(2, "two")
+    >>> with LineRepair(output) as repair:
+    ...     repair.put(2, "two")
     b'2\n'
     >>> take_repaired(output)
     >>> output.read_bytes()
@@ -54,7 +54,7 @@ class Mending:
         shutil.copymode(output, repaired_path(output))
         self._lines = 0
 
-    def __enter__(self) -> Mending:
+    def __enter__(self) -> LineRepair:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,7 +75,7 @@ class Mending:
 def repaired_path(output: Path) -> Path:
     """Where the new lines of an output stand until they take its place; beside the file itself, if that is a link."""
     place = output.resolve()
-    return place.with_name(f"{place.name}.mended")
+    return place.with_name(f"{place.name}.repaired")
 
 
 def take_repaired(output: Path) -> None:
@@ -150,7 +150,7 @@ class Journal:
         self._digest = hashlib.blake2b(digest_size=16)
         self._noted_at = -math.inf
         self._unnoted = False
-        self._mending: Mending | None = None
+        self._repair: LineRepair | None = None
 
     def __enter__(self) -> Journal:
         return self
@@ -219,7 +219,7 @@ class Journal:
         if self._path is not None and time.monotonic() - self._noted_at > NOTE_SECONDS:
             self._write_note(self._path)
 
-    def mend(self, number: int, line: str) -> bytes:
+    def replace(self, number: int, line: str) -> bytes:
         """Replace a finished line that was confirmed; it takes effect when a row is appended, or at the end.
 
         Args:
@@ -233,16 +233,16 @@ class Journal:
             OSError: the disk is full; the output stays as it was, what was mended is taken over on resumption.
         """
         assert self._path is not None
-        self._mending = self._mending or Mending(self._path)
-        return self._mending.put(number, line)
+        self._repair = self._repair or LineRepair(self._path)
+        return self._repair.put(number, line)
 
     def _apply_repairs(self) -> None:
         """Let the mended lines take effect."""
-        if self._mending is None:
+        if self._repair is None:
             return
         assert self._path is not None
-        with self._mending:
-            self._mending = None
+        with self._repair:
+            self._repair = None
         self._file = _with_repaired(self._file, self._path)
 
     def _count(self, row: Row) -> None:

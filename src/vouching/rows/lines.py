@@ -77,7 +77,7 @@ def json_work(make: Callable[[Row], Line], blank: Line | None = None, ensure_asc
     return work
 
 
-def waiting_work(
+def async_work(
     make: Callable[[Row], Awaitable[Line]], blank: Line | None = None, ensure_ascii: bool = False
 ) -> AsyncWork:
     """As :func:`json_work`, for what is waited for."""
@@ -131,14 +131,14 @@ def looker(count: Callable[[Line], Mapping[str, int]] = lambda line: {}) -> Look
     return look
 
 
-def may_pass(findings: Iterable[Mapping[str, Any]]) -> int:
+def count_retryable(findings: Iterable[Mapping[str, Any]]) -> int:
     """How many findings of a row failed in a way that another try may repair.
 
     Args:
         findings: the JSON of verdicts and of what else a row gave.
 
-    >>> may_pass([{"kind": "unverified", "reason": "backend"}]), may_pass([{"kind": "unverified", "reason": "refused"}])
-    (1, 0)
+    >>> count_retryable([{"kind": "unverified", "reason": reason} for reason in ("backend", "refused")])
+    1
     """
     return sum(
         finding["kind"] == "unverified" and (finding["reason"] in _MAY_PASS or _half_searched(finding))

@@ -12,7 +12,7 @@ from typing import IO, Any, TypeAlias
 from vouching.errors import InputError, VouchError
 from vouching.rows.journal import Settings
 from vouching.rows.lines import LookIn
-from vouching.rows.pool import Waiting
+from vouching.rows.pool import AsyncWorkFactory
 from vouching.rows.read import STDIN
 from vouching.rows.run import BatchSummary, RowJob
 
@@ -72,7 +72,7 @@ class MadeFiles:
         return journal_beside(self.input, self.output, self.rejected, *others)
 
     def job(
-        self, work: Waiting, look: LookIn, settings: Settings, columns: Collection[str] = (), *others: Path
+        self, work: AsyncWorkFactory, look: LookIn, settings: Settings, columns: Collection[str] = (), *others: Path
     ) -> RowJob:
         """What makes the lines of the journal; see :class:`~vouching.rows.run.RowJob` and :meth:`journal`."""
         return RowJob(self.input, str(self.journal(*others)), work, look, settings, columns, self.resume)

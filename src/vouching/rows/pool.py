@@ -32,7 +32,7 @@ ROWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class AsyncWorkFactory:
     """A factory of work that waits; :func:`~vouching.rows.run.run_rows` takes it like any other."""
 
     make_work: Callable[[], AsyncWork]
@@ -48,7 +48,7 @@ class Waiting:
         >>> async def shout(row):
         ...     return row.place.upper()
         >>> rows = [Row(number, f"line {number}", {}) for number in (1, 2, 3)]
-        >>> [line for row, line in Waiting(lambda: shout, rows_at_once=2).in_order(rows)]
+        >>> [line for row, line in AsyncWorkFactory(lambda: shout, rows_at_once=2).in_order(rows)]
         ['LINE 1', 'LINE 2', 'LINE 3']
         """
         work = self.make_work()
@@ -105,7 +105,7 @@ def cores() -> int:
 
 
 def in_order(
-    make_work: WorkFactory | Waiting, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
+    make_work: WorkFactory | AsyncWorkFactory, rows: Iterable[Row], jobs: int = 1, patience: float = PATIENCE
 ) -> Generator[tuple[Row, str]]:
     """Work on each row and yield it with its line, in order, as they are ready.
 
@@ -122,7 +122,7 @@ def in_order(
     >>> [line for row, line in in_order(lambda: lambda row: row.place.upper(), rows)]
     ['LINE 1', 'LINE 2']
     """
-    if isinstance(make_work, Waiting):
+    if isinstance(make_work, AsyncWorkFactory):
         yield from make_work.in_order(rows)
         return
     waiting = iter(rows)

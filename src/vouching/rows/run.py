@@ -23,7 +23,7 @@ from typing import TypeAlias
 from vouching.errors import BackendError, InputError
 from vouching.rows.journal import Journal, Settings, open_journal
 from vouching.rows.lines import Look, LookIn, Seen
-from vouching.rows.pool import PATIENCE, Waiting, cores, in_order
+from vouching.rows.pool import PATIENCE, AsyncWorkFactory, cores, in_order
 from vouching.rows.read import STDIN, Row, RowReader, open_rows
 from vouching.rows.worker import WorkerError, WorkFactory
 
@@ -82,7 +82,7 @@ class RowJob:
     """Path of the rows, "-" for JSONL on standard input, or the rows themselves."""
     output: str
     """Path of the lines, which ends in .jsonl, or "-" for standard output."""
-    work: WorkFactory | Waiting
+    work: WorkFactory | AsyncWorkFactory
     """Makes the function from a row, with or without a problem, to its line (a JSON object)."""
     look: LookIn
     """Tells what a line says."""
@@ -157,7 +157,7 @@ def run_rows(job: RowJob, watch: Callable[[Progress], None] = lambda progress: N
 
 
 def run_batch(
-    rows: Iterable[Row], journal: Journal, make_work: WorkFactory | Waiting, look: Look, *, jobs: int = 1,
+    rows: Iterable[Row], journal: Journal, make_work: WorkFactory | AsyncWorkFactory, look: Look, *, jobs: int = 1,
     stop_on_problem: bool = False, watch: Watch = lambda row, seen: None, patience: float = PATIENCE,
 ) -> BatchSummary:  # fmt: skip
     """Work on every row whose line is not in the output yet or is open, and write the lines in the order of the rows.
@@ -207,7 +207,7 @@ def run_batch(
                         summary.stopped = seen.problem
                         return summary
                     if left.lines:
-                        left.mend(journal, line, seen, look, summary)
+                        left.repair(journal, line, seen, look, summary)
                     else:
                         journal.append(row, line)
                         summary.add(seen)
@@ -235,12 +235,12 @@ class _OpenRows:
         pickle.dump(row, self._kept)
         self.lines.append((line, failed))
 
-    def mend(self, journal: Journal, line: str, seen: Seen, look: Look, summary: BatchSummary) -> None:
+    def repair(self, journal: Journal, line: str, seen: Seen, look: Look, summary: BatchSummary) -> None:
         """Put a line in place of the first open one, unless more failed than before."""
         number, failed = self.lines.popleft()
         summary.again += 1
         if seen.again <= failed:
-            summary.replace(look(json.loads(journal.mend(number, line))), seen)
+            summary.replace(look(json.loads(journal.replace(number, line))), seen)
 
     def rows(self) -> Iterator[Row]:
         self._kept.seek(0)

@@ -19,7 +19,18 @@ from typing import Any, TypeAlias
 from vouching.errors import InputError, ModelError, SearchError
 from vouching.methods.discriminative.input import Compress, Find, gather
 from vouching.models.running import all_of
-from vouching.rows import Made, MadeFiles, Row, RunJob, Seen, Waiting, fields_of, read_lines, run_rows, write_lines
+from vouching.rows import (
+    AsyncWorkFactory,
+    Made,
+    MadeFiles,
+    Row,
+    RunJob,
+    Seen,
+    fields_of,
+    read_lines,
+    run_rows,
+    write_lines,
+)
 from vouching.rows.journal import Settings
 from vouching.search.history import history_text
 from vouching.train.rank_judge import Judge
@@ -210,7 +221,7 @@ def make_pairs(
             made = {"problem": f"{row.place}: {error}"}
         return json.dumps({"row": row.name, **made}, ensure_ascii=False)
 
-    summary = run(files.job(Waiting(lambda: make, close), _look, settings, (), *others))
+    summary = run(files.job(AsyncWorkFactory(lambda: make, close), _look, settings, (), *others))
     lines = [line for line in read_lines(journal) if "problem" not in line]
     writers = [(files.output, pairs_in), (files.rejected, rejects_in), *((path, preferences_in) for path in others)]
     for path, rows in writers:

@@ -21,19 +21,19 @@ from vouching.methods.checklist.items import INSTRUCTION_KEYS, as_items, instruc
 from vouching.methods.rules.verify import named_items, rule_on
 from vouching.models.base import Message, Model, Role, Sampling, spoken
 from vouching.rows import (
+    AsyncWorkFactory,
     Fields,
     Line,
     Made,
     MadeFiles,
     Row,
     RunJob,
-    Waiting,
+    async_work,
     fields_of,
     looker,
     open_rows,
     read_lines,
     run_rows,
-    waiting_work,
     write_lines,
 )
 from vouching.text.words import lower_words
@@ -117,7 +117,7 @@ def make_gold(files: MadeFiles, options: GoldOptions, model: Model, run: RunJob 
         "command": "data gold", "model": model.name, "samples": options.samples, "seed": options.seed,
         "max_tokens": options.max_tokens, "vouching": __version__,
     }  # fmt: skip
-    work = Waiting(lambda: waiting_work(_answering(model, options, _numbers(journal))), model.aclose)
+    work = AsyncWorkFactory(lambda: async_work(_answering(model, options, _numbers(journal))), model.aclose)
     look = looker(lambda line: {"rows": 1})
     summary = run(files.job(work, look, settings, INSTRUCTION_KEYS, unlabelled))
     counts = _write([*read_lines(journal)], files, labels)

@@ -19,16 +19,16 @@ from vouching.methods.checklist.prompt import ask_to_revise, lint_messages, make
 from vouching.methods.checklist.reply import parse_checklist
 from vouching.models.base import Completion, Message, Model, Sampling, spoken
 from vouching.rows import (
+    AsyncWorkFactory,
     Line,
     MadeFiles,
     Row,
     RunJob,
-    Waiting,
+    async_work,
     fields_of,
     looker,
     read_lines,
     run_rows,
-    waiting_work,
     write_lines,
 )
 from vouching.rows import Made as MadeRows
@@ -219,7 +219,7 @@ def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False
 
     settings = {"command": "data checklist", **maker.settings, "rules": rules, "prompt": make_digest(),
                 "vouching": __version__}  # fmt: skip
-    work = Waiting(lambda: waiting_work(make), maker.aclose)
+    work = AsyncWorkFactory(lambda: async_work(make), maker.aclose)
     summary = run(files.job(work, looker(_counts), settings, INSTRUCTION_KEYS))
     lines = [*read_lines(files.journal())]
     sound = [line for line in lines if line.get("faults") == []]

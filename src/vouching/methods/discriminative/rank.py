@@ -31,7 +31,7 @@ from vouching.methods.discriminative.input import (
 from vouching.methods.discriminative.scorer import Candidate, Closable, EmbeddedScorer, Scored, ScoreOutcome, Scorer
 from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.models.running import all_of
-from vouching.rows import ROWS_AT_ONCE, Line, Row, Seen, Waiting, fields_of, may_pass, record_work
+from vouching.rows import ROWS_AT_ONCE, AsyncWorkFactory, Line, Row, Seen, count_retryable, fields_of, record_work
 from vouching.types import (
     Claim,
     Compression,
@@ -278,7 +278,7 @@ def usage_since(started: float, *spent: Costing | None) -> Usage:
     return replace(total_usage(one for one in spent if one is not None), seconds=time.perf_counter() - started)
 
 
-def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> Waiting:
+def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> AsyncWorkFactory:
     """The work of ranking the rows of a file, each with its own question, answers and sources.
 
     Args:
@@ -290,7 +290,7 @@ def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> Wait
     async def rank(row: Row) -> Ranking:
         return replace(await ranker.rank(*ranked_row(row, needed)), id=row.name)
 
-    return Waiting(lambda: record_work(rank), ranker.aclose, at_once)
+    return AsyncWorkFactory(lambda: record_work(rank), ranker.aclose, at_once)
 
 
 def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Source, ...]]:
@@ -326,4 +326,4 @@ def seen_ranking(input_name: str, line: Line) -> Seen:
         return Seen(line["claim"]["id"], problem=f"{input_name}, {line['message']}")
     missing, invalid = len(line["unverified"]), line["invalid"] is not None
     counts = {"answers": len(line["answers"]) + missing, "without a score": missing, "no ranking": int(invalid)}
-    return Seen(line["id"], counts=counts, again=may_pass(line["unverified"]) + invalid)
+    return Seen(line["id"], counts=counts, again=count_retryable(line["unverified"]) + invalid)

@@ -23,7 +23,7 @@ from vouching.methods.structured.prompt import StructuredPrompt, structured_prom
 from vouching.methods.structured.reading import read_reply
 from vouching.methods.structured.reply import Reply, parse_reply, reply_schema
 from vouching.models.base import Completion, Message, Model, Sampling
-from vouching.rows import Line, Made, MadeFiles, Row, RunJob, Waiting, looker, read_lines, run_rows, waiting_work
+from vouching.rows import AsyncWorkFactory, Line, Made, MadeFiles, Row, RunJob, async_work, looker, read_lines, run_rows
 from vouching.types import Claim, Label, Source, Unverified
 from vouching.version import __version__
 
@@ -268,7 +268,7 @@ def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = Non
         }
 
     others = (prompts,) if prompts else ()
-    work = Waiting(lambda: waiting_work(annotate), teacher.model.aclose)
+    work = AsyncWorkFactory(lambda: async_work(annotate), teacher.model.aclose)
     summary = run(files.job(work, looker(_counts), settings, ("claim",), *others))
     _split(files, prompts)
     told = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []

@@ -11,7 +11,7 @@ import pytest
 
 from tests.rows.works import rows_of
 from vouching.errors import BackendError, InputError
-from vouching.rows.journal import Mending, open_journal, repaired_path
+from vouching.rows.journal import LineRepair, open_journal, repaired_path
 from vouching.rows.read import Row
 from vouching.rows.run import BatchSummary, Seen, run_batch
 
@@ -72,7 +72,7 @@ def test_only_open_and_new_rows_are_asked_and_every_row_stands_once_in_order(out
     assert sorted(path.name for path in output.parent.iterdir()) == ["out.jsonl", "out.jsonl.run.json"]
 
 
-def test_what_was_mended_before_an_engine_was_gone_again_is_kept(output: Path) -> None:
+def test_what_was_repaired_before_an_engine_was_gone_again_is_kept(output: Path) -> None:
     batch(output, OPEN)
     summary, _ = batch(output, (), gone_at=7)
     assert (summary.stopped, summary.again, summary.left) == ("the engine is gone", 2, 2)
@@ -128,20 +128,20 @@ def test_killed_at_any_byte_of_the_mending_the_next_run_goes_on_from_there(outpu
 
 def test_an_output_that_is_begun_anew_takes_nothing_from_an_old_one(output: Path) -> None:
     batch(output, OPEN)
-    with Mending(output) as mending:
-        mending.put(2, '{"id": "id-2", "open": false}')
+    with LineRepair(output) as repair:
+        repair.put(2, '{"id": "id-2", "open": false}')
     output.unlink()
     batch(output, OPEN)
     assert lines(output) == expected(OPEN)
 
 
-def test_an_output_that_is_being_mended_is_refused_to_others(output: Path) -> None:
+def test_an_output_that_is_being_repaired_is_refused_to_others(output: Path) -> None:
     pytest.importorskip("fcntl", reason="this system has no such locks")
     batch(output, OPEN)
     with open_journal(str(output), {"model": "moody"}, resume=True) as journal:
         for row, _ in zip(rows_of(ROWS), journal.finished(), strict=True):
             journal.confirm(row)
-        journal.mend(2, '{"id": "id-2", "open": false}')
+        journal.replace(2, '{"id": "id-2", "open": false}')
         journal.append(Row(13, "line 13", {"id": "id-13"}), '{"id": "id-13", "open": false}')
         with pytest.raises(InputError, match="is being written by another process"):
             open_journal(str(output), {"model": "moody"}, resume=True)
