@@ -17,7 +17,7 @@ import pytest
 from tests.models.fault_server import Answer, FaultServer, says
 from vouching.errors import ConfigError, ModelAnswerError, ModelDeadlineError, ModelUnavailableError
 from vouching.models import Deadline, Message, Sampling
-from vouching.models.connections import LONGEST_ANSWER, proxy_of
+from vouching.models.connections import MAX_ANSWER, proxy_of
 from vouching.models.http import HttpModel
 
 ASK = (Message("user", "Is it?"),)
@@ -70,7 +70,7 @@ def test_a_body_that_closes_in_the_middle_of_its_chunks_can_be_tried_again() -> 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_body_without_end_is_given_up(packed: bool) -> None:
-    body = b" " * (LONGEST_ANSWER + 10**6)
+    body = b" " * (MAX_ANSWER + 10**6)
     headers = {"content-encoding": "gzip", **JSON} if packed else JSON
     with pytest.raises(ModelAnswerError, match=r"more than 67,108,864 bytes|cannot be read"):
         ask(Answer(body=gzip.compress(body, 1) if packed else body, headers=headers))
@@ -155,7 +155,7 @@ model = HttpModel(sys.argv[1], "m")
 for _ in range(2):
     asyncio.run(model.generate([Message("user", "Is it?")], Sampling()))
 gc.collect()
-print(len(model._connections._pools._made))
+print(len(model._clients._held._made))
 print(Checker(f"{sys.argv[1]}#m").check("It opened.", "It opened.").kind)
 """
 

@@ -212,9 +212,9 @@ def test_a_status_decides_whether_a_retry_can_help(status: int, kind: type[Vouch
     ("answer", "reason"),
     [
         (Answer(body=b"<html>Welcome</html>", headers={"content-type": "text/html"}), r"text/html.*<html>Welcome"),
-        (Answer(body=b'{"choices": [{"mess', headers={"content-type": "application/json"}), "wanted JSON"),
-        (Answer(), "wanted JSON: an empty body"),
-        (Answer(body=b"\xff\xfe{}", headers={"content-type": "application/json"}), "wanted JSON"),
+        (Answer(body=b'{"choices": [{"mess', headers={"content-type": "application/json"}), "expected JSON"),
+        (Answer(), "expected JSON: an empty body"),
+        (Answer(body=b"\xff\xfe{}", headers={"content-type": "application/json"}), "expected JSON"),
         (of_json([]), "no object"),
         (of_json({"usage": {}}), "without"),
         (of_json({"choices": []}), "without"),
@@ -222,10 +222,10 @@ def test_a_status_decides_whether_a_retry_can_help(status: int, kind: type[Vouch
         (of_json({"error": {"message": "overloaded"}}), "overloaded"),
         (of_json({"choices": [{"message": {"content": 7}}]}), "no text"),
         (of_json({"choices": [None]}), "no text"),
-        (Answer(body=b"[" * 200_000), "wanted JSON"),
-        (Answer(body=b'{"choices": [' + b"1" * 5_000 + b"]}"), "wanted JSON"),
+        (Answer(body=b"[" * 200_000), "expected JSON"),
+        (Answer(body=b'{"choices": [' + b"1" * 5_000 + b"]}"), "expected JSON"),
         (Answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n"), "cannot be read"),
-        (Answer(status=204), "wanted JSON: an empty body"),
+        (Answer(status=204), "expected JSON: an empty body"),
     ],
 )
 def test_an_answer_that_is_no_completion_is_an_error_that_shows_it(answer: Answer, reason: str) -> None:

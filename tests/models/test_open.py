@@ -87,6 +87,24 @@ def test_the_server_that_openai_stands_for_gets_the_key_of_openai(monkeypatch: p
     assert asyncio.run(main()) == "Bearer for-openai"
 
 
+def test_what_the_environment_has_for_openai_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "for-openai")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "for-openai")
+    monkeypatch.setenv("OPENAI_ORG_ID", "for-openai")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "for-openai")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: for-openai\nX-Key: for-openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://for-openai.invalid/v1")
+
+    async def main() -> dict[str, str]:
+        async with FaultServer([says("Yes.")]) as server:
+            model = open_model(f"{server.url}#m")
+            await model.generate(ASK, Sampling())
+            await model.aclose()
+            return server.requests[0].headers
+
+    assert not any("for-openai" in value for value in asyncio.run(main()).values())
+
+
 def test_an_opened_model_tries_again_and_asks_a_text_endpoint_by_its_address() -> None:
     async def main() -> tuple[str, list[str]]:
         async with FaultServer([of_json({}, status=503), of_json({"choices": [{"text": "Yes."}]})]) as server:

@@ -142,7 +142,7 @@ def test_an_instance_of_searxng_is_understood() -> None:
         ("searxng", of_json({"message": "hi"}), r'has no list "results", it has \[\'message\'\]'),
         ("searxng", of_json({"results": {"a": 1}}), 'has no list "results"'),
         ("searxng", of_json([1, 2]), "JSON that is no object"),
-        ("searxng", Answer(200, b"<html>", {"content-type": "text/html"}), "200 with text/html, wanted JSON: <html>"),
+        ("searxng", Answer(200, b"<html>", {"content-type": "text/html"}), "200 with text/html, expected JSON: <html>"),
         ("wikipedia", of_json({"error": {"code": "too-long", "info": "Search request is too long."}}), "is too long"),
         ("wikipedia", of_json({"hello": 1}), "none of MediaWiki's"),
         ("wikipedia", of_json({"query": {}}), 'has no list "pages"'),
@@ -228,7 +228,7 @@ def test_a_failing_engine_leaves_the_others_working_and_is_named() -> None:
     assert [(asked.engine, asked.found) for asked in result.asked] == [
         ("web:tavily=http://127.0.0.1:9", 0), ("web:searxng", 2),
     ]  # fmt: skip
-    assert "no answer from tavily at http://127.0.0.1:9: ClientConnectorError" in result.asked[0].error
+    assert "no answer from tavily at http://127.0.0.1:9: ConnectError" in result.asked[0].error
 
 
 def test_wikipedia_has_one_request_under_way_and_others_a_few() -> None:

@@ -1,131 +1,71 @@
-"""Connections to one server: a pool for each event loop, which closes with its loop.
+"""What HTTP clients here share: addresses, proxies, certificates, answers of bounded size, what failures mean.
 
-One answer is read to its end and let go; nothing of a server is kept but its open connections: no cookies. Proxies are
-those of the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY). Certificates are checked against those of the
-system and of Mozilla. Left out: a limit on connections; ``Limited`` sets it.
-
-What went wrong with a request, said once: which failures a retry can mend, which need other settings.
+Proxies are those of the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY). Certificates are checked against
+those of the system and of Mozilla. Cookies are not kept: a cookie of a load balancer would send all calls to one of its
+servers. Redirects are not followed, so that keys go nowhere else.
 
 | what happened | error | retry |
 |---|---|---|
-| 408, 425, 429, 5xx, a timeout, a connection that is refused or breaks | ModelUnavailableError | yes |
-| 401, 402, 403, 404, 405, a redirect, a wrong certificate | ConfigError | no: key, address or name are wrong |
-| any other 4xx | ModelRefusedError | no: this request is |
-| an answer that is no completion | ModelAnswerError | no |
+| 408, 425, 429, 5xx, a timeout, a connection that is refused or breaks | ModelUnavailableError | can help |
+| 401, 402, 403, 404, 405, a redirect, a wrong certificate | ConfigError | cannot: key, address or name are wrong |
+| any other 4xx | ModelRefusedError | cannot: this request is refused |
+| an answer that cannot be read | ModelAnswerError | cannot |
 """
 
 from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import certifi
-from aiohttp.http_exceptions import ContentEncodingError
+import httpx2
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError, ModelUnavailableError, VouchError
-from vouching.models.running import PerLoop
-from vouching.version import __version__
 
 CONNECT_TIMEOUT = 10.0
-"""Seconds until a connection must stand."""
-LONGEST_ANSWER = 64 << 20
-"""Bytes of an answer; what is longer is read no further."""
+"""Seconds to open a connection."""
+MAX_ANSWER = 64 << 20
+"""Bytes of an answer; a longer one is an error."""
+EXCERPT = 300
+"""Characters of an answer that an error message shows."""
+_BUSY = {408, 425, 429}
+_MISCONFIGURED = {401, 402, 403, 404, 405}
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
-    """What a server answered."""
-
-    status: int
-    """The HTTP status."""
-    reason: str
-    """The status in words, if the server said them."""
-    headers: Mapping[str, str]
-    """By names in any case."""
-    content: bytes
-    """The body, decoded if it came compressed."""
-    whole: bool = True
-    """Whether that is all of it; False if it was longer than 64 MiB."""
-
-    @property
-    def text(self) -> str:
-        """The body as UTF-8; what is none is replaced."""
-        return self.content.decode(errors="replace")
-
-
-class Connections:
-    """Asks a server, over connections that are kept for the next question.
+def open_client(timeout: float, proxy: str | None, **settings: Any) -> httpx2.AsyncClient:
+    """A client for one event loop, to be closed by the caller.
 
     Args:
-        url: what is asked, or the address that everything asked begins with.
-        headers: sent with every request.
         timeout: seconds without a byte after which a request is given up.
-
-    Raises:
-        ConfigError: the environment names a proxy of a kind that is not known.
+        proxy: from ``proxy_of``.
+        settings: any other of httpx2.
     """
+    patience = httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT, pool=None)
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    settings = {"verify": certificates(), "proxy": proxy, **settings}
+    return httpx2.AsyncClient(timeout=patience, trust_env=False, follow_redirects=False, cookies=cookies, **settings)
 
-    def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
-        self._url = url
-        self._headers = {"user-agent": f"vouching/{__version__}", **headers}
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=timeout)
-        self._proxy = proxy_of(url)
-        self._pools: PerLoop[AsyncGenerator[aiohttp.ClientSession]] = PerLoop(self._pool)
 
-    async def post(self, content: bytes) -> HttpResponse:
-        """Send a body; see :meth:`ask`."""
-        return await self.ask("POST", data=content)
-
-    async def ask(self, method: str, path: str = "", **what: Any) -> HttpResponse:
-        """Send a request and read the answer; a redirect is an answer like any other.
-
-        Args:
-            method: of HTTP.
-            path: what follows the address.
-            what: "data", "json", "params" or "headers", as aiohttp takes them.
-
-        Raises:
-            aiohttp.ClientError, OSError: there is no answer; see ``http_errors``.
-        """
-        session = await anext(self._pools.get())
-        url = f"{self._url}{path}"
-        async with session.request(method, url, proxy=self._proxy, allow_redirects=False, **what) as response:
-            parts: list[bytes] = []
-            left = LONGEST_ANSWER
-            async for part in response.content.iter_any():
-                parts.append(part[:left])
-                left -= len(part)
-                if left < 0:
-                    response.close()
-                    break
-            return HttpResponse(response.status, response.reason or "", response.headers, b"".join(parts), left >= 0)
-
-    async def aclose(self) -> None:
-        """Close the connections of this event loop."""
-        if (pool := self._pools.drop()) is not None:
-            await pool.aclose()
-
-    async def _pool(self) -> AsyncGenerator[aiohttp.ClientSession]:
-        """The session of an event loop. A loop that ends closes its generators, and so the session."""
-        secure = urlsplit(self._url).scheme == "https"
-        connector = aiohttp.TCPConnector(limit=0, ssl=certificates() if secure else True)
-        try:
-            async with aiohttp.ClientSession(
-                connector=connector, headers=self._headers, timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar()
-            ) as session:
-                while True:
-                    yield session
-        finally:
-            self._pools.drop()
+async def read_content(response: httpx2.Response, where: str) -> bytes:
+    """The body of an answer. Raises ModelAnswerError if it is longer than ``MAX_ANSWER``."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > MAX_ANSWER:
+            begun = b"".join(parts)[: 4 * EXCERPT].decode(errors="replace")
+            raise ModelAnswerError(f"{where} answered with more than {MAX_ANSWER:,} bytes: {excerpt(begun)}")
+    return b"".join(parts)
 
 
 @cache
@@ -186,35 +126,32 @@ def checked_address(address: str, owner: str, example: str, key_variable: str = 
     return address.rstrip("/")
 
 
-EXCERPT = 300
-"""Characters of an answer that an error message shows."""
-_BUSY = {408, 425, 429}
-_MISCONFIGURED = {401, 402, 403, 404, 405}
-
-
-def error_of_status(answer: HttpResponse, where: str, advice: str | None = None) -> VouchError | None:
+def error_of_status(
+    response: httpx2.Response, content: bytes, where: str, advice: str | None = None
+) -> VouchError | None:
     """The error that a status stands for; None for success.
 
     Args:
-        answer: the answer, read to its end.
+        response: status and headers.
+        content: the body.
         where: what answered, for the message.
-        advice: what to do about a key, an address or a name that is wrong; None for what helps with a language model.
+        advice: what to do about a wrong key, address or name; None for what helps with a language model.
 
-    >>> answer = HttpResponse(429, "Too Many Requests", {"retry-after": "2"}, b"slow down")
-    >>> print(error_of_status(answer, "http://host"))
+    >>> print(error_of_status(httpx2.Response(429, headers={"retry-after": "2"}), b"slow down", "http://host"))
     http://host answered 429 Too Many Requests: slow down
     """
-    status = answer.status
+    status = response.status_code
     if 200 <= status < 300:
         return None
-    said = f"{where} answered {status} {answer.reason}".rstrip() + f": {excerpt(answer.text)}"
+    message = f"{where} answered {status} {response.reason_phrase}".rstrip()
+    message += f": {excerpt(content.decode(errors='replace'))}"
     if status in _BUSY or status >= 500:
-        return ModelUnavailableError(said, retry_after(answer.headers))
+        return ModelUnavailableError(message, retry_after(response.headers))
     if 300 <= status < 400:
-        return ConfigError(f"{where} has moved to {answer.headers.get('location')}: use that address")
+        return ConfigError(f"{where} has moved to {response.headers.get('location')}: use that address")
     if status in _MISCONFIGURED:
-        return ConfigError(f"{said}; {advice or _check_the_model(status)}")
-    return ModelRefusedError(said, status)
+        return ConfigError(f"{message}; {advice or _check_the_model(status)}")
+    return ModelRefusedError(message, status)
 
 
 def _check_the_model(status: int) -> str:
@@ -222,19 +159,27 @@ def _check_the_model(status: int) -> str:
     return f"check the address{hint}, the model's name and VOUCH_API_KEY"
 
 
-def error_of_transport(error: Exception, where: str) -> VouchError:
+def error_of_transport(error: BaseException, where: str) -> VouchError:
     """The error that a failure on the way stands for.
 
     >>> print(error_of_transport(ConnectionResetError("the server hung up"), "http://host"))
     no answer from http://host: ConnectionResetError, the server hung up
     """
-    reason = f"{type(error).__name__}{f', {error}' if str(error) else ''}"
-    if isinstance(error, aiohttp.InvalidURL | aiohttp.ClientConnectorCertificateError):
+    causes = [*_causes(error)]
+    # Clients wrap each other's errors; the innermost of theirs says best what happened.
+    first = [one for one in causes if isinstance(one, aiohttp.ClientError | httpx2.HTTPError)][-1:] or causes
+    reason = f"{type(first[0]).__name__}{f', {first[0]}' if str(first[0]) else ''}"
+    if any(isinstance(one, httpx2.InvalidURL | ssl.SSLCertVerificationError) for one in causes):
         return ConfigError(f"{where} cannot be asked: {reason}")
-    garbled = isinstance(error.__cause__, ContentEncodingError)
-    if garbled or isinstance(error, aiohttp.ClientResponseError):
+    if isinstance(first[0], httpx2.DecodingError | aiohttp.ClientResponseError):
         return ModelAnswerError(f"the answer from {where} cannot be read: {reason}")
     return ModelUnavailableError(f"no answer from {where}: {reason}")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -255,19 +200,16 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, seconds) if seconds < float("inf") else None
 
 
-def read_object(answer: HttpResponse, where: str) -> dict[str, Any]:
+def read_object(response: httpx2.Response, content: bytes, where: str) -> dict[str, Any]:
     """The JSON object that an answer holds. Raises ModelAnswerError if it holds none."""
-    kind = answer.headers.get("content-type", "nothing that has a type")
-    if not answer.whole:
-        raise ModelAnswerError(f"{where} answered with more than {len(answer.content):,} bytes: {excerpt(answer.text)}")
     try:
-        body: Any = json.loads(answer.content)
+        body: Any = json.loads(content)
     except (ValueError, RecursionError):
-        raise ModelAnswerError(
-            f"{where} answered {answer.status} with {kind}, wanted JSON: {excerpt(answer.text)}"
-        ) from None
+        kind = response.headers.get("content-type", "nothing that has a type")
+        text = excerpt(content.decode(errors="replace"))
+        raise ModelAnswerError(f"{where} answered {response.status_code} with {kind}, expected JSON: {text}") from None
     if not isinstance(body, dict):
-        raise ModelAnswerError(f"{where} answered with JSON that is no object: {excerpt(answer.text)}")
+        raise ModelAnswerError(f"{where} answered with JSON that is no object: {excerpt(str(body))}")
     return cast("dict[str, Any]", body)
 
 

@@ -1,15 +1,15 @@
-"""Any OpenAI-compatible server, over HTTP: vLLM, llama.cpp, Ollama, hosted ones.
+"""Any OpenAI-compatible server, through the ``openai`` client: vLLM, llama.cpp, Ollama, hosted models.
 
-What a server cannot do it says by refusing (400 or 422), or does not say at all. A refused request is put again with
-less: a JSON schema as "any JSON", then not at all; several completions one at a time; a bound on the length under its
-newer name, and no temperature where a model has only one. What was accepted in the end is remembered. One that sends
-fewer completions than asked for is asked for the rest, with other seeds.
+A server refuses what it cannot do (400 or 422) or ignores it. A refused request is repeated with less: a JSON schema
+becomes "any JSON", then plain text; several completions become one at a time; ``max_tokens`` gets its newer name, and a
+temperature is dropped where a model has only one. What a server accepted is remembered. If it sends fewer completions
+than asked for, it is asked for the rest, with other seeds.
 
-Left out: streaming, and retries, limits and deadlines, which are wrappers.
+Requests and answers are JSON of our own making, without the client's typed models: servers send fields of wrong types,
+and building those models takes longer than the rest of a call. A request holds only fields that differ from the
+defaults, since some servers refuse fields that they do not know.
 
-The JSON of an OpenAI-compatible server: a request from messages and a sampling, completions from an answer.
-
-Fields that say nothing new are left out of a request, since some servers refuse fields that they do not know.
+Not supported: streaming. Retries, limits and deadlines are wrappers.
 """
 
 from __future__ import annotations
@@ -21,20 +21,28 @@ from collections.abc import Collection, Iterator, Sequence
 from math import isfinite
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from aiohttp import ClientError
+import aiohttp
+import httpx2
+from openai import APIStatusError, AsyncOpenAI, AsyncStream, Omit, OpenAIError
+from openai._vendor.httpx_aiohttp import AiohttpTransport
 
 from vouching.errors import ConfigError, ModelAnswerError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, Sampling
 from vouching.models.connections import (
     EXCERPT,
-    Connections,
+    certificates,
     checked_address,
     error_of_status,
     error_of_transport,
+    open_client,
+    proxy_of,
+    read_content,
     read_object,
 )
+from vouching.models.running import OpenPerLoop
 from vouching.models.tools import ToolCall
 from vouching.types import Usage
+from vouching.version import __version__
 
 Endpoint: TypeAlias = Literal["chat", "text"]
 """Which of the two ways to ask: turns of a conversation (/chat/completions) or a text to go on with (/completions)."""
@@ -234,6 +242,11 @@ TIMEOUT = 300.0
 _PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
 _FORMATS: tuple[Format, ...] = get_args(Format)
 _UNABLE = {400, 422}
+_HEADERS: dict[str, str | Omit] = {
+    "accept": "application/json",
+    "content-type": "application/json",
+    "user-agent": f"vouching/{__version__}",
+}
 
 
 class HttpModel:
@@ -268,9 +281,12 @@ class HttpModel:
         key = (api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ConfigError("the key of a model holds a line break or a letter that no header can hold: see its file")
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        url = f"{self.base_url}/{_PATHS[endpoint]}"
-        self._connections = Connections(url, {"content-type": "application/json", **headers}, timeout)
+        self._url = f"{self.base_url}/{_PATHS[endpoint]}"
+        # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
+        self._headers = {"authorization": f"Bearer {key}" if key else Omit()}
+        self._timeout = timeout
+        self._proxy = proxy_of(self.base_url)
+        self._clients = OpenPerLoop(self._client)
         self._many = True
         self._form: Format = _FORMATS[0]
         self._refused: frozenset[str] = frozenset()
@@ -295,7 +311,7 @@ class HttpModel:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._connections.aclose()
+        await self._clients.aclose()
 
     async def _ask(self, messages: Sequence[Message], sampling: Sampling, n: int, seed: int | None) -> list[Completion]:
         """Completions of one request, at least one; put again with less as long as the server refuses."""
@@ -341,11 +357,45 @@ class HttpModel:
 
     async def _post(self, body: dict[str, object]) -> list[Completion]:
         content = encode_body(body)
+        client = await self._clients.get()
         started = time.perf_counter()
         try:
-            answer = await self._connections.post(content)
-        except (ClientError, OSError) as error:
+            # Streamed, so that the body is read here, up to a limit.
+            options: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[Any]}
+            sent = client.post(self._url, content=content, options={"headers": self._headers}, **options)
+            response = cast("httpx2.Response", await sent)
+            try:
+                answer = await read_content(response, self.name)
+            finally:
+                await response.aclose()
+        except APIStatusError as error:
+            raise error_of_status(error.response, error.response.content, self.name) or error from None
+        except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
             raise error_of_transport(error, self.name) from error
-        if error := error_of_status(answer, self.name):
-            raise error
-        return read_completions(read_object(answer, self.name), time.perf_counter() - started, self.name)
+        found = read_object(response, answer, self.name)
+        return read_completions(found, time.perf_counter() - started, self.name)
+
+    def _client(self) -> AsyncOpenAI:
+        """A client for one event loop."""
+        proxy = httpx2.Proxy(self._proxy) if self._proxy else None
+        transport = AiohttpTransport(verify=certificates(), proxy=proxy, client=_session)
+        return _Client(
+            api_key="none",
+            base_url=self.base_url,
+            max_retries=0,
+            http_client=open_client(self._timeout, None, transport=transport),
+        )
+
+
+class _Client(AsyncOpenAI):
+    """Sends no headers that the environment has for OpenAI (organization, project, OPENAI_CUSTOM_HEADERS)."""
+
+    @property
+    def default_headers(self) -> dict[str, str | Omit]:
+        return dict(_HEADERS)
+
+
+def _session() -> aiohttp.ClientSession:
+    """Connections without a limit on their number (``Limited`` sets one) and without cookies."""
+    connector = aiohttp.TCPConnector(limit=0, ssl=certificates())
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())

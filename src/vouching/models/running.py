@@ -11,8 +11,8 @@ import atexit
 import os
 import select
 import threading
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
@@ -186,6 +186,35 @@ class PerLoop(Generic[Kept]):
     def drop(self) -> Kept | None:
         """Forget the one of the running loop and return it; None if it has none."""
         return self._made.pop(asyncio.get_running_loop(), None)
+
+
+class OpenPerLoop(Generic[Kept]):
+    """What ``enter`` opens, once for each event loop that asks; it is closed with its loop.
+
+    Opening must not wait for anything, since several tasks may ask at once.
+    """
+
+    def __init__(self, enter: Callable[[], AbstractAsyncContextManager[Kept]]) -> None:
+        self._enter = enter
+        self._held: PerLoop[AsyncGenerator[Kept]] = PerLoop(self._hold)
+
+    async def get(self) -> Kept:
+        """The one of the running loop."""
+        return await anext(self._held.get())
+
+    async def aclose(self) -> None:
+        """Close the one of the running loop; the next ``get`` opens another."""
+        if (held := self._held.drop()) is not None:
+            await held.aclose()
+
+    async def _hold(self) -> AsyncGenerator[Kept]:
+        # A generator, because a loop that ends closes its generators.
+        try:
+            async with self._enter() as opened:
+                while True:
+                    yield opened
+        finally:
+            self._held.drop()
 
 
 R = TypeVar("R")

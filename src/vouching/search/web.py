@@ -13,11 +13,19 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Literal
 
-from aiohttp import ClientError
+import httpx2
 
 from vouching.errors import ConfigError, ModelError, SearchError, needed
-from vouching.models.connections import Connections, checked_address, error_of_status, error_of_transport, read_object
-from vouching.models.running import PerLoop
+from vouching.models.connections import (
+    checked_address,
+    error_of_status,
+    error_of_transport,
+    open_client,
+    proxy_of,
+    read_content,
+    read_object,
+)
+from vouching.models.running import OpenPerLoop, PerLoop
 from vouching.models.wrappers import retried
 from vouching.search.web_apis import Body, Hit, Request, WebApi, hit, plain_query
 from vouching.types import Passage, Span
@@ -62,9 +70,9 @@ class WebEngine:
         """What its passages name as their origin; with its address where that is not the usual one."""
         self._key = _checked_key(api, key)
         self._seconds = seconds
-        self._connections = Connections(
-            self._address, {"user-agent": USER_AGENT, "accept": "application/json"}, TIMEOUT
-        )
+        headers = {"user-agent": USER_AGENT, "accept": "application/json"}
+        proxy = proxy_of(self._address)
+        self._clients = OpenPerLoop(lambda: open_client(TIMEOUT, proxy, headers=headers))
         self._slots = PerLoop(lambda: asyncio.Semaphore(api.at_once))
         self._random = random.Random()
 
@@ -93,23 +101,26 @@ class WebEngine:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._connections.aclose()
+        await self._clients.aclose()
 
     @property
     def _where(self) -> str:
         return f"{self._api.name} at {self._address}"
 
     async def _ask(self, request: Request) -> Body:
+        client = await self._clients.get()
         method = "GET" if request.json is None else "POST"
-        what = {"params": request.params, "json": request.json, "headers": request.headers}
+        url = f"{self._address}{request.path}"
+        what: dict[str, Any] = {"params": request.params, "json": request.json, "headers": request.headers}
         try:
-            answer = await self._connections.ask(method, request.path, **what)
-        except (ClientError, OSError) as error:
+            async with client.stream(method, url, **what) as response:
+                content = await read_content(response, self._where)
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise error_of_transport(error, self._where) from error
         advice = f"check its address and {self._api.key_variable or 'whether it allows format=json'}"
-        if error := error_of_status(answer, self._where, advice):
+        if error := error_of_status(response, content, self._where, advice):
             raise error
-        return read_object(answer, self._where)
+        return read_object(response, content, self._where)
 
 
 def snippets(hits: Iterable[Hit], limit: int, origin: str) -> list[Passage]:
