@@ -9,7 +9,6 @@ Requests and answers are JSON of our own making, without the client's typed mode
 and building those models takes longer than the rest of a call. A request holds only fields that differ from the
 defaults, since some servers refuse fields that they do not know.
 
-Not supported: streaming. Retries, limits and deadlines are wrappers.
 """
 
 from __future__ import annotations
@@ -70,19 +69,19 @@ def request_body(
     n: int,
     seed: int | None,
 ) -> dict[str, Any]:
-    """The body of a request.
+    """The body of a request for ``n`` completions; ``n`` and ``seed`` of the sampling are not used.
 
     Args:
         name: the model's name on the server.
-        messages: what is asked; their texts, a blank line between, where the endpoint takes one text.
-        sampling: how it is asked; its own ``n`` and ``seed`` are not used.
-        endpoint: which way to ask.
-        form: how a JSON schema is put, if there is one.
-        n: completions wanted from this request.
+        messages: the conversation; an endpoint for texts gets their contents, separated by a blank line.
+        sampling: how to draw.
+        endpoint: which interface.
+        form: how to ask for JSON, if the sampling has a schema.
+        n: number of completions.
         seed: seed of this request.
 
     Raises:
-        ModelRefusedError: tools for an endpoint that takes a text.
+        ModelRefusedError: tools with an endpoint for texts.
 
     >>> request_body("m", [Message("user", "Hi")], Sampling(max_tokens=9), "text", "plain", 1, None)
     {'model': 'm', 'prompt': 'Hi', 'max_tokens': 9, 'temperature': 0.0}
