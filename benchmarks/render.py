@@ -24,6 +24,7 @@ from render_public import calibration_lines, error_type_lines, sets_lines, spans
 from render_rankings import ranking_lines
 from render_search import search_lines
 from render_tables import RULES, Figures, interval, number, origin, table
+from render_wrap import wrapped
 
 FILES = {
     "speed": "benchmarks/results/speed-embedded.json",
@@ -246,8 +247,8 @@ def main() -> None:
     root: Path = parser.parse_args().root
     paths = {name: root / path for name, path in FILES.items()}
     found = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
-    written = ["\n".join(lines) for lines in sections(found)]
-    rewrite(root / "README.md", "\n".join(short_lines(found)))
+    written = ["\n".join(wrapped(lines)) for lines in sections(found)]
+    rewrite(root / "README.md", "\n".join(wrapped(short_lines(found))))
     rewrite(root / "docs/figures.md", "\n\n".join(text for text in written if text))
 
 
