@@ -85,7 +85,7 @@ def short_lines(found: Mapping[str, Figures]) -> Iterator[str]:
         sound = [one for one in public["sets"].values() if not one["remark"] and one["difference"]]
         count, better, worse = tally(one["difference"] for one in sound)
         model = public["settings"]["model"]
-        yield f"- On {count} public test sets `{model}` tells supported from unsupported claims better than word"
+        yield f"- On {count} public test sets `{model}` separates supported from unsupported claims better than word"
         yield f"  overlap on {better}, worse on {worse}; on the rest no difference is shown."
     if public and comparison and comparison["mean_of_sets"]:
         pairs = {name: pair for name, pair in comparison["sets"].items() if not public["sets"][name]["remark"]}

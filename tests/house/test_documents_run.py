@@ -54,7 +54,7 @@ def blocks_of(page: str) -> list[Block]:
     """The fenced blocks of a page, in order."""
     found = list(FENCE.finditer(page))
     blocks: list[Block] = []
-    for block, after in zip(found, [*found[1:], None], strict=True):
+    for block, after in zip(found, [*found, None][1:], strict=True):
         adjoins = after is not None and after[1] == "text" and not page[block.end() : after.start()].strip()
         output = after[2] if after is not None and adjoins else None
         blocks.append(Block(block[1], block[2], page.count("\n", 0, block.start(2)) + 1, output))
