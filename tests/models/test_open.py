@@ -17,7 +17,15 @@ from vouching.models.open import OPENAI, open_model, weights_in
 from vouching.models.record import Cached
 
 ASK = (Message("user", "Is it?"),)
-VARIABLES = ("VOUCH_MODEL", "VOUCH_BASE_URL", "VOUCH_API_KEY", "VOUCH_CACHE", "VOUCH_EXTRA", "OPENAI_API_KEY")
+VARIABLES = (
+    "VOUCH_MODEL",
+    "VOUCH_BASE_URL",
+    "VOUCH_API_KEY",
+    "VOUCH_CACHE",
+    "VOUCH_CACHE_MB",
+    "VOUCH_EXTRA",
+    "OPENAI_API_KEY",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +139,30 @@ def test_the_cache_is_the_one_of_the_environment_unless_there_shall_be_none(
             return len(server.requests)
 
     assert asyncio.run(main()) == requests
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "1.5", "much"])
+def test_a_size_of_the_cache_that_is_none_is_refused(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VOUCH_CACHE_MB", size)
+    with pytest.raises(ConfigError, match="VOUCH_CACHE_MB must be a whole number"):
+        open_model("http://localhost:8000/v1#m", cache=tmp_path / "answers.sqlite")
+
+
+def test_the_size_of_the_cache_is_the_one_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "answers.sqlite"
+    monkeypatch.setenv("VOUCH_CACHE_MB", "1")
+
+    async def main() -> None:
+        async with FaultServer([says("word " * 60_000)]) as server:  # 300,000 bytes
+            model = open_model(f"{server.url}#m", cache=path)
+            for seed in range(8):
+                await model.generate(ASK, Sampling(seed=seed))
+            await model.aclose()
+
+    asyncio.run(main())
+    assert 600_000 < path.stat().st_size < 1.4 * (1 << 20)
 
 
 def test_weights_are_told_from_others_in_the_same_folder_and_from_those_of_the_same_name_elsewhere(

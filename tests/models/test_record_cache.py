@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -151,3 +152,76 @@ def test_of_two_answers_to_one_question_the_first_stays(tmp_path: Path) -> None:
         return [said[0].text for said in (*at_once, later)]
 
     assert asyncio.run(main()) == ["Yes.", "No.", "Yes."]
+
+
+LIMIT = 400_000
+
+
+def fill(path: Path, seeds: Iterable[int], max_bytes: int = LIMIT) -> None:
+    """Ask for answers of 1,000 to 2,000 bytes, no two alike; each takes at most a page of 4,096."""
+
+    async def main() -> None:
+        model = Cached(ScriptedModel(lambda _, sampling: f"{sampling.seed} " * 500), path, max_bytes=max_bytes)
+        for seed in seeds:
+            await model.generate(ASK, Sampling(seed=seed))
+        await model.aclose()
+
+    asyncio.run(main())
+
+
+def cached_seeds(path: Path) -> list[int]:
+    seeds = {request_key("scripted", ASK, Sampling(seed=seed)): seed for seed in range(1000)}
+    with sqlite3.connect(path) as file:
+        return sorted(seeds[key] for (key,) in file.execute("SELECT key FROM answers"))
+
+
+def test_a_full_cache_evicts_what_was_not_used_for_longest(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, range(50))
+    assert cached_seeds(path) == [*range(50)]
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE answers SET used = 1")
+    fill(path, [7])  # a use
+    fill(path, range(100, 170))
+    left = cached_seeds(path)
+    assert 7 in left
+    assert {*range(100, 170)} <= {*left}
+    assert len(left) < 110
+    assert max({*range(50)} - {*left}) < min({*left} - {7})  # of equal times the first to be written goes first
+    assert path.stat().st_size <= LIMIT + 50_000  # what one more answer takes before others are evicted
+
+
+def test_two_processes_that_fill_a_cache_keep_it_within_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    program = "import sys; from pathlib import Path; from tests.models.test_record_cache import fill; "
+    program += "fill(Path(sys.argv[1]), range(int(sys.argv[2]), int(sys.argv[2]) + 150))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, str(path), start], stderr=subprocess.PIPE, env=environment)
+        for start in ("0", "500")
+    ]
+    complaints = [process.communicate(timeout=300)[1] for process in running]
+    assert complaints == [b"", b""]
+    left = cached_seeds(path)
+    assert LIMIT // 6000 <= len(left) <= LIMIT // 1000
+    assert {149, 649} & {*left}  # what was asked last
+    assert path.stat().st_size <= LIMIT + 50_000
+    with sqlite3.connect(path) as file:
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_an_answer_that_is_larger_than_the_cache_is_given_and_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    fill(path, [1], max_bytes=1)
+    assert cached_seeds(path) == []
+    with pytest.raises(ConfigError, match="size of a cache"):
+        Cached(ScriptedModel([]), path, max_bytes=0)
+
+
+def test_a_cache_of_an_earlier_version_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    answers(path, ScriptedModel(["Yes."]), Sampling())
+    with sqlite3.connect(path) as file:
+        file.execute("DROP INDEX answers_used")
+        file.execute("ALTER TABLE answers DROP COLUMN used")
+    assert answers(path, ScriptedModel(["No."]), Sampling(), Sampling(seed=1))[0][0].text == "Yes."

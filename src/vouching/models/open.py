@@ -15,7 +15,7 @@ from pathlib import Path
 
 from vouching.errors import ConfigError
 from vouching.models.base import Model
-from vouching.models.record import Cached
+from vouching.models.record import MAX_BYTES, Cached
 from vouching.models.wrappers import Deadline, Limited, Retrying, Traced, WithFields, read_fields
 
 OPENAI = "https://api.openai.com/v1"
@@ -76,7 +76,7 @@ def open_model(
         server = _on_server(spec, api_key or os.environ.get("VOUCH_API_KEY"))
         traced = Limited(Traced(Deadline(Retrying(server, attempts), deadline), "openai"), at_once)
     path = os.environ.get("VOUCH_CACHE", "") if cache is None else cache
-    cached = Cached(traced, path, weights) if path else traced
+    cached = Cached(traced, path, weights, _cache_bytes()) if path else traced
     fields = read_fields(os.environ.get("VOUCH_EXTRA", ""))
     return WithFields(cached, fields) if fields else cached
 
@@ -89,6 +89,15 @@ def weights_in(folders: Sequence[str]) -> str:
     files = [path for folder in folders for path in sorted(Path(folder).resolve().glob("*")) if path.is_file()]
     told = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return hashlib.sha256(repr(told).encode()).hexdigest() if told else ""
+
+
+def _cache_bytes() -> int:
+    megabytes = os.environ.get("VOUCH_CACHE_MB", "").strip()
+    if not megabytes:
+        return MAX_BYTES
+    if not (megabytes.isdecimal() and int(megabytes)):
+        raise ConfigError(f"VOUCH_CACHE_MB must be a whole number above 0, got {megabytes!r}")
+    return int(megabytes) << 20
 
 
 def _in_process(kind: str, rest: str) -> Model:

@@ -1,10 +1,9 @@
-"""Calls kept for later: written to a file that a model can answer from, or cached in SQLite so that each is paid once.
+"""Calls kept for later: recorded in a file that a model can answer from, or cached in SQLite so that each is paid once.
 
 A line of a recording is a JSON object with the model's name, the key of the request, its messages for the reader, and
-the completions; several processes may write to one file. In a cache the same request, to the last setting, gets the
-same completions, at a temperature above 0 too: ask with another seed for another draw. A damaged entry is asked anew
-and replaced. Not supported: failures (a call that failed is not kept), a limit on the cache's size (delete it), and
-waiting for the same question under way.
+the completions; several processes may write to one file. A cache answers a request that is equal in every setting with
+the same completions, also at temperatures above 0: use another seed to draw again. Damaged entries are asked again and
+replaced. Not supported: caching failures, and waiting for an equal request that is under way.
 """
 
 from __future__ import annotations
@@ -31,10 +30,7 @@ from vouching.types import Usage
 
 
 class Lines:
-    """A file that records are added to, whole lines at a time; threads and processes may add to the same one.
-
-    Args:
-        path: the file; made if it is not there.
+    """A file of JSON lines that threads and processes may append to; created if missing.
 
     Raises:
         InputError: the file cannot be written.
@@ -42,10 +38,10 @@ class Lines:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     lines = Lines(f"{folder}/calls.jsonl")
-    ...     lines.add({"said": "Yes."})
+    ...     lines.add({"reply": "Yes."})
     ...     lines.close()
     ...     [record for _, record in read_lines(f"{folder}/calls.jsonl")]
-    [{'said': 'Yes.'}]
+    [{'reply': 'Yes.'}]
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -54,14 +50,14 @@ class Lines:
         self._lock = threading.Lock()
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Write one line."""
+        """Append one line."""
         with self._lock:
             if self._file.closed:
                 self._file = self._open()
             self._file.write(json.dumps(record).encode() + b"\n")
 
     def close(self) -> None:
-        """Close the file; twice is fine, and the next line opens it again."""
+        """Close the file; the next line opens it again."""
         self._file.close()
 
     def _open(self) -> RawIOBase:
@@ -72,7 +68,7 @@ class Lines:
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
-    """Each line's place, for messages, and what it holds; None for a line that is no JSON.
+    """The place of each line, for messages, and its JSON; None where it is not valid.
 
     Raises:
         InputError: the file cannot be read.
@@ -90,10 +86,10 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
 
 
 def request_key(name: str, messages: Sequence[Message], sampling: Sampling) -> str:
-    """A digest of everything that an answer depends on: the model's name, the messages and the whole sampling.
+    """A digest of everything that an answer depends on: the model's name, the messages and the sampling.
 
     Raises:
-        ConfigError: the sampling holds something that is no JSON.
+        ConfigError: the sampling holds something that is not JSON.
 
     >>> ask = [Message("user", "Is it?")]
     >>> request_key("m", ask, Sampling(seed=1)) == request_key("m", ask, Sampling(seed=2))
@@ -111,15 +107,15 @@ def request_key(name: str, messages: Sequence[Message], sampling: Sampling) -> s
 
 
 def completions_to_json(completions: Sequence[Completion]) -> list[dict[str, Any]]:
-    """Completions as what ``json`` can write."""
+    """Completions in a form that ``json`` can write."""
     return [asdict(completion) for completion in completions]
 
 
 def completions_from_json(found: Any, place: str) -> list[Completion]:
-    """Completions as they were. Raises InputError, which names the place, if they are none.
+    """The inverse of ``completions_to_json``. Raises InputError, which names the place, if these are not completions.
 
-    >>> said = [Completion("Yes.", "stop", Usage(calls=1), (-0.5,))]
-    >>> completions_from_json(json.loads(json.dumps(completions_to_json(said))), "here") == said
+    >>> given = [Completion("Yes.", "stop", Usage(calls=1), (-0.5,))]
+    >>> completions_from_json(json.loads(json.dumps(completions_to_json(given))), "here") == given
     True
     """
     try:
@@ -138,11 +134,7 @@ def completions_from_json(found: Any, place: str) -> list[Completion]:
 
 
 class Recording(Wrapper):
-    """Appends every call that succeeds to a file, whole lines at a time.
-
-    Args:
-        model: the model inside.
-        path: the file, JSON lines; made if it is not there.
+    """Appends every call that succeeds to a file of JSON lines.
 
     Raises:
         InputError: the file cannot be written.
@@ -164,7 +156,7 @@ class Recording(Wrapper):
         self._lines = Lines(path)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside says, kept."""
+        """The completions of the model inside, recorded."""
         key = request_key(self.name, messages, sampling)
         completions = await self.model.generate(messages, sampling)
         record = {
@@ -183,13 +175,10 @@ class Recording(Wrapper):
 
 
 class Replay:
-    """Answers from a recording. A request that was made several times gets its answers in the order of the file.
-
-    Args:
-        path: a file that ``Recording`` wrote.
+    """Answers from a file that ``Recording`` wrote; repeated requests get their answers in the order of the file.
 
     Raises:
-        InputError: the file cannot be read, holds a broken line or calls to several models.
+        InputError: the file cannot be read, has a broken line or calls to several models.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -199,7 +188,7 @@ class Replay:
         """The name of the model that was recorded."""
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What was said then. Raises ConfigError if this was not asked, or less often."""
+        """The recorded completions. Raises ConfigError if there are none, or none left, for this request."""
         answers = self._answers.get(request_key(self.name, messages, sampling))
         if not answers:
             last = messages[-1].content[:80] if messages else ""
@@ -207,37 +196,46 @@ class Replay:
         return answers.popleft()
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
     def _read(self) -> str:
         names: set[str] = set()
         for place, record in read_lines(self._path):
             try:
-                name, key, said = record["model"], record["key"], record["completions"]
+                name, key, found = record["model"], record["key"], record["completions"]
             except (TypeError, KeyError):
                 raise InputError(f"{place}: no recorded call; remove the line") from None
             names.add(name)
-            self._answers[key].append(completions_from_json(said, place))
+            self._answers[key].append(completions_from_json(found, place))
         if len(names) != 1:
-            raise InputError(f"{self._path} has calls to {len(names)} models {sorted(names)}, wanted one")
+            raise InputError(f"{self._path} has calls to {len(names)} models {sorted(names)}, expected one")
         return names.pop()
 
 
 T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
+MAX_BYTES = 2 << 30
+"""Size of a cache, if nothing else is asked for."""
+_FRESH = 60
+"""Seconds in which a use is not noted again, so that most hits write nothing."""
+_EVICTED = 20
+"""One entry in so many is evicted at a time."""
 
 
 class Cached(Wrapper):
-    """Looks an answer up before the model is asked. Its usage is zero then: it cost nothing.
+    """Looks answers up in a file before the model is asked; known ones have a usage of zero.
+
+    Where the file would grow beyond its size, the entries that were not used for longest are evicted.
 
     Args:
         model: the model inside.
-        path: the file; made if it is not there.
-        weights: what tells its weights from others by the same name; empty where the name does.
+        path: the file, shared by processes; created if missing.
+        weights: tells the model's weights from others of the same name; empty where the name does.
+        max_bytes: size of the file, its write-ahead log aside. A file that is larger already does not shrink.
 
     Raises:
-        ConfigError: the file cannot be opened, or is no cache.
+        ConfigError: the file cannot be opened or is no cache, or a size of 0.
 
     >>> import tempfile
     >>> from vouching.models.scripted import ScriptedModel
@@ -245,28 +243,30 @@ class Cached(Wrapper):
     >>> script = ScriptedModel(["Yes.", "No."])
     >>> model = Cached(script, Path(folder.name) / "answers.sqlite")
     >>> async def twice():
-    ...     said = [(await model.generate([Message("user", "Is it?")], Sampling()))[0].text for _ in range(2)]
+    ...     texts = [(await model.generate([Message("user", "Is it?")], Sampling()))[0].text for _ in range(2)]
     ...     await model.aclose()
-    ...     return said
+    ...     return texts
     >>> asyncio.run(twice()), len(script.asked)
     (['Yes.', 'Yes.'], 1)
     >>> folder.cleanup()
     """
 
-    def __init__(self, model: Model, path: str | Path, weights: str = "") -> None:
+    def __init__(self, model: Model, path: str | Path, weights: str = "", max_bytes: int = MAX_BYTES) -> None:
+        if max_bytes < 1:
+            raise ConfigError(f"the size of a cache must be above 0 bytes, got {max_bytes}")
         super().__init__(model)
-        self._path, self._weights = Path(path), weights
+        self._path, self._weights, self._max_bytes = Path(path), weights, max_bytes
         self._file: sqlite3.Connection | None = None
         self._start()
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside said to this before, else what it says now. Raises ConfigError if the file is lost."""
+        """The cached completions, or new ones. Raises ConfigError if the file has become unusable."""
         key = request_key(self.name + self._weights, messages, sampling)
         if found := _known(await self._run(lambda file: _find(file, key))):
             return [replace(completion, usage=Usage()) for completion in found]
         completions = await self.model.generate(messages, sampling)
         kept = json.dumps(completions_to_json(completions))
-        await self._run(lambda file: _keep(file, key, kept))
+        await self._run(lambda file: _keep(file, key, kept, self._max_bytes))
         return completions
 
     async def aclose(self) -> None:
@@ -278,7 +278,7 @@ class Cached(Wrapper):
         await super().aclose()
 
     def _start(self) -> sqlite3.Connection:
-        # One thread owns the connection, so that a wait for another process does not hold up the event loop.
+        # One thread owns the connection, so that waiting for another process does not block the event loop.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="vouching-cache")
         self._file = self._thread.submit(self._open).result()
         return self._file
@@ -295,8 +295,8 @@ class Cached(Wrapper):
             file = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             _use_write_ahead_log(file)
             file.execute("PRAGMA synchronous = NORMAL")
-            file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, completions TEXT NOT NULL)")
-            file.execute("SELECT key, completions FROM answers LIMIT 1")
+            _make_table(file)
+            file.execute("SELECT key, completions, used FROM answers LIMIT 1")
         except sqlite3.Error as error:
             raise ConfigError(
                 f"{self._path} cannot be used as a cache ({error}): name a new file or one that vouch made"
@@ -304,15 +304,45 @@ class Cached(Wrapper):
         return file
 
 
+def _make_table(file: sqlite3.Connection) -> None:
+    """The table of answers and when each was used; files of earlier versions lack the time."""
+    file.execute("BEGIN IMMEDIATE")
+    file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, completions TEXT NOT NULL)")
+    if not any(column[1] == "used" for column in file.execute("PRAGMA table_info(answers)")):
+        file.execute("ALTER TABLE answers ADD COLUMN used INTEGER NOT NULL DEFAULT 0")
+    file.execute("CREATE INDEX IF NOT EXISTS answers_used ON answers (used)")
+    file.execute("COMMIT")
+
+
 def _find(file: sqlite3.Connection, key: str) -> str | None:
-    row = file.execute("SELECT completions FROM answers WHERE key = ?", (key,)).fetchone()
-    return row[0] if row else None
+    row = file.execute("SELECT completions, used FROM answers WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return None
+    if row[1] < (now := int(time.time())) - _FRESH:
+        file.execute("UPDATE answers SET used = ? WHERE key = ?", (now, key))
+    return row[0]
 
 
-def _keep(file: sqlite3.Connection, key: str, completions: str) -> None:
-    """Write an answer; what another process wrote meanwhile stays, unless it is damaged."""
-    if not _known(_find(file, key)):
-        file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, completions))
+def _keep(file: sqlite3.Connection, key: str, completions: str, max_bytes: int) -> None:
+    """Write an answer, then evict others; what another process wrote meanwhile stays, unless it is damaged."""
+    if _known(_find(file, key)):
+        return
+    answer = (key, completions, int(time.time()))
+    file.execute("INSERT OR REPLACE INTO answers (key, completions, used) VALUES (?, ?, ?)", answer)
+    while _used_bytes(file) > max_bytes:
+        [entries] = file.execute("SELECT COUNT(*) FROM answers").fetchone()
+        oldest = "SELECT rowid FROM answers ORDER BY used, rowid LIMIT ?"
+        evicted = file.execute(f"DELETE FROM answers WHERE rowid IN ({oldest})", (entries // _EVICTED + 1,))
+        if not evicted.rowcount:
+            return
+
+
+def _used_bytes(file: sqlite3.Connection) -> int:
+    """Bytes of the file that hold something; evicted entries leave room that the next ones take."""
+    pages, free, size = (
+        file.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
 
 
 def _known(kept: str | None) -> list[Completion]:
@@ -324,7 +354,7 @@ def _known(kept: str | None) -> list[Completion]:
 
 
 def _use_write_ahead_log(file: sqlite3.Connection) -> None:
-    """Readers and the one writer need not wait for each other then. SQLite's own patience does not cover this step."""
+    """So that readers and the one writer do not wait for each other. SQLite's own timeout does not cover this step."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
