@@ -22,11 +22,11 @@ def test_a_list_is_said_in_turn_one_for_each_completion() -> None:
         ask(model)
 
 
-def test_the_first_pattern_that_fits_the_last_message_decides() -> None:
+def test_the_first_pattern_that_matches_the_last_message_decides() -> None:
     model = ScriptedModel({r"claim \d": "first", "claim": "second"})
     assert ask(model, "a claim 7")[0].text == "first"
     assert ask(model, "a claim")[0].text == "second"
-    with pytest.raises(ModelError, match="no pattern of the script fits 'else', wanted one of"):
+    with pytest.raises(ModelError, match="no pattern of the script matches 'else', expected one of"):
         ask(model, "else")
 
 

@@ -1,4 +1,4 @@
-"""Language models behind one async seam: where they run, and the wrappers around them."""
+"""Language models behind one async interface: where they run, and the wrappers around them."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The seam to any language model: messages and a sampling go in, completions come out.
+"""The interface of every language model: messages and a sampling in, completions out.
 
-A model implements one async method. Caching, retries, limits and the like are wrappers, models around a model, so that
-each can be left out or replaced. Failures are classified where they happen: a call ends with completions, with a
-ModelError that says whether a retry can help, or with a ConfigError where nothing but a change of settings can. What a
-model thinks aloud between <think> and </think> (or <thinking>) is told from what it says by ``spoken``.
+A model implements one async method. Caching, retries and limits are wrappers, which are models around a model. A call
+ends with completions, with a ModelError that says whether a retry can help, or with a ConfigError, which only other
+settings can fix.
 
-Not supported: streaming, images, and thoughts in other marks; servers that know a model's own take them out.
+Not supported: streaming, images, and thoughts marked other than by <think> or <thinking>; servers with a reasoning
+parser remove those.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from vouching.types import Usage
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 FinishReason: TypeAlias = Literal["stop", "length", "other"]
-"""Why a completion ended: by itself, at a stop text or with a call; cut off at ``max_tokens`` or the context's end; or
-otherwise."""
+"""Why a completion ended: by itself, at a stop text or with a tool call; cut off at ``max_tokens`` or at the end of the
+context; or otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Message:
     role: Role
     """Who speaks."""
     content: str
-    """What is said."""
+    """The text."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Calls of tools that the assistant made with it."""
+    """Tool calls that the assistant made with it."""
     tool_call_id: str | None = None
-    """In a message of role "tool": the call that it answers."""
+    """The call that a message of role "tool" answers."""
 
     @property
     def json(self) -> dict[str, Any]:
-        """The message as OpenAI-compatible servers take it.
+        """The message as OpenAI-compatible servers accept it.
 
         >>> Message("tool", "1973", tool_call_id="call-1").json
         {'role': 'tool', 'content': '1973', 'tool_call_id': 'call-1'}
@@ -55,7 +55,7 @@ class Sampling:
     """How completions are drawn.
 
     Raises:
-        ConfigError: a number out of its range.
+        ConfigError: a number is out of range.
 
     >>> Sampling(temperature=0.7, n=4, seed=1).n
     4
@@ -70,21 +70,21 @@ class Sampling:
     temperature: float = 0.0
     """0 takes the likeliest token each time; higher is more varied."""
     top_p: float = 1.0
-    """Draw from the likeliest tokens that make up this share of the probability, in (0, 1]."""
+    """Draw from the likeliest tokens with this total probability, in (0, 1]."""
     n: int = 1
     """How many completions."""
     seed: int | None = None
-    """Same seed, same completions, as far as the engine keeps that promise; None leaves it to the engine."""
+    """The same seed gives the same completions, as far as the engine guarantees it; None leaves it to the engine."""
     stop: tuple[str, ...] = ()
     """Texts that end a completion; they are not part of it."""
     json_schema: Mapping[str, Any] | None = None
-    """JSON Schema that the completion shall follow; say it in the prompt too, since not every engine can enforce it."""
+    """JSON Schema of the completion; put it into the prompt too, since not every engine enforces it."""
     logprobs: bool = False
     """Whether completions carry log-probabilities, where the engine has them."""
     tools: tuple[Tool, ...] = ()
-    """What the model may call. One that cannot call tools refuses: ModelRefusedError."""
+    """Tools that the model may call. A model without tools raises ModelRefusedError."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields for the body of the request as they are; None takes a field out. Engines in process know none."""
+    """Other fields for the body of the request; None removes a field. Models in this process accept none."""
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "n"):
@@ -101,32 +101,31 @@ class Completion:
     """One answer of a model."""
 
     text: str
-    """What it said."""
+    """The text."""
     finish_reason: FinishReason
-    """Why it ended; "length" means that the text is cut off."""
+    """Why it ended; "length" means that the text was cut off."""
     usage: Usage
-    """What it cost. What a call costs as a whole stands at its first completion: ``total_usage`` of a call is exact,
-    the usage of one of several completions is not."""
+    """What it cost. The first of several completions has the cost of the whole call, so ``total_usage`` is exact."""
     logprobs: tuple[float, ...] | None = None
-    """Natural log-probability of each token of the completion; None if not asked for or not known."""
+    """Natural log-probability of each token; None if not asked for or not available."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Tools that it calls, in its order; they are not part of ``text``."""
+    """Tool calls in order; they are not part of ``text``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyCompletion:
-    """One answer of a model that is trained, token by token: the fields of a ``Rollout`` that the model knows."""
+    """One answer of a model in training, with its tokens: the fields of a ``Rollout`` that the model knows."""
 
     text: str
-    """The completion's text, special tokens aside."""
+    """The text without special tokens."""
     finish_reason: FinishReason
     """Why it ended. A forced text ended where it was given to end: "stop"."""
     usage: Usage
     """What it cost, as in ``Completion``."""
     prompt_ids: tuple[int, ...]
-    """Token ids that were read, as the chat template made them."""
+    """Token ids of the prompt, from the chat template."""
     completion_ids: tuple[int, ...]
-    """Token ids that followed, with the end token if there is one."""
+    """Token ids of the completion, with the end token if there is one."""
     logprobs: tuple[float, ...]
     """Natural log-probability of each of ``completion_ids`` at temperature 1, under the weights that answered."""
 
@@ -136,7 +135,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What answers, as in ``provenance``: e.g. "http://host:8000/v1#name"."""
+        """The name, as in ``provenance``: e.g. "http://host:8000/v1#name"."""
         ...
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
@@ -144,20 +143,20 @@ class Model(Protocol):
 
         Raises:
             ModelError: no usable answer; ``can_retry`` says whether the same call may succeed later.
-            ConfigError: the model cannot be used like this at all: a wrong key, an unknown name.
+            ConfigError: wrong settings, such as a wrong key or an unknown name.
         """
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections, files and threads; closing twice is fine."""
+        """Release connections, files and threads; closing twice is fine."""
         ...
 
 
 class Policy(Model, Protocol):
-    """A model that can be trained: it shows token ids and their log-probabilities."""
+    """A model that can be trained: it returns token ids and their log-probabilities."""
 
     async def sample(self, messages: Sequence[Message], sampling: Sampling) -> list[PolicyCompletion]:
-        """What ``generate`` returns, with its tokens."""
+        """Completions with their tokens."""
         ...
 
     async def force(self, messages: Sequence[Message], text: str) -> PolicyCompletion:
@@ -172,9 +171,9 @@ _THOUGHT = re.compile(
 
 
 def spoken(text: str) -> str:
-    """The text with blanks for all that was thought, so that places stay what they are.
+    """The text with thoughts replaced by blanks, so that offsets stay the same.
 
-    A thought that begins in the prompt goes to the last </think> before another one; one that was cut off, to the end.
+    A thought that began in the prompt extends to its </think>; one that was cut off extends to the end.
 
     >>> spoken("<think>1937?</think>In 1973."), spoken("or 1937?</think>In 1973."), spoken("In 1973. <think>or")
     ('                    In 1973.', '                In 1973.', 'In 1973.          ')

@@ -70,17 +70,17 @@ async def read_content(response: httpx2.Response, where: str) -> bytes:
 
 @cache
 def certificates() -> ssl.SSLContext:
-    """Whom to trust. Read once: it takes longer than a call."""
+    """The trusted certificates, read once: that takes longer than a call."""
     context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())  # some systems have none of their own
+    context.load_verify_locations(certifi.where())  # some systems have none
     return context
 
 
 def proxy_of(url: str) -> str | None:
-    """The proxy that the environment names for an address; None if it is asked directly.
+    """The proxy that the environment names for an address, if any.
 
     Raises:
-        ConfigError: the proxy is of another kind than http.
+        ConfigError: it is not an HTTP proxy.
 
     >>> import os
     >>> os.environ["NO_PROXY"] = "localhost"
@@ -93,21 +93,21 @@ def proxy_of(url: str) -> str | None:
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if proxy and urlsplit(proxy).scheme not in {"http", "https"}:
-        raise ConfigError(f"{urlsplit(proxy).scheme} proxies are not known, for {parts.hostname}: set NO_PROXY for it")
+        raise ConfigError(f"{urlsplit(proxy).scheme} proxies are not supported: set NO_PROXY for {parts.hostname}")
     return proxy
 
 
 def checked_address(address: str, owner: str, example: str, key_variable: str = "") -> str:
-    """An address of a server, without a slash at its end.
+    """An address without the slash at its end.
 
     Args:
         address: what was given.
-        owner: whose address it is, for the message.
-        example: what one looks like, for the message.
-        key_variable: where a key belongs, for the message.
+        owner: whose address it is, for messages.
+        example: a well-formed one, for messages.
+        key_variable: where a key belongs, for messages.
 
     Raises:
-        ConfigError: it is none, or it holds a password.
+        ConfigError: it is malformed or holds a password.
 
     >>> checked_address("http://localhost:8000/v1/", "a model", "http://host:8000/v1")
     'http://localhost:8000/v1'
@@ -129,13 +129,13 @@ def checked_address(address: str, owner: str, example: str, key_variable: str = 
 def error_of_status(
     response: httpx2.Response, content: bytes, where: str, advice: str | None = None
 ) -> VouchError | None:
-    """The error that a status stands for; None for success.
+    """The error that a status means; None for success.
 
     Args:
         response: status and headers.
         content: the body.
-        where: what answered, for the message.
-        advice: what to do about a wrong key, address or name; None for what helps with a language model.
+        where: the server, for messages.
+        advice: what to do about a wrong key, address or name; None has the advice for language models.
 
     >>> print(error_of_status(httpx2.Response(429, headers={"retry-after": "2"}), b"slow down", "http://host"))
     http://host answered 429 Too Many Requests: slow down
@@ -160,7 +160,7 @@ def _check_the_model(status: int) -> str:
 
 
 def error_of_transport(error: BaseException, where: str) -> VouchError:
-    """The error that a failure on the way stands for.
+    """The error that a failure of the connection means.
 
     >>> print(error_of_transport(ConnectionResetError("the server hung up"), "http://host"))
     no answer from http://host: ConnectionResetError, the server hung up
@@ -183,17 +183,17 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the header Retry-After asks to wait, given in seconds or as a date; None if there is no such wish.
+    """Seconds to wait by the header Retry-After, which has seconds or a date; None without it.
 
     >>> retry_after({"retry-after": "1.5"}), retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     (1.5, 0.0)
     """
-    wish = headers.get("retry-after", "").strip()
+    text = headers.get("retry-after", "").strip()
     try:
-        seconds = float(wish)
+        seconds = float(text)
     except ValueError:
         try:
-            date = parsedate_to_datetime(wish)
+            date = parsedate_to_datetime(text)
         except ValueError:
             return None
         seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
@@ -214,7 +214,7 @@ def read_object(response: httpx2.Response, content: bytes, where: str) -> dict[s
 
 
 def excerpt(text: str) -> str:
-    """The message in a body of JSON, else its first characters, on one line.
+    """The error message in a body of JSON, else the first characters, on one line.
 
     >>> excerpt('{"error": {"message": "no such model", "code": 404}}')
     'no such model'

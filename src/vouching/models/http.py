@@ -1,14 +1,13 @@
-"""Any OpenAI-compatible server, through the ``openai`` client: vLLM, llama.cpp, Ollama, hosted models.
+"""Models on OpenAI-compatible servers, through the ``openai`` client: vLLM, llama.cpp, Ollama, hosted models.
 
-A server refuses what it cannot do (400 or 422) or ignores it. A refused request is repeated with less: a JSON schema
-becomes "any JSON", then plain text; several completions become one at a time; ``max_tokens`` gets its newer name, and a
-temperature is dropped where a model has only one. What a server accepted is remembered. If it sends fewer completions
-than asked for, it is asked for the rest, with other seeds.
+A request that a server refuses (400 or 422) is sent again with less: a JSON schema becomes "any JSON", then plain text;
+several completions are asked for one at a time; ``max_tokens`` gets its newer name; temperature and top_p are dropped
+where only their defaults are allowed. What the server accepts is remembered. A server that sends fewer completions than
+asked for is asked for the rest, with other seeds.
 
-Requests and answers are JSON of our own making, without the client's typed models: servers send fields of wrong types,
-and building those models takes longer than the rest of a call. A request holds only fields that differ from the
-defaults, since some servers refuse fields that they do not know.
-
+Bodies are built and read here, not by the client's typed models: servers send fields of wrong types, and building the
+models takes longer than the rest of a call. Fields that equal the default are not sent, since some servers refuse
+fields that they do not know. Not supported: streaming; retries, limits and deadlines, which are wrappers.
 """
 
 from __future__ import annotations
@@ -44,10 +43,20 @@ from vouching.types import Usage
 from vouching.version import __version__
 
 Endpoint: TypeAlias = Literal["chat", "text"]
-"""Which of the two ways to ask: turns of a conversation (/chat/completions) or a text to go on with (/completions)."""
+"""Which interface: /chat/completions for conversations or /completions for texts to continue."""
 Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
-"""How a server is told to answer in JSON: by a schema, by the word, or by the prompt alone."""
+"""How a server is asked for JSON: by a schema, as any JSON object, or by the prompt alone."""
 
+TIMEOUT = 300.0
+"""Seconds without a byte from the server after which a request is given up."""
+_PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
+_FORMATS: tuple[Format, ...] = get_args(Format)
+_UNABLE = {400, 422}
+_HEADERS: dict[str, str | Omit] = {
+    "accept": "application/json",
+    "content-type": "application/json",
+    "user-agent": f"vouching/{__version__}",
+}
 _UNSUPPORTED = re.compile(r"(?i:unsupported (?:value|parameter)): '(temperature|top_p)'")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS: dict[str, FinishReason] = {
@@ -69,16 +78,7 @@ def request_body(
     n: int,
     seed: int | None,
 ) -> dict[str, Any]:
-    """The body of a request for ``n`` completions; ``n`` and ``seed`` of the sampling are not used.
-
-    Args:
-        name: the model's name on the server.
-        messages: the conversation; an endpoint for texts gets their contents, separated by a blank line.
-        sampling: how to draw.
-        endpoint: which interface.
-        form: how to ask for JSON, if the sampling has a schema.
-        n: number of completions.
-        seed: seed of this request.
+    """The body of a request for ``n`` completions with ``seed``, whatever the sampling's own ``n`` and seed.
 
     Raises:
         ModelRefusedError: tools with an endpoint for texts.
@@ -90,7 +90,7 @@ def request_body(
     if endpoint == "chat":
         body["messages"] = [message.json for message in messages]
     elif sampling.tools:
-        raise ModelRefusedError("an endpoint that goes on with a text takes no tools: use /chat/completions")
+        raise ModelRefusedError("/completions takes no tools: use /chat/completions")
     else:
         body["prompt"] = "\n\n".join(message.content for message in messages)
     body |= {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
@@ -116,7 +116,7 @@ def request_body(
 
 
 def refused_field(refusal: str) -> str | None:
-    """The field of our requests that a server does not take, by its own words; None if they name none we can spare.
+    """The field that a refusal names, if the request can do without it.
 
     >>> refused_field("Unsupported parameter: 'max_tokens' ... Use 'max_completion_tokens' instead.")
     'max_tokens'
@@ -127,7 +127,7 @@ def refused_field(refusal: str) -> str | None:
 
 
 def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
-    """A body for a server that refuses some fields: a bound on the length under its newer name, the rest left out.
+    """A body without the fields that a server refuses; ``max_tokens`` is sent under its newer name.
 
     >>> without_fields({"model": "o", "max_tokens": 9, "temperature": 0.0}, {"max_tokens", "temperature"})
     {'model': 'o', 'max_completion_tokens': 9}
@@ -142,8 +142,8 @@ def encode_body(body: dict[str, Any]) -> bytes:
     """The bytes of a request.
 
     Raises:
-        ModelRefusedError: a lone surrogate, which is no text.
-        ConfigError: something in ``extra`` or ``json_schema`` that is no JSON.
+        ModelRefusedError: a lone surrogate.
+        ConfigError: ``extra`` or ``json_schema`` holds something that is not JSON.
 
     >>> encode_body({"prompt": "café"}).decode()
     '{"prompt":"café"}'
@@ -151,7 +151,7 @@ def encode_body(body: dict[str, Any]) -> bytes:
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except UnicodeEncodeError as error:
-        raise ModelRefusedError(f"the messages cannot be sent: {error}; take lone surrogates out") from None
+        raise ModelRefusedError(f"the messages cannot be sent: {error}; remove lone surrogates") from None
     except (TypeError, ValueError) as error:
         raise ConfigError(f"json_schema and extra must be JSON: {error}") from None
 
@@ -162,7 +162,7 @@ def read_completions(body: dict[str, Any], seconds: float, where: str) -> list[C
     Args:
         body: the answer.
         seconds: how long it took.
-        where: what answered, for the message.
+        where: the server, for messages.
 
     Raises:
         ModelAnswerError: there are none, or one has no text.
@@ -189,14 +189,14 @@ def _completion(choice: dict[str, Any], usage: Usage, where: str) -> Completion:
         return Completion(message["refusal"], "other", usage)
     text = message.get("content", "") if message else choice.get("text")
     if text is None and message:
-        text = ""  # All went into reasoning or into a call of a tool.
+        text = ""  # all tokens went into reasoning or a tool call
     if not isinstance(text, str):
         raise ModelAnswerError(f"{where} answered with a choice that has no text: {str(choice)[:EXCERPT]}")
     return Completion(_whole(text), end, usage, _logprobs(_object(choice.get("logprobs"))), _calls(message))
 
 
 def _calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
-    """Calls of tools; one that cannot be read has no name."""
+    """Tool calls; one that cannot be parsed has no name."""
     found = message.get("tool_calls")
     calls = cast("list[Any]", found) if isinstance(found, list) else []
     return tuple(_call(_object(call), number) for number, call in enumerate(calls, 1))
@@ -206,18 +206,18 @@ def _call(call: dict[str, Any], number: int) -> ToolCall:
     function = _object(call.get("function"))
     arguments, name = function.get("arguments"), function.get("name")
     if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)  # some servers send the object itself
+        arguments = json.dumps(arguments, ensure_ascii=False)  # some servers send an object
     name = _whole(name) if isinstance(name, str) else ""
     return ToolCall(str(call.get("id") or f"call-{number}"), name, _whole(arguments))
 
 
 def _whole(text: str) -> str:
-    """JSON can hold half a character, where a server cut a text between two tokens."""
+    """A text without lone surrogates, which a server sends if it cuts a character between two tokens."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _logprobs(found: dict[str, Any]) -> tuple[float, ...] | None:
-    """Of the chat's form {"content": [{"logprob": x}]} or the text's {"token_logprobs": [x]}."""
+    """From {"content": [{"logprob": x}]} (chat) or {"token_logprobs": [x]} (text)."""
     tokens: Any = found.get("content") or found.get("token_logprobs")
     if not isinstance(tokens, list):
         return None
@@ -236,30 +236,18 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-TIMEOUT = 300.0
-"""Seconds without a byte from the server after which a request is given up."""
-_PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
-_FORMATS: tuple[Format, ...] = get_args(Format)
-_UNABLE = {400, 422}
-_HEADERS: dict[str, str | Omit] = {
-    "accept": "application/json",
-    "content-type": "application/json",
-    "user-agent": f"vouching/{__version__}",
-}
-
-
 class HttpModel:
-    """A model on a server that speaks OpenAI's chat completions, or its older completions.
+    """A model on a server with OpenAI's chat completions, or its older completions.
 
     Args:
-        base_url: the address up to and with the version, e.g. "http://localhost:8000/v1".
-        model: the model's name on that server.
+        base_url: the address including the version, e.g. "http://localhost:8000/v1".
+        model: its name on that server.
         api_key: sent as a bearer token; None sends none.
-        endpoint: "chat" for conversations, "text" for a model without a chat template.
+        endpoint: "text" for a model without a chat template.
         timeout: seconds without a byte after which a request is given up.
 
     Raises:
-        ConfigError: an address that is none, or a key that no header can hold.
+        ConfigError: the address is malformed, or the key cannot be sent in a header.
 
     >>> HttpModel("http://localhost:8000/v1/", "qwen").name
     'http://localhost:8000/v1#qwen'
@@ -279,7 +267,9 @@ class HttpModel:
         self.endpoint: Endpoint = endpoint
         key = (api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
-            raise ConfigError("the key of a model holds a line break or a letter that no header can hold: see its file")
+            raise ConfigError(
+                "the key of a model has characters that no header can hold, such as a line break: see its file"
+            )
         self._url = f"{self.base_url}/{_PATHS[endpoint]}"
         # The client takes a key from the environment where it gets none: that one is for OpenAI alone.
         self._headers = {"authorization": f"Bearer {key}" if key else Omit()}
@@ -292,15 +282,14 @@ class HttpModel:
 
     @property
     def name(self) -> str:
-        """Address and name, as ``open_model`` takes them."""
+        """Address and name, as ``open_model`` accepts them."""
         return f"{self.base_url}{'/completions' if self.endpoint == 'text' else ''}#{self.model}"
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
         """``sampling.n`` completions.
 
         Raises:
-            ModelError: no usable answer; see ``http_errors`` for what is which.
-            ConfigError: a wrong key, address or name.
+            ModelError, ConfigError: see ``connections``.
         """
         completions: list[Completion] = []
         while (missing := sampling.n - len(completions)) > 0:
@@ -313,12 +302,12 @@ class HttpModel:
         await self._clients.aclose()
 
     async def _ask(self, messages: Sequence[Message], sampling: Sampling, n: int, seed: int | None) -> list[Completion]:
-        """Completions of one request, at least one; put again with less as long as the server refuses."""
+        """Completions of one request, at least one; sent with less as long as the server refuses it."""
         refusal: ModelRefusedError | None = None
         for many, form in self._ways(sampling, n):
             body = request_body(self.model, messages, sampling, self.endpoint, form, n if many else 1, seed)
             try:
-                completions = await self._put(body)
+                completions = await self._send(body)
             except ModelRefusedError as error:
                 if error.status not in _UNABLE:
                     raise
@@ -327,23 +316,23 @@ class HttpModel:
             if refusal:
                 self._remember(many or n == 1, form if sampling.json_schema is not None else self._form)
             return completions
-        assert refusal  # there is always one way at least
+        assert refusal  # at least one way was tried
         raise refusal
 
     def _remember(self, many: bool, form: Format) -> None:
-        """What a server accepted after it had refused more; several calls may find out at once."""
+        """Note what a server accepted after it had refused more; several calls may learn it at the same time."""
         self._many = self._many and many
         self._form = _FORMATS[max(_FORMATS.index(self._form), _FORMATS.index(form))]
 
     def _ways(self, sampling: Sampling, n: int) -> Iterator[tuple[bool, Format]]:
-        """What to try in turn: whether to ask for all completions at once, and how to ask for JSON."""
+        """What to try in turn: whether to ask for all completions together, and how to ask for JSON."""
         forms = _FORMATS[_FORMATS.index(self._form if sampling.json_schema is not None else "plain") :]
         for many in (True, False) if n > 1 and self._many else (False,):
             for form in forms:
                 yield many, form
 
-    async def _put(self, body: dict[str, object]) -> list[Completion]:
-        """Completions of one body, without the fields that this model has been found to refuse."""
+    async def _send(self, body: dict[str, object]) -> list[Completion]:
+        """Completions of one body, without the fields that this server is known to refuse."""
         while True:
             refused = self._refused
             try:
@@ -359,7 +348,7 @@ class HttpModel:
         client = await self._clients.get()
         started = time.perf_counter()
         try:
-            # Streamed, so that the body is read here, up to a limit.
+            # A stream, so that the body is read below, where its size is limited.
             options: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[Any]}
             sent = client.post(self._url, content=content, options={"headers": self._headers}, **options)
             response = cast("httpx2.Response", await sent)

@@ -1,8 +1,8 @@
 """A model by its name: where it runs, and the wrappers that every use of it should have.
 
-From the outside in: fields of ``VOUCH_EXTRA``, cache, limit, spans, deadline, retries, server. So an answer that is
-known takes no place in line, time in line does not count against the deadline, and a span has the time of all attempts.
-Models in this process batch calls themselves and cannot be out of reach: they get no limit and no retries.
+From the outside in: fields of ``VOUCH_EXTRA``, cache, limit, spans, deadline, retries, server. So a cached answer does
+not wait in line, waiting in line does not count against the deadline, and a span covers all attempts. Models in this
+process batch their calls and are always reachable: they get no limit and no retries.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ FORMS = (
     "http://host:8000/v1#name (on an OpenAI-compatible server), openai/name, local:/path (transformers, in this "
     "process) and vllm:/path"
 )
-"""What a model's name can look like; ``docs/models.md`` has more."""
+"""The forms of a model's name; see ``docs/models.md``."""
 
 
 def is_model(name: str) -> bool:
-    """Whether a name looks like that of a language model; see ``FORMS``.
+    """Whether a name has the form of a language model's; see ``FORMS``.
 
     >>> is_model("http://localhost:8000/v1#qwen"), is_model("embedded:rules")
     (True, False)
@@ -47,16 +47,16 @@ def open_model(
     """A language model, ready to use.
 
     Args:
-        spec: which one; None takes ``VOUCH_MODEL``. See ``FORMS``.
+        spec: its name, see ``FORMS``; None takes ``VOUCH_MODEL``.
         api_key: key of the server; None takes ``VOUCH_API_KEY``, and for ``openai/name`` also ``OPENAI_API_KEY``.
-        at_once: calls to a server under way at the same time.
-        attempts: calls in all where a server is unavailable.
-        deadline: seconds that a call may take, its retries together.
-        cache: file of known answers; None takes ``VOUCH_CACHE``, "" has none.
+        at_once: concurrent calls to a server.
+        attempts: calls in all while a server is unavailable.
+        deadline: seconds that a call may take, including retries.
+        cache: file of cached answers; None takes ``VOUCH_CACHE``, "" has none.
 
     Raises:
-        ConfigError: a name of no known form, or a setting out of its range.
-        MissingExtraError: what the model runs on is not installed.
+        ConfigError: a name of no known form, or a setting out of range.
+        MissingExtraError: the engine of the model is not installed.
 
     >>> open_model("http://localhost:8000/v1#qwen").name
     'http://localhost:8000/v1#qwen'
@@ -82,13 +82,13 @@ def open_model(
 
 
 def weights_in(folders: Sequence[str]) -> str:
-    """A digest of where the files of some folders are, how large and when written; what is no folder has none.
+    """A digest of the paths, sizes and times of all files in some folders; empty if there are none.
 
-    A run that goes on writes other weights into the same folder, and "local:model" is another one elsewhere.
+    A resumed training run writes other weights into the same folder, and "local:model" depends on the working folder.
     """
     files = [path for folder in folders for path in sorted(Path(folder).resolve().glob("*")) if path.is_file()]
-    told = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return hashlib.sha256(repr(told).encode()).hexdigest() if told else ""
+    listed = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(repr(listed).encode()).hexdigest() if listed else ""
 
 
 def _cache_bytes() -> int:
@@ -115,7 +115,7 @@ def _on_server(spec: str, api_key: str | None) -> Model:
     from vouching.models.http import HttpModel
 
     if (found := re.fullmatch(r"openai/(\S+)", spec)) is not None:
-        # This key goes to no other server than the one that the caller means by "openai".
+        # This key is sent only to the server that the caller means by "openai".
         key = api_key or os.environ.get("OPENAI_API_KEY")
         return HttpModel(os.environ.get("VOUCH_BASE_URL") or OPENAI, found[1], api_key=key)
     if (found := re.fullmatch(r"(https?://[^#\s]+?)(/chat/completions|/completions)?/?#(\S+)", spec)) is not None:

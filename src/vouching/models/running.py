@@ -1,7 +1,7 @@
-"""From coroutines to results: the one place where the library waits, and several questions under way at the same time.
+"""Event loops: the one place where the library waits for coroutines, and what belongs to one loop.
 
-Connections and locks belong to the event loop that they were made in. The library's sync front has a loop of its own
-and a program may have others; a model lives through all of them, with one of each thing for each loop (``PerLoop``).
+Connections and locks belong to the event loop that they were made in. The synchronous front of the library has a loop
+of its own and a program may have others; a model works in all of them, with one of each thing per loop (``PerLoop``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Loop:
-    """An event loop that is closed when nobody holds it any more."""
+    """An event loop that is closed when nothing refers to it any more."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -32,7 +32,7 @@ class _Loop:
         """In a fork, point the descriptor of the inherited epoll at a new one.
 
         The kernel's epoll is shared with the parent. When Python frees the inherited loop, asyncio unregisters the
-        socket that wakes it up: without this, in the parent too, whose loop then sleeps for good.
+        socket that wakes it up; without this, also for the parent, whose loop would never wake up again.
         """
         selector = getattr(self._loop, "_selector", None)
         if selector is not None and hasattr(select, "epoll") and not self._loop.is_closed():
@@ -43,15 +43,15 @@ class _Loop:
         return self._loop.run_until_complete(coroutine)
 
     def close(self) -> None:
-        """Cancel what is left to do, as asyncio.run does, and close the loop."""
-        if self._loop.is_closed() or self.process != os.getpid():  # A parent's loop is not for its fork to close.
+        """Cancel pending tasks, as asyncio.run does, and close the loop."""
+        if self._loop.is_closed() or self.process != os.getpid():  # a fork must not close its parent's loop
             return
         left = asyncio.all_tasks(self._loop)
         for task in left:
             task.cancel()
         if left:
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())  # connections that nobody closed
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())  # closes open connections
         self._loop.close()
 
     def __del__(self) -> None:
@@ -59,7 +59,7 @@ class _Loop:
 
 
 _OPEN: WeakSet[_Loop] = WeakSet()
-"""Every loop there is, for what a fork does to it."""
+"""Every open loop, for forks."""
 
 
 def _leave_loops_to_parent() -> None:
@@ -72,12 +72,12 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Loops(threading.local):
-    """A loop for each thread, kept as long as the thread: making one takes a tenth of the time of a short claim."""
+    """A loop for each thread, kept with the thread: making one takes a tenth of the time of a short claim."""
 
     loop: _Loop | None = None
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end. What an error leaves half done does not go on in the next call."""
+        """Run a coroutine. After an error the loop is closed, so that nothing continues in the next call."""
         if self.loop is None or self.loop.process != os.getpid():
             self.loop = _Loop()
         try:
@@ -94,11 +94,11 @@ class _Loops(threading.local):
 
 
 _LOOPS = _Loops()
-atexit.register(_LOOPS.end)  # later, what closing needs may be gone
+atexit.register(_LOOPS.end)  # before the interpreter frees what closing needs
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where an event loop already runs (a notebook).
+    """Run a coroutine, also where an event loop is already running (a notebook).
 
     >>> async def answer():
     ...     return 42
@@ -127,9 +127,9 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """What a long call returns, while the event loop goes on.
+    """The result of a long call, while the event loop runs on.
 
-    Unlike ``asyncio.to_thread``, whose threads Python waits for at its end: an interrupted program leaves at once.
+    At exit Python waits for threads of ``asyncio.to_thread``, but not for these: an interrupted program ends at once.
 
     >>> run(in_thread(lambda: 6 * 7))
     42
@@ -137,8 +137,8 @@ async def in_thread(work: Callable[[], T]) -> T:
     loop, context = asyncio.get_running_loop(), copy_context()
     done: asyncio.Future[T] = loop.create_future()
 
-    def tell(result: T | None, error: BaseException | None) -> None:
-        if done.done():  # nobody waits any more
+    def deliver(result: T | None, error: BaseException | None) -> None:
+        if done.done():  # the caller was cancelled
             return
         if error is not None:
             done.set_exception(error)
@@ -153,7 +153,7 @@ async def in_thread(work: Callable[[], T]) -> T:
         except BaseException as error:
             failure = error
         with suppress(RuntimeError):  # the loop was closed meanwhile
-            loop.call_soon_threadsafe(tell, result, failure)
+            loop.call_soon_threadsafe(deliver, result, failure)
 
     threading.Thread(target=call, daemon=True).start()
     return await done
@@ -163,7 +163,7 @@ Kept = TypeVar("Kept")
 
 
 class PerLoop(Generic[Kept]):
-    """What ``make`` makes, once for each event loop that asks.
+    """What ``make`` returns, once for each event loop.
 
     >>> numbers = PerLoop(iter(range(9)).__next__)
     >>> async def twice():
@@ -189,10 +189,7 @@ class PerLoop(Generic[Kept]):
 
 
 class OpenPerLoop(Generic[Kept]):
-    """What ``enter`` opens, once for each event loop that asks; it is closed with its loop.
-
-    Opening must not wait for anything, since several tasks may ask at once.
-    """
+    """What ``enter`` opens, once for each event loop, and closed with it. Opening must not suspend the task."""
 
     def __init__(self, enter: Callable[[], AbstractAsyncContextManager[Kept]]) -> None:
         self._enter = enter
@@ -221,7 +218,7 @@ R = TypeVar("R")
 
 
 async def all_of(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """The results of work done at the same time, in order; where one fails, the rest is given up.
+    """The results of concurrent work, in order; if one fails, the rest is cancelled.
 
     >>> asyncio.run(all_of(asyncio.sleep(0, result=number) for number in (1, 2)))
     [1, 2]

@@ -1,4 +1,4 @@
-"""A model that says what it was told to say: for tests, examples and dry runs. No network, no weights, no chance.
+"""A model that answers from a script, for tests, examples and dry runs: no network, no weights, deterministic.
 
 Token counts in ``usage`` are words. Not supported: log-probabilities and token ids.
 """
@@ -15,20 +15,20 @@ from vouching.models.base import Completion, Message, Sampling
 from vouching.types import Usage
 
 Answer: TypeAlias = str | Completion | Exception
-"""What to say; a completion, as it is, for one that calls tools; or what to raise instead."""
+"""A text; a whole completion, e.g. with tool calls; or an exception to raise."""
 Script: TypeAlias = Sequence[Answer] | Mapping[str, Answer] | Callable[[Sequence[Message], Sampling], Answer]
-"""Answers in turn; or by pattern, a regular expression looked for in the last message, first that fits; or a function,
-which is called once for each completion."""
+"""Answers in turn; or by regular expression, the first that matches in the last message; or a function that is called
+once for each completion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call that a ScriptedModel got."""
+    """One call of a ScriptedModel."""
 
     messages: tuple[Message, ...]
-    """What it was asked."""
+    """The messages."""
     sampling: Sampling
-    """And how."""
+    """The sampling."""
 
     @property
     def last(self) -> str:
@@ -37,15 +37,15 @@ class Asked:
 
 
 class ScriptedModel:
-    """A model that answers by a script and remembers what it was asked.
+    """A model that answers from a script and keeps the calls that it got.
 
-    An answer longer than ``max_tokens`` words is cut off there, with the finish reason "length", and one that holds a
-    stop text ends before it. An exception among the answers is raised. A list of answers serves one to each completion,
-    so a call with n = 3 takes three of them; when it is used up, a call is an error.
+    An answer longer than ``max_tokens`` words is cut off there, with the finish reason "length"; an answer with a stop
+    text ends before it. A list serves one answer to each completion, so a call with n = 3 takes three; a call after the
+    last one is an error.
 
     Args:
         script: see ``Script``.
-        name: what the model calls itself.
+        name: the name of the model.
 
     >>> import asyncio
     >>> model = ScriptedModel({"capital of France": "Paris.", ".": "I do not know."})
@@ -61,12 +61,12 @@ class ScriptedModel:
         self.asked: list[Asked] = []
         """Every call so far, in order."""
         self.closed = False
-        """Whether it was closed; it answers all the same."""
+        """Whether it was closed; it still answers."""
         self._script = script
         self._served = 0
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """``sampling.n`` completions by the script. Raises ModelError if it has none for this."""
+        """``sampling.n`` completions by the script. Raises ModelError if it has none for this call."""
         self.asked.append(Asked(tuple(messages), sampling))
         answers = [self._answer(messages, sampling) for _ in range(sampling.n)]
         read = sum(len(message.content.split()) for message in messages)
@@ -92,7 +92,7 @@ class ScriptedModel:
             for pattern, answer in script.items():
                 if re.search(pattern, last):
                     return answer
-            return ModelError(f"no pattern of the script fits {last[:80]!r}, wanted one of: {', '.join(script)}")
+            return ModelError(f"no pattern of the script matches {last[:80]!r}, expected one of: {', '.join(script)}")
         self._served += 1
         if self._served > len(script):
             return ModelError(f"the script has {len(script)} answers, got completion {self._served}: add answers")

@@ -1,8 +1,8 @@
-"""Tools that a model may call: how they are described, and calls as models of this process write them.
+"""Tools that a model may call: their descriptions, and the calls that models in this process write.
 
-A tool is never run here: a call comes back with the completion, and whoever asked answers it by a message of role
-"tool". Not supported: other ways to write a call than Hermes' tags, which Qwen and many others learn; servers parse
-theirs.
+A tool is never run here: a call is returned with the completion, and the caller answers it with a message of role
+"tool". Not supported: other notations for calls than Hermes' tags, which Qwen and many others learn; servers parse
+their own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Tool:
     """A function that a model may call."""
 
     name: str
-    """What it is called by."""
+    """Its name."""
     description: str
     """What it does, for the model."""
     parameters: Mapping[str, Any]
@@ -29,7 +29,7 @@ class Tool:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The tool as OpenAI-compatible servers and chat templates take it.
+        """The tool as OpenAI-compatible servers and chat templates accept it.
 
         >>> Tool("look", "Looks.", {"type": "object", "properties": {}}).json["function"]["name"]
         'look'
@@ -40,18 +40,18 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call, as the model wrote it."""
+    """One call of a tool, as the model wrote it."""
 
     id: str
-    """Names the call; the message that answers it carries the same."""
+    """Identifies the call; the message that answers it has the same."""
     name: str
-    """Which tool; empty where the call cannot be read."""
+    """The tool; empty if the call cannot be parsed."""
     arguments: str
-    """The arguments, JSON if the model wrote JSON."""
+    """The arguments, normally JSON."""
 
     @property
     def json(self) -> dict[str, Any]:
-        """The call as OpenAI-compatible servers write it and take it back.
+        """The call as OpenAI-compatible servers send and accept it.
 
         >>> ToolCall("1", "look", "{}").json
         {'id': '1', 'type': 'function', 'function': {'name': 'look', 'arguments': '{}'}}
@@ -59,7 +59,7 @@ class ToolCall:
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
 
     def read_arguments(self) -> dict[str, Any] | None:
-        """The arguments; None if they are no JSON object.
+        """The arguments; None if they are not a JSON object.
 
         >>> [ToolCall("1", "look", text).read_arguments() for text in ('{"query": "bridge"}', "bridge")]
         [{'query': 'bridge'}, None]
@@ -68,7 +68,7 @@ class ToolCall:
 
 
 def read_tool_calls(text: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """A text without the calls in it, and the calls. One that cannot be read has no name and all of it as arguments.
+    """A text without its tool calls, and the calls; one that cannot be parsed has no name and its text as arguments.
 
     >>> read_tool_calls('First. <tool_call>{"name": "look", "arguments": {"query": "a"}}</tool_call>')
     ('First.', (ToolCall(id='call-1', name='look', arguments='{"query": "a"}'),))

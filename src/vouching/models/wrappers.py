@@ -1,9 +1,9 @@
-"""Models around a model: limits, deadlines, retries, what it has cost, fields for every request, and spans.
+"""Models around a model: limits, deadlines, retries, costs, fields for every request, and tracing spans.
 
-A wrapper has the name of the model inside and closes it. Only ``ModelUnavailableError`` is worth a retry: busy, down,
-timed out, cut off. A wrong key or a refused request fails again, and an answer that is no completion would be paid for
-twice. Spans follow OpenTelemetry's conventions for generative AI (1.37); without the package ``opentelemetry-api`` a
-call is passed on as it is. Not supported: texts of messages and completions in spans, which may be private.
+A wrapper has the name of the model inside and closes it. Only ``ModelUnavailableError`` is retried: busy, down, timed
+out, cut off. A wrong key or a refused request would fail again, and an unusable answer would be paid for twice. Spans
+follow OpenTelemetry's conventions for generative AI (1.37); without ``opentelemetry-api`` there are none. Not
+supported: texts of messages and completions in spans, which may be private.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Wrapper:
 
     @property
     def name(self) -> str:
-        """The name of the model inside: what is around it does not change what answers."""
+        """The name of the model inside."""
         return self.model.name
 
     async def aclose(self) -> None:
@@ -41,14 +41,10 @@ class Wrapper:
 
 
 class Limited(Wrapper):
-    """Bounds the calls that are under way, within one process and one event loop.
+    """Limits concurrent calls to ``at_once``, within one process and one event loop.
 
-    Around ``Deadline`` and ``Retrying`` the time in line does not count against a deadline, and a call that waits to be
-    tried again keeps its place, so that a busy server is asked less.
-
-    Args:
-        model: the model inside.
-        at_once: calls under way, at least 1.
+    Around ``Deadline`` and ``Retrying``, waiting in line does not count against the deadline, and a call that waits for
+    its retry keeps its place, so that a busy server gets fewer requests.
 
     >>> from vouching.models.scripted import ScriptedModel
     >>> model = Limited(ScriptedModel(["Yes."]), at_once=8)
@@ -63,17 +59,13 @@ class Limited(Wrapper):
         self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside says, when there is a place for the call."""
+        """The completions of the model inside, once there is a place for the call."""
         async with self._slots.get():
             return await self.model.generate(messages, sampling)
 
 
 class Deadline(Wrapper):
-    """Cancels a call that takes longer, all its retries together.
-
-    Args:
-        model: the model inside.
-        seconds: how long a call may take, above 0.
+    """Cancels a call that takes longer than ``seconds``, including its retries.
 
     >>> from vouching.models.scripted import ScriptedModel
     >>> model = Deadline(ScriptedModel(["Yes."]), seconds=60)
@@ -83,12 +75,12 @@ class Deadline(Wrapper):
 
     def __init__(self, model: Model, seconds: float) -> None:
         if not seconds > 0:
-            raise ConfigError(f"a deadline must lie above 0 seconds, got {seconds}")
+            raise ConfigError(f"a deadline must be above 0 seconds, got {seconds}")
         super().__init__(model)
         self._seconds = seconds
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside says in time. Raises ModelDeadlineError if it does not."""
+        """The completions of the model inside. Raises ModelDeadlineError if they take too long."""
         scope = asyncio.timeout(self._seconds)
         try:
             async with scope:
@@ -103,20 +95,16 @@ class Deadline(Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in any currency."""
+    """Prices of a million tokens, in any currency."""
 
     prompt: float
-    """For a million tokens that are sent."""
+    """Of the prompt."""
     completion: float
-    """For a million tokens that come back."""
+    """Of the completions."""
 
 
 class Metered(Wrapper):
-    """Adds up what the calls cost that succeed. Around a cache it counts what was asked anew.
-
-    Args:
-        model: the model inside.
-        price: what its tokens cost; None counts tokens only.
+    """Adds up what successful calls cost. Around a cache, cached answers cost nothing.
 
     >>> import asyncio
     >>> from vouching.models.scripted import ScriptedModel
@@ -130,18 +118,18 @@ class Metered(Wrapper):
         super().__init__(model)
         self._price = price
         self.usage = Usage()
-        """The sum so far; seconds are those of the calls, which may run side by side."""
+        """The sum so far; the seconds of concurrent calls are added too."""
 
     @property
     def cost(self) -> float | None:
-        """The sum so far in the price's currency; None without a price."""
+        """The sum so far in the currency of the price; None without a price."""
         if self._price is None:
             return None
         tokens = self.usage.prompt_tokens * self._price.prompt + self.usage.completion_tokens * self._price.completion
         return tokens / 1e6
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside says, counted."""
+        """The completions of the model inside, counted."""
         completions = await self.model.generate(messages, sampling)
         self.usage = total_usage([self, *completions])
         return completions
@@ -151,18 +139,11 @@ T = TypeVar("T")
 
 
 class Retrying(Wrapper):
-    """Tries again as long as the model is unavailable.
+    """Retries while the model is unavailable, with ``attempts`` calls in all.
 
     The wait before retry k is drawn from [0, first_wait * 2^(k-1)], at most ``longest_wait`` seconds, so that callers
-    that failed together do not come back together ("full jitter", Brooker 2015). If the server says how long to wait,
-    that is how long, and a little more; if it says longer than ``longest_wait``, the error is raised at once.
-
-    Args:
-        model: the model inside.
-        attempts: calls in all, at least 1.
-        first_wait: upper bound of the first wait in seconds.
-        longest_wait: upper bound of every wait in seconds.
-        seed: of the waits; None for other waits each time.
+    that failed together do not return together ("full jitter", Brooker 2015). Retry-After is honoured, plus a tenth of
+    such a wait; if it exceeds ``longest_wait``, the error is raised at once. ``seed`` fixes the waits.
 
     >>> from vouching.models.scripted import ScriptedModel
     >>> script = ScriptedModel([ModelUnavailableError("busy"), "Yes."])
@@ -186,7 +167,7 @@ class Retrying(Wrapper):
         self._random = random.Random(seed)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside says in the end. Raises its last error when the attempts are used up."""
+        """The completions of the model inside. Raises its last error when the attempts are used up."""
 
         async def call() -> list[Completion]:
             return await self.model.generate(messages, sampling)
@@ -197,13 +178,13 @@ class Retrying(Wrapper):
 async def retried(
     call: Callable[[], Awaitable[T]], attempts: int, first_wait: float, longest_wait: float, source: random.Random
 ) -> T:
-    """What a call gives in the end, made again as :class:`Retrying` says as long as it is unavailable.
+    """The result of a call, retried as by :class:`Retrying`.
 
     >>> script = iter([ModelUnavailableError("busy"), "Yes."])
     >>> async def call():
-    ...     if isinstance(said := next(script), Exception):
-    ...         raise said
-    ...     return said
+    ...     if isinstance(reply := next(script), Exception):
+    ...         raise reply
+    ...     return reply
     >>> asyncio.run(retried(call, 2, 0.0, 1.0, random.Random(0)))
     'Yes.'
     """
@@ -211,16 +192,16 @@ async def retried(
         try:
             return await call()
         except ModelUnavailableError as error:
-            asked = error.retry_after
-            if asked is not None and asked > longest_wait:
+            required = error.retry_after
+            if required is not None and required > longest_wait:
                 raise
         wait = jitter(retry, first_wait, longest_wait, source)
-        await asyncio.sleep(wait if asked is None else asked + wait / 10)
+        await asyncio.sleep(wait if required is None else required + wait / 10)
     return await call()
 
 
 def jitter(retry: int, first: float, longest: float, source: random.Random) -> float:
-    """Seconds to wait before retry 1, 2, ..., drawn from [0, first * 2^(retry - 1)] and at most ``longest``.
+    """Seconds to wait before retry 1, 2, ..., drawn from [0, first * 2^(retry - 1)], at most ``longest``.
 
     >>> 0 <= jitter(3, 0.5, 60.0, random.Random(0)) <= 2.0
     True
@@ -229,7 +210,7 @@ def jitter(retry: int, first: float, longest: float, source: random.Random) -> f
 
 
 class WithFields(Wrapper):
-    """Adds fields to the body of every request; None takes a field out.
+    """Adds fields to the body of every request; None removes a field.
 
     >>> import asyncio
     >>> from vouching.models.scripted import ScriptedModel
@@ -245,18 +226,15 @@ class WithFields(Wrapper):
         self._fields = dict(fields)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside says to a request with the fields."""
+        """The completions of the model inside for a request with the fields."""
         return await self.model.generate(messages, replace(sampling, extra=self._fields | dict(sampling.extra)))
 
 
 def read_fields(text: str) -> dict[str, Any]:
-    """Fields as ``VOUCH_EXTRA`` has them: a JSON object, or nothing.
+    """The fields of ``VOUCH_EXTRA``. Raises ConfigError if it is neither empty nor a JSON object.
 
     >>> read_fields('{"reasoning_effort": "low"}')
     {'reasoning_effort': 'low'}
-
-    Raises:
-        ConfigError: it is none.
     """
     try:
         fields: Any = json.loads(text) if text.strip() else {}
@@ -268,11 +246,7 @@ def read_fields(text: str) -> dict[str, Any]:
 
 
 class Traced(Wrapper):
-    """Wraps each call in a span of kind client.
-
-    Args:
-        model: the model inside.
-        provider: ``gen_ai.provider.name``: who runs the model, or whose interface it has.
+    """Wraps each call in a span of kind client, with ``provider`` as its ``gen_ai.provider.name``.
 
     >>> import asyncio
     >>> from vouching.models.scripted import ScriptedModel
@@ -284,18 +258,18 @@ class Traced(Wrapper):
     def __init__(self, model: Model, provider: str) -> None:
         super().__init__(model)
         self._provider = provider
-        # The bare package may come from other parts of OpenTelemetry, without an API.
+        # Other parts of OpenTelemetry install the bare package without the API.
         there = find_spec("opentelemetry") and find_spec("opentelemetry.trace")
         self._trace: Any = import_module("opentelemetry.trace") if there else None
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> list[Completion]:
-        """What the model inside says."""
+        """The completions of the model inside."""
         if self._trace is None:
             return await self.model.generate(messages, sampling)
         model = self.name.rpartition("#")[2]
         kind, attributes = self._trace.SpanKind.CLIENT, request_attributes(model, self._provider, sampling)
         tracer = self._trace.get_tracer("vouching")
-        # The span records an error by itself; its type is what the conventions add.
+        # The span records errors itself; the conventions add their type.
         with tracer.start_as_current_span(f"chat {model}", kind=kind, attributes=attributes) as span:
             try:
                 completions = await self.model.generate(messages, sampling)
@@ -307,7 +281,7 @@ class Traced(Wrapper):
 
 
 def request_attributes(model: str, provider: str, sampling: Sampling) -> dict[str, Any]:
-    """What a span says about the question.
+    """Attributes of a request.
 
     >>> request_attributes("m", "openai", Sampling())["gen_ai.output.type"]
     'text'
@@ -331,7 +305,7 @@ def request_attributes(model: str, provider: str, sampling: Sampling) -> dict[st
 
 
 def response_attributes(completions: Sequence[Completion]) -> dict[str, Any]:
-    """What a span says about the answer.
+    """Attributes of a response.
 
     >>> from vouching.types import Usage
     >>> response_attributes([Completion("Yes.", "stop", Usage(prompt_tokens=3, completion_tokens=2, calls=1))])
