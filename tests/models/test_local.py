@@ -16,7 +16,13 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="needs torch")
 transformers: Any = pytest.importorskip("transformers", reason="needs transformers")
 
-from tests.models.tiny_llama import CONTEXT, TOOL_TEMPLATE, write_tiny_adapter, write_tiny_llama  # noqa: E402
+from tests.models.tiny_llama import (  # noqa: E402
+    CONTEXT,
+    TOOL_TEMPLATE,
+    write_tiny_adapter,
+    write_tiny_llama,
+    write_tiny_recurrent,
+)
 from vouching.errors import ConfigError, ModelRefusedError  # noqa: E402
 from vouching.models import Message, PolicyCompletion, Sampling, Tool, ToolCall, total_usage  # noqa: E402
 from vouching.models.local import (  # noqa: E402
@@ -72,6 +78,48 @@ def test_a_call_says_the_same_alone_and_in_a_batch(model: LocalModel, sampling: 
         assert alone.completion_ids == said.completion_ids
         # Sums of floats in another order.
         assert alone.logprobs == pytest.approx(said.logprobs, abs=1e-4)
+
+
+LENGTHS = (5, 12, 30, 20, 3, 9)
+
+
+def lengths_together_and_alone(model: LocalModel) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """The tokens of rows that end at different lengths, in one batch and one by one."""
+    calls = [(ask, Sampling(length, 1.0, seed=3)) for ask, length in zip(ASKS, LENGTHS, strict=True)]
+    batch = together(*(model.sample(*call) for call in calls))
+    alone = [sample(model, sampling, ask) for ask, sampling in calls]
+    return [said.completion_ids for [said] in batch], [said.completion_ids for [said] in alone]
+
+
+def test_rows_of_different_lengths_get_the_tokens_that_they_get_alone(model: LocalModel) -> None:
+    batch, alone = lengths_together_and_alone(model)
+    assert batch == alone
+    assert len(set(map(len, batch))) > 3
+
+
+def test_complete_rows_leave_the_batch_once_they_are_half_of_it(model: LocalModel) -> None:
+    widths: list[int] = []
+    hook = model._engine.model.lm_head.register_forward_hook(lambda _, given, __: widths.append(len(given[0])))
+    calls = [model.sample(ask, Sampling(2 if i else 30, seed=1)) for i, ask in enumerate(ASKS)]
+    [long, *_] = together(*calls)
+    hook.remove()
+    assert widths == [6, 6] + [1] * (len(long[0].completion_ids) - 2)
+
+
+@pytest.mark.parametrize("architecture", ["mamba", "qwen3_next"])
+def test_models_with_a_recurrent_state_are_batched_too(tmp_path: Path, architecture: str) -> None:
+    model = LocalModel(write_tiny_recurrent(tmp_path, architecture), device="cpu")
+    batch, alone = lengths_together_and_alone(model)
+    asyncio.run(model.aclose())
+    assert batch == alone
+
+
+def test_settings_that_come_with_the_weights_change_no_logits(tmp_path: Path, model: LocalModel) -> None:
+    settings = transformers.GenerationConfig(repetition_penalty=5.0, min_new_tokens=40, eos_token_id=0, pad_token_id=0)
+    settings.save_pretrained(write_tiny_llama(tmp_path))
+    penalised = LocalModel(tmp_path, device="cpu")
+    assert sample(penalised, GREEDY)[0].completion_ids == sample(model, GREEDY)[0].completion_ids
+    asyncio.run(penalised.aclose())
 
 
 def test_a_seed_decides_what_is_drawn_and_completions_count_on_from_it(model: LocalModel) -> None:
@@ -191,7 +239,7 @@ def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: Local
         LocalModel(tmp_path)
     (tmp_path / "run/model").mkdir(parents=True)
     (tmp_path / "run/model/config.json").touch()
-    with pytest.raises(ConfigError, match=r"holds no model: .*, such as .*/run/model"):
+    with pytest.raises(ConfigError, match=r"holds no model .*, such as .*/run/model"):
         LocalModel(tmp_path / "run")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ConfigError, match="no causal language model"):

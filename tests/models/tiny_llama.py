@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 END = "<end>"
 TEMPLATE = (
@@ -41,6 +42,29 @@ def write_tiny_llama(folder: Path, template: str | None = TEMPLATE, context: int
         initializer_range=0.3,
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def write_tiny_recurrent(folder: Path, architecture: str) -> Path:
+    """The same tokenizer with a tiny "mamba" or "qwen3_next", whose layers keep a state instead of keys and values."""
+    import torch
+    import transformers
+
+    write_tiny_llama(folder)
+    (folder / "generation_config.json").unlink()
+    size: dict[str, Any] = {"vocab_size": 260, "hidden_size": 32, "num_hidden_layers": 4, "initializer_range": 0.3}
+    tokens = {"bos_token_id": None, "eos_token_id": 0, "pad_token_id": 0}
+    torch.manual_seed(0)
+    if architecture == "mamba":
+        transformers.MambaForCausalLM(transformers.MambaConfig(**size, **tokens, state_size=8)).save_pretrained(folder)
+        return folder
+    config = transformers.Qwen3NextConfig(
+        **size, **tokens, intermediate_size=64, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+        max_position_embeddings=CONTEXT, linear_num_key_heads=2, linear_num_value_heads=2, linear_key_head_dim=8,
+        linear_value_head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16,
+        shared_expert_intermediate_size=16,
+    )  # fmt: skip
+    transformers.Qwen3NextForCausalLM(config).save_pretrained(folder)
     return folder
 
 

@@ -1,15 +1,17 @@
 # pyright: basic
 """A model run by transformers in this process, on a GPU if there is one; calls at about the same time form a batch.
 
-It shows token ids and log-probabilities, so that it can be trained (``Policy``). Every row of a batch has its own
-sampling and its own random numbers, so what it says does not depend on the rows beside it, rounding aside. Not
-supported: architectures other than decoders, beam search, a cache of prompts that begin alike, enforcing a JSON schema
-(the prompt has to ask for it), quantisation, several GPUs, and logprobs at a temperature other than 1.
+It returns token ids and log-probabilities, so that it can be trained (``Policy``). Batches run in transformers'
+``generate``; every row has its own sampling and random numbers, so its completion does not depend on the rows beside
+it, rounding aside. Not supported: architectures other than decoders, beam search, a shared cache for common prefixes of
+prompts, enforcing a JSON schema (the prompt has to ask for it), quantisation, several GPUs, requests that join a batch
+under way, and logprobs at a temperature other than 1.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +23,7 @@ from typing import Any, TypeAlias
 
 from vouching.errors import ConfigError, ModelRefusedError
 from vouching.models.base import Completion, FinishReason, Message, PolicyCompletion, Sampling
-from vouching.models.batching import Batcher, Waiting, device_of, need
+from vouching.models.batching import Batcher, Waiting, config_of, device_of, need
 from vouching.models.chat import prompt_tokens
 from vouching.models.tools import read_tool_calls
 from vouching.types import Usage
@@ -32,12 +34,12 @@ Tensor: TypeAlias = Any
 
 @dataclass(slots=True)
 class RowState:
-    """A row on its way: what it reads, how it draws, what it has said."""
+    """A row of a batch while it is generated."""
 
     prompt: tuple[int, ...]
     """Token ids that it reads, at least one."""
     room: int
-    """Tokens that it may say."""
+    """Most tokens that it may generate."""
     temperature: float
     """0 takes the likeliest token."""
     top_p: float
@@ -45,58 +47,85 @@ class RowState:
     draw: random.Random
     """Its random numbers."""
     ended: Callable[[list[int]], FinishReason | None]
-    """Looks at what was said so far: why it is over, None to go on."""
+    """Why the tokens generated so far are complete; None to continue."""
     said: list[int] = field(default_factory=list)
-    """Token ids so far."""
+    """Token ids generated so far."""
     logprobs: list[float] = field(default_factory=list)
     """Log-probability of each at temperature 1."""
     finish: FinishReason | None = None
-    """Why it is over; None while it is not."""
+    """Why it is complete; None while it is not."""
 
     def take(self, token: int, logprob: float) -> None:
-        """Say one more token."""
+        """Add one token."""
         self.said.append(token)
         self.logprobs.append(logprob)
         self.finish = self.ended(self.said) or ("length" if len(self.said) >= self.room else None)
 
 
 def continue_rows(model: Any, rows: Sequence[RowState]) -> None:
-    """Let every row speak until it is over, in place.
+    """Generate every row to its end, in place, by transformers' ``generate`` with prompts padded on the left.
+
+    ``generate`` runs complete rows along, so it is interrupted once half of them are complete, and resumed with the
+    others and their cache.
 
     Args:
-        model: a causal language model of transformers.
-        rows: the batch, none of them over. A row that is over is dropped from the work at the next token.
+        model: a causal language model of transformers whose generation config changes no logits.
+        rows: the batch, none of them complete.
     """
-    torch = need("torch")
-    device = model.device
+    torch, transformers = need("torch"), need("transformers")
     longest = max(len(row.prompt) for row in rows)
-    # Prompts end together: filled up on the left, by positions that nothing attends to.
-    ids = torch.tensor([(0,) * (longest - len(row.prompt)) + row.prompt for row in rows], device=device)
-    mask = torch.tensor([[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows], device=device)
-    past: Any = None
-    rows = list(rows)
-    with torch.inference_mode():
-        while rows:
-            positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-            out = model(
-                input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=past, use_cache=True,
-                logits_to_keep=1,
-            )  # fmt: skip
-            past = out.past_key_values
-            logits = out.logits[:, -1].float()
-            chosen = choose_tokens(logits, rows)
-            told = logits.log_softmax(dim=-1).gather(1, chosen[:, None])[:, 0].tolist()
-            for row, token, logprob in zip(rows, chosen.tolist(), told, strict=True):
+    ids = torch.tensor([(0,) * (longest - len(row.prompt)) + row.prompt for row in rows], device=model.device)
+    mask = torch.tensor(
+        [[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows], device=model.device
+    )
+    cache: Any = None
+    while rows:
+        out = model.generate(
+            ids,
+            attention_mask=mask,
+            past_key_values=cache,
+            do_sample=False,  # the processor has drawn the token
+            max_new_tokens=max(row.room - len(row.said) for row in rows),
+            logits_processor=transformers.LogitsProcessorList([_TakeTokens(rows)]),
+            stopping_criteria=transformers.StoppingCriteriaList([_HalfComplete(rows)]),
+            return_dict_in_generate=True,
+        )
+        kept = torch.tensor(
+            [i for i, row in enumerate(rows) if row.finish is None], device=model.device, dtype=torch.long
+        )
+        rows = [row for row in rows if row.finish is None]
+        ids, cache = out.sequences[kept], out.past_key_values
+        mask = torch.cat([mask, mask.new_ones((len(mask), ids.shape[1] - mask.shape[1]))], dim=1)[kept]
+        if cache is not None and all(hasattr(layer, "batch_select_indices") for layer in cache.layers):
+            cache.batch_select_indices(kept)
+        else:  # rows of a recurrent state cannot be selected: the tokens are read again
+            cache = None
+
+
+@dataclass(slots=True)
+class _TakeTokens:
+    """A logits processor: every row draws its own token, and the scores leave no other."""
+
+    rows: Sequence[RowState]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        chosen = choose_tokens(scores, self.rows)
+        logprobs = scores.log_softmax(dim=-1).gather(1, chosen[:, None])[:, 0].tolist()
+        for row, token, logprob in zip(self.rows, chosen.tolist(), logprobs, strict=True):
+            if row.finish is None:
                 row.take(token, logprob)
-            kept = [index for index, row in enumerate(rows) if row.finish is None]
-            if len(kept) < len(rows):
-                rows = [rows[index] for index in kept]
-                index = torch.tensor(kept, device=device, dtype=torch.long)
-                chosen, mask = chosen[index], mask[index]
-                if kept:
-                    past.batch_select_indices(index)
-            ids = chosen[:, None]
-            mask = torch.cat([mask, mask.new_ones((len(mask), 1))], dim=1)
+        return scores.new_full(scores.shape, -math.inf).scatter_(1, chosen[:, None], 0.0)
+
+
+@dataclass(slots=True)
+class _HalfComplete:
+    """A stopping criterion for all rows at once: no more than half of them are incomplete."""
+
+    rows: Sequence[RowState]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor, **_: Any) -> Tensor:
+        left = sum(row.finish is None for row in self.rows)
+        return input_ids.new_full((len(self.rows),), 2 * left <= len(self.rows), dtype=need("torch").bool)
 
 
 def choose_tokens(logits: Tensor, rows: Sequence[RowState]) -> Tensor:
@@ -104,34 +133,33 @@ def choose_tokens(logits: Tensor, rows: Sequence[RowState]) -> Tensor:
 
     Args:
         logits: (B, V).
-        rows: how each row draws; a row at temperature 0 uses up no random number.
+        rows: how each row draws; a row at temperature 0 uses no random number.
 
     Returns:
         (B,) token ids.
     """
     torch = need("torch")
+    likeliest = logits.argmax(dim=-1)
     if not any(row.temperature for row in rows):
-        return logits.argmax(dim=-1)
-    drawn = [row.draw.random() if row.temperature else 0.0 for row in rows]
+        return likeliest
     temperature = torch.tensor([row.temperature or 1.0 for row in rows], device=logits.device)
-    top_p = torch.tensor([row.top_p if row.temperature else 0.0 for row in rows], device=logits.device)
-    probabilities, tokens = (logits / temperature[:, None]).softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
-    # A token is kept if those before it do not make up the share yet: the first always is, and alone at temperature 0.
-    before = probabilities.cumsum(dim=-1) - probabilities
-    kept = probabilities.masked_fill(before > top_p[:, None], 0.0)
-    bounds = kept.cumsum(dim=-1)
-    place = torch.tensor(drawn, device=logits.device)[:, None] * bounds[:, -1:]
-    return tokens.gather(1, torch.searchsorted(bounds, place))[:, 0]
+    probabilities = (logits / temperature[:, None]).softmax(dim=-1)
+    # Sorting a large vocabulary takes longer than all the rest: only rows with a top_p are sorted.
+    if nucleus := [index for index, row in enumerate(rows) if row.temperature and row.top_p < 1]:
+        top_p = torch.tensor([rows[index].top_p for index in nucleus], device=logits.device)
+        ordered, tokens = probabilities[nucleus].sort(dim=-1, descending=True, stable=True)
+        # A token is kept if those before it do not make up the share yet; the first always is.
+        kept = ordered.masked_fill(ordered.cumsum(dim=-1) - ordered > top_p[:, None], 0.0)
+        probabilities[nucleus] = torch.zeros_like(kept).scatter_(1, tokens, kept)
+    bounds = probabilities.cumsum(dim=-1)
+    # In (0, 1], so that no token without probability is drawn.
+    drawn = torch.tensor([1 - row.draw.random() if row.temperature else 1.0 for row in rows], device=logits.device)
+    chosen = torch.searchsorted(bounds, drawn[:, None] * bounds[:, -1:])[:, 0]
+    return torch.where(torch.tensor([row.temperature > 0 for row in rows], device=logits.device), chosen, likeliest)
 
 
 def read_logprobs(model: Any, prompt: Sequence[int], said: Sequence[int]) -> list[float]:
-    """Log-probability at temperature 1 of each token that was said after the prompt.
-
-    Args:
-        model: a causal language model of transformers.
-        prompt: token ids, at least one.
-        said: token ids, at least one.
-    """
+    """Log-probability at temperature 1 of each of the tokens ``said`` after a prompt; both have at least one."""
     torch = need("torch")
     with torch.inference_mode():
         ids = torch.tensor([[*prompt, *said]], device=model.device)
@@ -140,12 +168,12 @@ def read_logprobs(model: Any, prompt: Sequence[int], said: Sequence[int]) -> lis
 
 
 TAIL = 24
-"""Tokens at the end of a completion that are looked through for a stop text, beside one for each of its characters."""
+"""Tokens at the end of a completion that are searched for a stop text, besides one for each of its characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A row to continue, or to read where ``teacher_forced`` says how it goes on."""
+    """A row to generate, or to read if its completion is given (``teacher_forced``)."""
 
     prompt: tuple[int, ...]
     sampling: Sampling
@@ -205,7 +233,7 @@ class LocalModel:
         return completions
 
     async def sample(self, messages: Sequence[Message], sampling: Sampling) -> list[PolicyCompletion]:
-        """``sampling.n`` completions with their tokens. Completion i of a seeded call is drawn with seed + i."""
+        """``sampling.n`` completions with their tokens; completion i of a seeded call uses seed + i."""
         started = time.perf_counter()
         prompt = self._engine.prompt(messages, sampling)
         seeds = [None if sampling.seed is None else sampling.seed + number for number in range(sampling.n)]
@@ -213,17 +241,17 @@ class LocalModel:
         rows = await asyncio.gather(*(self._batcher.submit(job) for job in jobs))
         seconds = time.perf_counter() - started
         usages = [Usage(seconds, len(prompt), 0, 1), *(Usage() for _ in rows[1:])]
-        return [self._engine.told(row, sampling, usage) for row, usage in zip(rows, usages, strict=True)]
+        return [self._engine.completed(row, sampling, usage) for row, usage in zip(rows, usages, strict=True)]
 
     async def force(self, messages: Sequence[Message], text: str) -> PolicyCompletion:
-        """A text as if the model had said it and ended there. Raises ModelRefusedError for one that is too long."""
+        """A given text as the model's completion. Raises ModelRefusedError for a prompt that is too long."""
         started = time.perf_counter()
         said = self._engine.completion(text)
         sampling = Sampling(max_tokens=len(said))
         prompt = self._engine.prompt(messages, sampling)
         row = await self._batcher.submit(_Job(prompt, sampling, None, self._adapter, said))
         usage = Usage(time.perf_counter() - started, len(prompt), 0, 1)
-        return replace(self._engine.told(row, sampling, usage), text=text, finish_reason="stop")
+        return replace(self._engine.completed(row, sampling, usage), text=text, finish_reason="stop")
 
     async def aclose(self) -> None:
         """End the thread after the calls under way; the next call starts another."""
@@ -236,9 +264,7 @@ class _Engine:
     def __init__(self, path: Path, device: str, dtype: str) -> None:
         need("torch")
         transformers = need("transformers")
-        if not (path / "config.json").is_file():
-            hint = f", such as {path}/model" if (path / "model/config.json").is_file() else ""
-            raise ConfigError(f"{path} holds no model: name a folder with config.json, weights and a tokenizer{hint}")
+        config_of(path)
         self.path = path
         try:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
@@ -247,12 +273,14 @@ class _Engine:
             raise ConfigError(f"{path} holds no causal language model with a tokenizer: {error}") from error
         self.model: Any = model.to(device_of(device)).eval()
         self._ends = set(_ids(model.generation_config.eos_token_id) + _ids(self.tokenizer.eos_token_id))
+        # Nothing but the rows changes the logits: no penalty, temperature or length that comes with the weights.
+        model.generation_config = transformers.GenerationConfig(pad_token_id=0)
         self._context: int = getattr(model.config, "max_position_embeddings", None) or 10**9
         self._adapters: dict[str, str] = {}
         """Names of the adapters for peft, which takes no paths, by folder."""
 
     def add_adapter(self, path: str | Path) -> str:
-        """Load a LoRA adapter, once. Returns its folder as a text."""
+        """Load a LoRA adapter, once; returns its folder as text."""
         name = str(path)
         if not (Path(path) / "adapter_config.json").is_file():
             raise ConfigError(f"{path} holds no adapter: name a folder with adapter_config.json, as peft writes it")
@@ -263,34 +291,34 @@ class _Engine:
         return name
 
     def prompt(self, messages: Sequence[Message], sampling: Sampling) -> tuple[int, ...]:
-        """Token ids of the messages, of which the model can read all and say at least one more."""
+        """Token ids of the messages; the context has room for at least one more."""
         prompt = prompt_tokens(self.tokenizer, messages, sampling.extra, sampling.tools)
         if not prompt or len(prompt) >= self._context:
             raise ModelRefusedError(f"the prompt has {len(prompt)} tokens, wanted 1 to {self._context - 1}: shorten it")
         return prompt
 
     def completion(self, text: str) -> tuple[int, ...]:
-        """Token ids of a text that the model shall have said, with the end token."""
+        """Token ids of a given completion, with the end token."""
         ends = _ids(self.tokenizer.eos_token_id)[:1]
         return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"] + ends)
 
     def work(self, batch: Sequence[Waiting[_Job, RowState]]) -> list[RowState]:
-        """Continue or read every row; rows with the same adapter go side by side."""
+        """Generate or read every row; those with the same adapter share a batch."""
         rows = [self._row(waiting) for waiting in batch]
         order = sorted(range(len(batch)), key=lambda index: batch[index].job.adapter or "")
         for adapter, group in groupby(order, key=lambda index: batch[index].job.adapter):
             self._use(adapter)
             indices = list(group)
             for index in indices:
-                if (teacher_forced := batch[index].job.teacher_forced) is not None:
-                    rows[index].said = list(teacher_forced)
-                    rows[index].logprobs = read_logprobs(self.model, rows[index].prompt, teacher_forced)
+                if (given := batch[index].job.teacher_forced) is not None:
+                    rows[index].said = list(given)
+                    rows[index].logprobs = read_logprobs(self.model, rows[index].prompt, given)
             if free := [rows[index] for index in indices if batch[index].job.teacher_forced is None]:
                 continue_rows(self.model, free)
         return rows
 
-    def told(self, row: RowState, sampling: Sampling, usage: Usage) -> PolicyCompletion:
-        """A finished row as a completion."""
+    def completed(self, row: RowState, sampling: Sampling, usage: Usage) -> PolicyCompletion:
+        """A complete row as a completion."""
         text = self.tokenizer.decode(row.said, skip_special_tokens=True)
         places = [place for stop in sampling.stop if (place := text.find(stop)) >= 0]
         return PolicyCompletion(
