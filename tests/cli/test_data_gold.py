@@ -88,7 +88,7 @@ def test_items_with_a_rule_are_labelled_and_the_others_wait(
     assert (waiting["id"], waiting["c"], waiting["l"]) == ("a/0/0", "Is a bridge named?", None)
     told = capsys.readouterr().err
     assert "2 examples: 1 yes, 1 no; 2 by rule, 0 by a person" in told
-    assert "1 example waits for a person" in told
+    assert "1 example needs a person's label" in told
 
 
 def test_a_row_that_overlaps_with_an_evaluation_is_refused_before_anybody_answers_it(options: GoldOptions) -> None:
@@ -97,7 +97,7 @@ def test_a_row_that_overlaps_with_an_evaluation_is_refused_before_anybody_answer
     refused, bare = lines(options.rejected)
     assert (refused["id"], bare["id"]) == ("c", "d")
     assert "overlaps with a prompt of an evaluation" in refused["problem"]
-    assert 'wanted "checklist"' in bare["problem"]
+    assert 'expected "checklist"' in bare["problem"]
     assert len(model.asked) == 2
 
 
@@ -127,7 +127,7 @@ def test_what_a_person_says_is_kept_by_later_runs(options: GoldOptions, tmp_path
     assert len(model.asked) == 2  # nobody was asked again
 
 
-def test_the_policy_is_sampled_as_often_as_wanted_and_asked_in_its_own_turns(options: GoldOptions) -> None:
+def test_the_policy_is_sampled_as_often_as_asked_and_asked_in_its_own_turns(options: GoldOptions) -> None:
     turns = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a bridge."}]
     rows = [{"id": "m", "messages": turns, "checklist": [{"rule": "punctuation:no_comma"}]}]
     model = ScriptedModel(["Tower Bridge.", "Oh, none.", "<think>Hm, so.</think>Akashi."])
@@ -150,7 +150,7 @@ def test_an_outage_is_resumed(options: GoldOptions) -> None:
 
 @pytest.mark.parametrize(
     ("row", "complaint"),
-    [({"l": 1}, "no id"), ({"id": 1, "l": 2}, "wanted 1 or 0"), ({"id": 1, "l": "so"}, "'so'")],
+    [({"l": 1}, "no id"), ({"id": 1, "l": 2}, "expected 1 or 0"), ({"id": 1, "l": "so"}, "'so'")],
 )
 def test_labels_that_are_none_are_refused(tmp_path: Path, row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
@@ -159,7 +159,7 @@ def test_labels_that_are_none_are_refused(tmp_path: Path, row: dict[str, Any], c
 
 def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "labels.jsonl", [{"id": "a", "l": 1}, {"id": "a", "l": None}, {"id": "a", "l": 0}])
-    with pytest.raises(InputError, match="line 3: 'a' has the other label further above"):
+    with pytest.raises(InputError, match="line 3: 'a' has the opposite label in an earlier row"):
         read_labels(path)
 
 

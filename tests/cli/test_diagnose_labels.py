@@ -70,9 +70,9 @@ def test_the_threshold_counts(tmp_path: Path) -> None:
         ),
         ({"holistic": 1, "labels": [1, 1], "votes": [1, None]}, "item 1 has no votes, its judge failed"),
         ({"holistic": 1, "labels": [None], "votes": [[1]]}, "the label of an item is None"),
-        ({"holistic": 1, "labels": 1, "votes": [[1]]}, "its labels are 1, wanted a list"),
+        ({"holistic": 1, "labels": 1, "votes": [[1]]}, "its labels are 1, expected a list"),
         ({"holistic": 1, "labels": [1], "votes": [[1], [1]]}, "got 1 labels and 2 items with votes"),
-        ({"holistic": [], "labels": [1], "votes": [[1]]}, "leave out what could not be verified"),
+        ({"holistic": [], "labels": [1], "votes": [[1]]}, "omit what could not be verified"),
         ({"holistic": 1, "labels": [1], "votes": [[1]], "gold": "yes"}, "the gold label is 'yes'"),
     ],
 )

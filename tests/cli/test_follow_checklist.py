@@ -106,10 +106,10 @@ def test_rows_give_reports_that_become_rewards(model: str, tmp_path: Path) -> No
     assert "8 rows, 1 with every item passed; 3 items: 2 passed, 1 failed; 6 of the rows" in result.stderr
     for complaint in (
         "the response is empty",
-        'wanted "instruction"',
+        'expected "instruction"',
         "has no items",
         "there is no rule",
-        "wanted an object with their names",
+        "expected an object with their names",
         "user's turn",
     ):
         assert complaint in result.stderr
@@ -150,7 +150,7 @@ def test_a_judge_out_of_reach_is_no_verdict(tmp_path: Path) -> None:
     [
         (("follow", "x", "--method", "checklist", "--model", "http://h/v1#m"), "add --instruction TEXT"),
         (("follow", "x", "--instruction", "y", "--method", "checklist", "--jobs", "2"), "no use for it"),
-        (("follow", "x", "--instruction", "y", "--method", "checklist"), "put to a language model"),
+        (("follow", "x", "--instruction", "y", "--method", "checklist"), "a language model judges items"),
         (("follow", "x", "--instruction", "y", "--reasons"), "no use for it"),
         (("follow", "x", "--instruction", "y", "--method", "rules", "--reasons"), "no use for it"),
         (("follow", "x", "--instruction", "y", "--aggregate", "shaped"), "no use for it"),
@@ -172,7 +172,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
         ("", "no items"),
         ("[7]", "item 1 is of type int"),
         ("{", "neither"),
-        ('[{"rule": "punctuation:no_comma", "kwargs": {}}]', "item 1 has the key 'kwargs', wanted text, rule"),
+        ('[{"rule": "punctuation:no_comma", "kwargs": {}}]', "item 1 has the key 'kwargs', expected text, rule"),
     ],
 )
 def test_a_file_that_is_no_checklist_is_refused(tmp_path: Path, model: str, text: str, complaint: str) -> None:

@@ -83,12 +83,12 @@ def test_what_a_rule_decided_counts_as_often_as_the_other_items_were_voted_on(tm
     [
         (REPORT, WHOLE, {**LABELS, "id": "b"}, "a: it is not in l.jsonl"),
         (REPORT, WHOLE, {**LABELS, "labels": [1, 0]}, "votes on 1 items and 2 labels"),
-        (REPORT, WHOLE, {**LABELS, "labels": None}, 'it has no labels; wanted "labels", or "strict"'),
-        (REPORT, WHOLE, {**LABELS, "labels": [None]}, "wanted 1 or 0 for each"),
-        (REPORT, WHOLE, {**LABELS, "labels": []}, "wanted 1 or 0 for each"),
+        (REPORT, WHOLE, {**LABELS, "labels": None}, 'it has no labels; expected "labels", or "strict"'),
+        (REPORT, WHOLE, {**LABELS, "labels": [None]}, "expected 1 or 0 for each"),
+        (REPORT, WHOLE, {**LABELS, "labels": []}, "expected 1 or 0 for each"),
         (REPORT, WHOLE, {"id": "a", "strict": None, "problem": "line 1: no JSON"}, "it has no labels: line 1: no JSON"),
         (REPORT, WHOLE, {**LABELS, "checklist": ["Is it short?"]}, "'Is it short?' by its label"),
-        (REPORT, {**WHOLE, "findings": WHOLE["findings"] * 2}, LABELS, "2 findings, wanted that of --method holistic"),
+        (REPORT, {**WHOLE, "findings": WHOLE["findings"] * 2}, LABELS, "2 findings, expected one, as"),
         (
             {**REPORT, "findings": [{"kind": "unverified", "message": "it refused"}]}, WHOLE, LABELS,
             "the judge failed item by item: it refused",
@@ -97,7 +97,7 @@ def test_what_a_rule_decided_counts_as_often_as_the_other_items_were_voted_on(tm
             {"kind": "unverified", "claim": {"id": "a"}, "message": "line 1: the response is empty"}, WHOLE, LABELS,
             "not judged item by item: line 1: the response is empty",
         ),
-        ({"id": "a", "response": "x"}, WHOLE, LABELS, "it is no report of vouch follow"),
+        ({"id": "a", "response": "x"}, WHOLE, LABELS, "it is not a report of vouch follow"),
     ],
 )  # fmt: skip
 def test_a_response_that_does_not_fit_is_left_out_and_named(

@@ -43,7 +43,7 @@ def test_the_list_with_the_fewest_faults_is_kept_with_them() -> None:
     found, _ = made([TWO_FAULTS, ONE_FAULT, TWO_FAULTS])
     assert found.checklist is not None
     assert (found.attempts, len(found.checklist.items), [fault.item for fault in found.faults]) == (ATTEMPTS, 4, [4])
-    assert len(found.said) == 3
+    assert len(found.completions) == 3
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_a_critic_is_asked_where_rules_find_nothing() -> None:
 
 
 def test_lines_of_a_critic_that_name_nothing_say_nothing() -> None:
-    said = (
+    unusable = (
         "9 | spurious | no such item\n0 | spurious | no item\n1 | missing | not of an item\n1 | dull | no fault\nnone"
     )
     found, _ = made([GOOD])
     assert found.checklist is not None
-    assert asyncio.run(lint_by_model(ScriptedModel([said]), found.checklist))[0] == ()
-    wanted = "0 | missing | the title\n1 | under-decomposed | two things"
-    faults, _ = asyncio.run(lint_by_model(ScriptedModel([wanted]), found.checklist))
+    assert asyncio.run(lint_by_model(ScriptedModel([unusable]), found.checklist))[0] == ()
+    reply = "0 | missing | the title\n1 | under-decomposed | two things"
+    faults, _ = asyncio.run(lint_by_model(ScriptedModel([reply]), found.checklist))
     assert [(fault.kind, fault.item) for fault in faults] == [("missing", None), ("under-decomposed", 1)]
 
 

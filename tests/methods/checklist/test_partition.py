@@ -77,13 +77,13 @@ def test_the_policy_keeps_to_its_reference_and_follows_great_rewards() -> None:
 
 
 @pytest.mark.parametrize(
-    ("good", "reference", "beta", "said"),
+    ("good", "reference", "beta", "message"),
     [
         ([[1.0, 1.0]], [[0.5, 0.5]], 1.0, "good pairs"),
         ([[1.0, 0.0]], [[0.5, 0.6]], 1.0, "reference policy"),
         ([[1.0, 0.0]], [[0.5, 0.5]], 0.0, "beta must be positive"),
     ],
 )
-def test_what_is_no_distribution_is_refused(good: list, reference: list, beta: float, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_is_no_distribution_is_refused(good: list, reference: list, beta: float, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         generator_objective(good, reference, np.zeros((1, 2, 1)), beta)

@@ -78,20 +78,20 @@ def test_errors_that_were_drawn_alone_do_not_correlate_and_those_drawn_together_
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([], "no completions"),
         (ROWS[:2], "q cannot be estimated: there is no failure"),
         (ROWS[2:], "p cannot be estimated: there is no strict success"),
     ],
 )
-def test_what_nothing_can_be_estimated_from_is_refused(rows: list[JudgedCompletion], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_nothing_can_be_estimated_from_is_refused(rows: list[JudgedCompletion], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         judged(rows).quality()
 
 
 def test_a_failed_judge_is_no_vote() -> None:
-    with pytest.raises(InputError, match="leave out what could not be verified"):
+    with pytest.raises(InputError, match="omit what could not be verified"):
         JudgedCompletion("a", "x", True, (), (True,), ((YES,),))
     with pytest.raises(InputError, match="got 2 labels and 1 items"):
         JudgedCompletion("a", "x", True, (YES,), (True, True), ((YES,),))

@@ -95,7 +95,7 @@ def test_a_judgment_of_the_whole_is_the_reward_itself() -> None:
 
 
 def test_a_report_of_another_method_is_refused() -> None:
-    with pytest.raises(InputError, match="take one of a checklist"):
+    with pytest.raises(InputError, match="not items of a checklist"):
         report_reward(Report("Red.", (), (PairResult("How many?", "2", "same"),)))
 
 

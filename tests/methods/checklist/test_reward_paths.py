@@ -19,8 +19,9 @@ from vouching.integrations.verifiers import judged_reward
 from vouching.integrations.verl import checklist_score
 from vouching.methods.base import Play, ScriptedSampler
 from vouching.methods.checklist.game import ChecklistGame, Labelled, Replay, task_of
+from vouching.methods.checklist.prompt import item_messages
 from vouching.methods.checklist.reward import ChecklistRules, reply_report, reward_of_row
-from vouching.methods.checklist.self_game import Judged, SelfVerification, SelfVerifyGame
+from vouching.methods.checklist.self_game import Judged, PolicyVoter, SelfVerification, SelfVerifyGame
 from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
@@ -116,14 +117,14 @@ def self_played(seed: int) -> tuple[SelfVerifyGame, list[dict[str, Any]], list[J
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_policy_that_judges_itself_is_paid_the_same_everywhere(seed: int, tmp_path: Path) -> None:
-    game, asked, judged, play = self_played(seed)
+    _, asked, judged, play = self_played(seed)
     paid = generated(play)
     assert len(judged) == len(paid) == 150
     assert [one["total"] for one in by_command([one.report for one in judged], tmp_path)] == paid
     adapted = by_adapters(
-        game.verifier(ScriptedSampler(line)),
+        ChecklistVerifier(PolicyVoter(ScriptedSampler(line), 3, item_messages)),
         [row for row in asked for _ in range(2)],
-        [one.said.text for one in judged],
+        [one.rollout.text for one in judged],
     )
     assert adapted == [(total,) * 3 for total in paid]
 

@@ -141,16 +141,16 @@ def test_errors_that_offset_each_other_leave_no_variance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("covariance", "said"),
+    ("covariance", "message"),
     [
-        ([[0, 0.2], [0.2, 0]], "beyond what"),  # at most min(.9, .2) - .18 = .02
-        ([[0, -0.1], [-0.1, 0]], "beyond what"),  # at least .1 - .18 = -.08
+        ([[0, 0.2], [0.2, 0]], "impossible for judgments"),  # at most min(.9, .2) - .18 = .02
+        ([[0, -0.1], [-0.1, 0]], "impossible for judgments"),  # at least .1 - .18 = -.08
         ([[0, 0.01], [0.02, 0]], "not symmetric"),
         ([[0]], "shape"),
     ],
 )
-def test_an_impossible_covariance_is_refused(covariance: list[list[float]], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_an_impossible_covariance_is_refused(covariance: list[list[float]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         variance_checklist([0.9, 0.2], covariance)
 
 
@@ -169,9 +169,9 @@ def test_the_bias_condition_holds_exactly_where_the_checklist_is_less_biased(
     q: VerifierQuality, truth: list[int]
 ) -> None:
     success, gap = strict_success(truth), relaxation_gap(truth)
-    apart = abs(float(bias_checklist(q, success, gap))) - abs(float(bias_single(q, success)))
-    if abs(apart) > 1e-6:  # nearer than this, rounding decides
-        assert bool(bias_condition(q, success, gap)) == (apart < 0)
+    excess = abs(float(bias_checklist(q, success, gap))) - abs(float(bias_single(q, success)))
+    if abs(excess) > 1e-6:  # nearer than this, rounding decides
+        assert bool(bias_condition(q, success, gap)) == (excess < 0)
 
 
 @given(qualities, labels)

@@ -1,7 +1,6 @@
-"""The settings of a run of the checklist game: a TOML file, and ``key=value`` over it.
+"""Settings of the checklist game, with Soft-SVeRL's published defaults, J = 3 (section 6.2).
 
-The defaults are Soft-SVeRL's, J = 3 (section 6.2), where it publishes them. Left out: a length of answers to items
-apart from that of responses; both have ``sampling.completion_tokens``.
+Not supported: a token limit for verifier answers that differs from that of responses (``sampling.completion_tokens``).
 """
 
 from __future__ import annotations
@@ -25,62 +24,54 @@ from vouching.rows.read import with_unique_ids
 
 @dataclass(frozen=True, slots=True)
 class ChecklistSettings:
-    """Who judges, how votes become rewards, and what the policy learns besides. Raises ConfigError out of range."""
+    """Who judges, how votes become rewards, and what the policy learns besides its task."""
 
     judge: str = ""
-    """Name of the model that judges, such as http://host:8000/v1#name; empty for the policy itself."""
+    """Model that judges, such as http://host:8000/v1#name; empty for the policy itself."""
     holistic: bool = False
-    """Whether an outside judge is asked about the whole and not item by item."""
+    """Whether an outside judge is asked about the whole response instead of item by item."""
     judge_tokens: int = 1024
-    """Length of its answers; a model that thinks needs more."""
+    """Token limit of the judge's answers; reasoning models need more."""
     votes: int = 3
     """J: answers to each item."""
     aggregate: Aggregate = "threshold"
-    """How votes become a judgment."""
     tau: float = 0.75
-    """tau_plus: share of yes from which an item passes, and goes to replay as a yes."""
+    """tau_plus: share of yes votes from which an item passes, and is replayed as a yes."""
     tau_minus: float = 0.375
-    """Share of yes up to which an item goes to replay as a no."""
+    """Share of yes votes up to which an item is replayed as a no."""
     beta: float = 0.5
-    """What the soft score counts where not all items pass; not published."""
+    """Weight of the soft score where not all items pass; not published."""
     lambda_v: float = 1.0
-    """Weight of learning to judge; not published. 0 for none."""
+    """Weight of the verifier's loss; not published. 0 turns it off."""
     lambda_p: float = 0.1
-    """Weight of the penalty on yes for failed responses; 0 for none."""
+    """Weight of the penalty on yes for failed responses; 0 turns it off."""
     gold: tuple[str, ...] = ()
     """Files of labelled items, as ``vouch data gold`` writes them."""
     gold_share: float = 0.5
-    """Share of the items to learn from that are gold; the others are replayed. Not published."""
+    """Share of training items drawn from the gold; the others are replayed. Not published."""
     replay: int = 4096
-    """Replayed items that are kept, the newest; 0 learns from gold alone. Not published."""
+    """Capacity of the replay buffer, newest items first; 0 learns from gold alone. Not published."""
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for a number out of range, or settings that contradict each other."""
+        """Raises ConfigError for a value out of range or settings that contradict each other."""
         require(self, above=("judge_tokens", "votes"), at_least=("lambda_v", "lambda_p", "replay"))
         _ = self.rules
         if not 0 <= self.gold_share <= 1:
             raise ConfigError(f"gold_share must be in [0, 1], got {self.gold_share}")
         if self.judge and self.gold:
-            raise ConfigError(
-                f"the judge is {self.judge!r}, who learns nothing, and there is gold to learn from: leave out one"
-            )
+            raise ConfigError(f"the judge {self.judge!r} is not trained, so gold has no use: remove judge or gold")
         if self.holistic and not self.judge:
-            raise ConfigError("a policy judges itself item by item: set judge, or holistic=false")
+            raise ConfigError("a policy that judges itself does so item by item: set judge, or holistic=false")
         if not self.judge and self.lambda_v and not self.gold:
             raise ConfigError(
-                "gold names no file, and the policy would learn to judge from its own answers alone: give what  vouch "
-                "data gold  wrote, set checklist.lambda_v=0, or name a model in checklist.judge"
+                "gold is empty, and the policy would learn to judge from its own answers alone: name the output of "
+                "vouch data gold, set checklist.lambda_v=0, or name a model in checklist.judge"
             )
 
     @property
     def rules(self) -> ChecklistRules:
         """How votes become rewards."""
         return ChecklistRules(self.tau, self.tau_minus, self.beta, self.aggregate)
-
-    @property
-    def self_verification(self) -> SelfVerification:
-        """How the policy judges itself."""
-        return SelfVerification(self.votes, self.lambda_v, self.lambda_p, self.rules)
 
     def outside(self, seed: int) -> ChecklistConfig:
         """How an outside judge is asked."""
@@ -91,21 +82,16 @@ class ChecklistSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistRunConfig(GrpoConfig):
-    """What is trained, on what, and how; ``rows`` are instructions with checklists.
-
-    >>> settings = ChecklistSettings(gold=("gold.jsonl",))
-    >>> ChecklistRunConfig(rows=("checklists.jsonl",), model="policy", checklist=settings).checklist.votes
-    3
-    """
+    """Settings of a training run; ``rows`` are instructions with checklists."""
 
     checklist: ChecklistSettings = field(default_factory=ChecklistSettings)
-    """What is the game's own; there is none without gold, a judge, or lambda_v = 0."""
+    """Has no usable default: it needs gold, a judge or lambda_v = 0."""
 
     def plan(self) -> Plan:
         """Soft-RLVR with a judge, Soft-SVeRL where the policy judges itself.
 
-        The best checkpoint is chosen by the rules that rows of ``dev`` name, if all do; else by the reward, which a
-        policy that judges itself may raise by growing lenient.
+        The best checkpoint is chosen by the rules that rows of ``dev`` name, if all rows do; otherwise by the reward,
+        which a policy that judges itself may raise by growing lenient.
         """
         settings, size = self.checklist, self.sampling.group_size
         rows, dev = read_tasks(self.rows), read_tasks(self.dev)
@@ -115,13 +101,14 @@ class ChecklistRunConfig(GrpoConfig):
         else:
             gold = read_gold(settings.gold) if settings.lambda_v else []
             replay = Replay(gold, settings.replay, settings.gold_share, self.seed) if settings.lambda_v else None
-            game = SelfVerifyGame(size, settings.self_verification, replay)
+            itself = SelfVerification(settings.votes, settings.lambda_v, settings.lambda_p, settings.rules)
+            game = SelfVerifyGame(size, itself, replay)
         ruled = all(row.get("instruction_id_list") for row in dev)
         return Plan(game, rows, dev, best_by="oracle/rules" if ruled else "reward/generator/total")
 
 
 def read_tasks(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows with an instruction, in order. Raises InputError for one that is unfit, or named twice."""
+    """Rows with an instruction, in order. Raises InputError for an unusable row or a repeated id."""
     return with_unique_ids(read_files(paths, task_row, "prompt and checklist"))
 
 
@@ -131,27 +118,19 @@ def read_gold(paths: Sequence[str]) -> list[Labelled]:
 
 
 def task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A row whose instruction, checklist and rules can be read.
-
-    >>> task_row({"prompt": "Name a bridge.", "checklist": ["Is a bridge named?"]}, "row-1")["id"]
-    'row-1'
-    """
+    """A row whose instruction, checklist and rules can be read."""
     task_of(fields)
     return {**fields, "id": name}
 
 
 def gold_item(fields: Mapping[str, Any], name: str) -> Labelled:
-    """A row as a labelled item.
-
-    >>> gold_item({"x": "Name a bridge.", "y": "The Thames.", "c": "Is a bridge named?", "l": 0}, "row-1").l
-    False
-    """
+    """A row as a labelled item."""
     if missing := [key for key in "xycl" if key not in fields]:
         raise InputError(
-            f"the row has the keys {[*fields]}, wanted x, y, c and l, as  vouch data gold  writes them; there is no "
+            f"the row has the keys {[*fields]}, expected x, y, c and l, as  vouch data gold  writes them; missing: "
             + ", ".join(missing)
         )
     x, y, c = (check_text(fields.get(key), f'"{key}"') for key in "xyc")
     if fields.get("l") not in (0, 1):
-        raise InputError(f'"l" is {fields.get("l")!r}, wanted 1 or 0: leave out what nobody labelled')
+        raise InputError(f'"l" is {fields.get("l")!r}, expected 1 or 0: remove rows without a label')
     return Labelled(x, y, c, bool(fields["l"]))

@@ -1,19 +1,20 @@
-"""Soft-RLVR's game: G responses to an instruction, judged item by item by somebody else (sections 2 and 3).
+"""Soft-RLVR's game: G responses to an instruction, judged item by item by another model (sections 2 and 3).
 
-The judge is a verifier with a model of its own, or with rules; all responses are put to it at the same time. A response
-earns R = 1[s = 1] + beta s 1[s < 1] of the share s of items passed, or what one question about the whole came to (eq.
-3). A blank response passes nothing and is shown to no judge. Beside the reward the game watches what the reward does
-not promise: where a row names IFEval's rules, which of them a response follows (``oracle/rules``, ``oracle/all``), and
-how much more it earned than that (``gap/rules``).
+The judge is a verifier with its own model, or rules; it gets all responses at the same time. A response earns
+R = 1[s = 1] + beta s 1[s < 1], where s is the share of items passed or the answer to one question about the whole
+response (Eq. 3). A blank response passes nothing and is not judged. Where a row names IFEval's rules, the game also
+logs how many of them a response follows (``oracle/rules``, ``oracle/all``) and by how much its score exceeds that
+(``gap/rules``).
 
-A verifier that is trained beside its generator learns from labelled items, of a file and of the run itself
-(``Replay``). Gold examples stay; replayed ones are the newest so many, since the generator that they are of moves on.
-Which example a step takes depends on its number, its row and the seed alone, and not on how many processes share the
-step. The paper draws from the union of both and says neither how large they are nor in which shares; here a share of
-the draws is gold's, or gold would drown: a step of the paper's size adds thousands of examples.
+A verifier that is trained beside its generator learns from labelled items (``Replay``): gold examples, which stay, and
+the newest ones of the run, since older ones come from an outdated generator. Which example a step draws depends only on
+the step, the row and the seed, not on the number of processes.
 
-Not supported: drawing labels evenly, and checklists that are made during a run; the paper keeps them fixed, and ``vouch
-data checklist`` makes them before.
+Departures: the paper draws from the union of gold and replayed examples and publishes neither size; here a fixed share
+of the draws is gold, because a step of the paper's size adds thousands of replayed examples.
+
+Not supported: balancing labels in the draws, and making checklists during a run (make them first with ``vouch data
+checklist``).
 """
 
 from __future__ import annotations
@@ -41,33 +42,22 @@ class Labelled:
     """An item of a checklist, a response, and whether the response passes: (x, y, c, l)."""
 
     x: str
-    """The instruction."""
+    """Instruction."""
     y: str
-    """The response."""
+    """Response."""
     c: str
-    """The question."""
-    l: bool  # noqa: E741  (the paper's letter, and that of the files)
-    """The answer."""
+    """Question."""
+    l: bool  # noqa: E741  (the letter of the paper and of the files)
 
 
 class Replay:
-    """Gold examples and the newest replayed ones.
+    """Buffer of gold examples and the newest replayed ones.
 
     Args:
         gold: examples that stay.
-        capacity: replayed examples that are kept; 0 for none.
-        gold_share: share of the draws that are gold's, in [0, 1].
+        capacity: maximum number of replayed examples; 0 for none.
+        gold_share: share of draws from the gold, in [0, 1].
         seed: of the draws.
-
-    Raises:
-        ConfigError: no gold example, or a number out of range.
-
-    >>> replay = Replay([Labelled("x", "y", "c", True)], capacity=1, gold_share=0.0)
-    >>> replay.draw(step=0, place=0)[1]  # nothing is replayed yet
-    'gold'
-    >>> replay.add([Labelled("x", "y1", "c", True), Labelled("x", "y2", "c", False)])
-    >>> replay.draw(step=0, place=0)
-    (Labelled(x='x', y='y2', c='c', l=False), 'replay')
     """
 
     def __init__(self, gold: Sequence[Labelled], capacity: int, gold_share: float = 0.5, seed: int = 0) -> None:
@@ -77,7 +67,7 @@ class Replay:
                 "checklist.gold (vouch data gold), or set checklist.lambda_v=0"
             )
         if capacity < 0 or not 0 <= gold_share <= 1:
-            raise ConfigError(f"wanted a capacity of at least 0 and a share in [0, 1], got {capacity} and {gold_share}")
+            raise ConfigError(f"expected capacity >= 0 and gold_share in [0, 1], got {capacity} and {gold_share}")
         self._gold, self._share, self._seed = tuple(gold), gold_share, seed
         self._replayed: deque[Labelled] = deque(maxlen=capacity)
 
@@ -85,54 +75,46 @@ class Replay:
         return len(self._replayed)
 
     def add(self, examples: Iterable[Labelled]) -> None:
-        """Keep examples, the newest for longest."""
+        """Keep examples; the oldest are dropped first."""
         self._replayed.extend(examples)
 
     def draw(self, step: int, place: int) -> tuple[Labelled, str]:
-        """An example for a row of a step, and where it is from: "gold" or "replay"."""
+        """An example for a row of a step, and its source: "gold" or "replay"."""
         dice = np.random.default_rng([self._seed, step, place])
         golden = dice.random() < self._share or not self._replayed
         source: Sequence[Labelled] = self._gold if golden else self._replayed
         return source[int(dice.integers(len(source)))], "gold" if golden else "replay"
 
     def state_dict(self) -> list[dict[str, Any]]:
-        """The replayed examples, as JSON has them."""
+        """The replayed examples as JSON."""
         return [asdict(one) for one in self._replayed]
 
     def load_state_dict(self, state: Iterable[Mapping[str, Any]]) -> None:
-        """Go on from :meth:`state_dict`."""
+        """Resume from :meth:`state_dict`."""
         self._replayed = deque((Labelled(**one) for one in state), maxlen=self._replayed.maxlen)
 
 
 GENERATOR = "generator"
-"""Who responds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a row asks for."""
+    """A row of the game."""
 
     name: str
-    """Of the row."""
     prompt: tuple[Message, ...]
-    """What the generator is asked."""
     instruction: str
-    """The same as one text, as judges read it."""
+    """The prompt as one text, as judges read it."""
     items: tuple[ChecklistItem, ...]
-    """The checklist; none if the row brings none."""
+    """The checklist; may be empty."""
     rules: tuple[ChecklistItem, ...]
-    """The rules that it names, by which the game watches and does not reward; often none."""
+    """The row's rules, which are logged and not rewarded; often empty."""
 
 
 def task_of(row: Row) -> Task:
     """A row as a task: ``instruction``, ``prompt`` or ``messages``, ``checklist``, and IFEval's lists of rules.
 
-    Raises:
-        InputError: a field is missing, or of another kind.
-
-    >>> task = task_of({"id": "r1", "prompt": "Name a bridge.", "checklist": ["Is a bridge named?"]})
-    >>> task.prompt[0].content, task.items[0].text, task.rules
-    ('Name a bridge.', 'Is a bridge named?', ())
+    Raises InputError for a field that is missing or of the wrong type.
     """
     instruction = instruction_of(row)
     given: object = next(row[key] for key in INSTRUCTION_KEYS if row.get(key) is not None)
@@ -147,25 +129,21 @@ def task_of(row: Row) -> Task:
 
 
 def watched(task: Task, response: str, reward: Reward) -> Measures:
-    """What is measured of a response beside its reward."""
+    """What is logged of a response beside its reward."""
     return {**against_rules(task, response, reward.parts["s"]), "blank": float(not response)}
 
 
 def against_rules(task: Task, response: str, score: float) -> Measures:
-    """Measures of a response beside the rules that its row names; none where it names none.
+    """Compare a response with the rules of its row; empty where the row has none.
 
     Args:
-        task: what was asked.
-        response: what was said.
-        score: s, the share of items that the judge let pass.
+        task: the row.
+        response: text of the response.
+        score: s, the share of items that passed.
 
     Returns:
-        ``oracle/rules``: share of rules followed; ``oracle/all``: whether all are; ``gap/rules``: how much more of the
-        checklist the judge let pass, positive where it is too lenient.
-
-    >>> row = {"prompt": "No commas.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
-    >>> against_rules(task_of(row), "One, two.", score=1.0)
-    {'oracle/rules': 0.0, 'oracle/all': 0.0, 'gap/rules': 1.0}
+        ``oracle/rules``: share of rules followed; ``oracle/all``: whether all are; ``gap/rules``: score minus share of
+        rules followed, positive where the judge is too lenient.
     """
     if not task.rules:
         return {}
@@ -176,32 +154,28 @@ def against_rules(task: Task, response: str, score: float) -> Measures:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistGame:
-    """One generator that responds to each instruction ``samples`` times, and a judge that is not trained.
-
-    Raises:
-        ConfigError: fewer than two samples.
+    """A generator that answers each instruction ``samples`` times, and a judge that is not trained.
 
     >>> import asyncio
     >>> from vouching.methods.base import ScriptedSampler
     >>> from vouching.models import ScriptedModel
     >>> judge = ChecklistVerifier(ScriptedModel({"The Akashi bridge.": "yes", "Tower Bridge.": "no"}))
-    >>> says = ScriptedSampler(lambda prompt, role, number: ("The Akashi bridge.", "Tower Bridge.")[number])
+    >>> answers = ScriptedSampler(lambda prompt, role, number: ("The Akashi bridge.", "Tower Bridge.")[number])
     >>> row = {"id": "r1", "prompt": "Name a bridge in Japan.", "checklist": ["Is it in Japan?"]}
-    >>> [group] = asyncio.run(ChecklistGame(judge, samples=2).play(says, [row])).groups
+    >>> [group] = asyncio.run(ChecklistGame(judge, samples=2).play(answers, [row])).groups
     >>> [rollout.reward.total for rollout in group.rollouts]
     [1.0, 0.0]
     """
 
     verifier: ChecklistVerifier
-    """The judge; ``config.holistic`` says whether it is asked about the whole."""
+    """The judge; ``config.holistic`` sets whether it is asked about the whole response."""
     samples: int = 8
     """G: responses to one instruction."""
     rules: ChecklistRules = PAPER
-    """How votes become rewards."""
 
     def __post_init__(self) -> None:
         if self.samples < 2:
-            raise ConfigError(f"samples must be at least 2, got {self.samples}: one has nothing to compare with")
+            raise ConfigError(f"samples must be at least 2, got {self.samples}: advantages compare responses")
 
     @property
     def top(self) -> float:
@@ -209,24 +183,20 @@ class ChecklistGame:
         return 1.0
 
     def opening(self, row: Row) -> tuple[Message, ...]:
-        """The prompt of a row.
-
-        Raises:
-            InputError: it has no instruction, or no checklist and the judge is asked about items.
-        """
+        """The prompt of a row. Raises InputError without an instruction, or without a checklist to ask about."""
         task = task_of(row)
         if not task.items and not self.verifier.config.holistic:
             raise InputError(
-                f"row {task.name!r} has no checklist: make checklists first, with  vouch data checklist,  or ask about "
-                "the whole, with checklist.holistic=true"
+                f"row {task.name!r} has no checklist: make checklists with  vouch data checklist,  or ask about the "
+                "whole response with checklist.holistic=true"
             )
         return task.prompt
 
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
-        """Respond to every instruction, have every response judged."""
+        """Sample responses to every instruction and judge them."""
         tasks = [task_of(row) for row in rows]
         answers = await sampler.sample([task.prompt for task in tasks], GENERATOR, self.samples)
-        replies = [(task, one.text) for task, said in zip(tasks, answers, strict=True) for one in said]
+        replies = [(task, one.text) for task, group in zip(tasks, answers, strict=True) for one in group]
         outcomes = await all_of(
             outcome_of(
                 reply_reward(self.verifier, task.instruction, reply, task.items or None, self.rules), task.instruction
@@ -234,8 +204,8 @@ class ChecklistGame:
             for task, reply in replies
         )
         built = [
-            build_group(f"{place}:{task.name}", said, outcomes[at : at + self.samples], self.samples)
-            for place, (task, said) in enumerate(zip(tasks, answers, strict=True))
+            build_group(f"{place}:{task.name}", group, outcomes[at : at + self.samples], self.samples)
+            for place, (task, group) in enumerate(zip(tasks, answers, strict=True))
             for at in [place * self.samples]
         ]
         return Play(

@@ -1,10 +1,11 @@
-"""Examples for a verifier, labelled by rule or by a person (Algorithm 1's gold buffer).
+"""Labelled examples for training a verifier, labelled by rule or by a person (Algorithm 1's gold buffer).
 
-A policy answers each instruction several times, and each item of its checklist gives an example (x, y, c, l) for every
-answer. An item that names a rule is labelled by it; the others wait in a file for a person, who fills in the labels and
-hands it back. A row whose instruction overlaps with a prompt of an evaluation is refused: half of the runs of eight
-words of the shorter occur in the other, whatever their case and punctuation; a text of fewer words must be the same.
-Not supported: as many examples of each label (the paper does not say how its buffer is balanced), and overlap by
+A policy answers each instruction several times; each item of the checklist and each answer give an example (x, y, c,
+l). Items that name a rule are labelled by it; the others are written to a file for a person to label and hand back. A
+row whose instruction overlaps with a prompt of an evaluation is rejected: half of the eight-word runs of the shorter
+text occur in the other, ignoring case and punctuation; shorter texts must be equal.
+
+Not supported: balancing labels (the paper does not describe how its buffer is balanced), and detecting overlap by
 paraphrase or translation.
 """
 
@@ -46,19 +47,17 @@ class GoldOptions:
     """How gold is made."""
 
     forbidden: KnownTexts
-    """Prompts that must not be in it."""
+    """Prompts of evaluations, which must not be trained on."""
     samples: int = 1
     """Answers to each instruction."""
     labels: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """What a person said, by the example's id."""
+    """Labels by a person, by the example's id."""
     seed: int = 0
-    """Seed of the sampling."""
     max_tokens: int = 1024
-    """Length of an answer."""
 
 
 def forbidden_prompts(files: Sequence[str]) -> KnownTexts:
-    """The prompts of evaluations. Raises InputError if a file cannot be used, or there is no prompt at all."""
+    """The prompts of evaluations. Raises InputError if a file cannot be used or there is no prompt."""
     prompts: list[str] = []
     for path in files:
         with open_rows(path, INSTRUCTION_KEYS) as reader:
@@ -68,17 +67,16 @@ def forbidden_prompts(files: Sequence[str]) -> KnownTexts:
                 prompts.append(instruction_of(row.fields))
     if not prompts:
         raise InputError(
-            "there is no prompt that must not be trained on: name the evaluation's with --evaluation ROWS, or let "
-            "VOUCH_DATA name the folder that has ifeval/input_data.jsonl"
+            "there are no evaluation prompts to keep out of training: give files with --evaluation ROWS, or set "
+            "VOUCH_DATA to the folder that has ifeval/input_data.jsonl"
         )
     return KnownTexts(prompts)
 
 
 def read_labels(path: str) -> dict[str, bool]:
-    """What a person said: a label for each id. Rows whose label is still null say nothing.
+    """Labels by a person, by id; rows whose label is null are skipped.
 
-    Raises:
-        InputError: a row without an id, with a label that is none, or with another label than an earlier one.
+    Raises InputError for a row without an id, an unknown label, or one that contradicts an earlier row.
     """
     labels: dict[str, bool] = {}
     with open_rows(path) as reader:
@@ -90,25 +88,17 @@ def read_labels(path: str) -> dict[str, bool]:
             words = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
             label = words.get(str(given).strip().lower())
             if given is not None and label is None:
-                raise InputError(f"{reader.name}, {row.place}: the label is {given!r:.60}, wanted 1 or 0, yes or no")
+                raise InputError(f"{reader.name}, {row.place}: the label is {given!r:.60}, expected 1 or 0, yes or no")
             if label is not None and labels.setdefault(row.name, label) != label:
-                raise InputError(f"{reader.name}, {row.place}: {row.name!r} has the other label further above")
+                raise InputError(f"{reader.name}, {row.place}: {row.name!r} has the opposite label in an earlier row")
     return labels
 
 
 def make_gold(files: MadeFiles, options: GoldOptions, model: Model, run: RunJob = run_rows) -> Made:
     """Sample answers to the rows of a file and label their items.
 
-    Items without a rule or a person's label go to :func:`unlabelled_path`, rows that were not used to the rejected.
-
-    Args:
-        files: rows with an instruction and its checklist; and where the labelled examples go.
-        options: how.
-        model: the policy.
-        run: runs the rows.
-
-    Raises:
-        InputError: the input or an output cannot be used, or a label belongs to no example.
+    Items without a rule or a person's label go to :func:`unlabelled_path`; unusable rows go to the rejected file.
+    Raises InputError if a file cannot be used or a label belongs to no example.
     """
     unlabelled = unlabelled_path(files)
     journal = files.journal(unlabelled)
@@ -121,44 +111,44 @@ def make_gold(files: MadeFiles, options: GoldOptions, model: Model, run: RunJob 
     look = looker(lambda line: {"rows": 1})
     summary = run(files.job(work, look, settings, INSTRUCTION_KEYS, unlabelled))
     counts = _write([*read_lines(journal)], files, labels)
-    told: list[str] = []
+    messages: list[str] = []
     if summary.problems:
-        told = [f"{_counted(summary.problems, 'row was', 'rows were')} not used; {files.rejected} says why"]
-    return summary.complete, [*told, *_told(counts, unlabelled)]
+        messages = [f"{_counted(summary.problems, 'row was', 'rows were')} rejected; see {files.rejected}"]
+    return summary.complete, [*messages, *_summary(counts, unlabelled)]
 
 
 def unlabelled_path(files: MadeFiles) -> Path:
-    """Path of the examples that wait for a person."""
+    """Path of the examples that a person has to label."""
     return files.output.with_suffix(".unlabelled.jsonl")
 
 
 def _answering(model: Model, options: GoldOptions, numbers: dict[str, int]) -> Callable[[Row], Awaitable[Line]]:
-    """What makes a line of a row; ``numbers`` tells which row has an id, by which labels find their examples."""
+    """The function that answers a row; ``numbers`` maps ids to row numbers, since labels find examples by id."""
     sampling = Sampling(options.max_tokens, temperature=1.0, n=options.samples, seed=options.seed)
 
     async def answer(row: Row) -> Line:
         fields = fields_of(row)
         if numbers.setdefault(row.name, row.number) != row.number:
-            raise InputError(f"its id {row.name!r} is that of row {numbers[row.name]}, give each row its own")
+            raise InputError(f"its id {row.name!r} is that of row {numbers[row.name]}: give each row its own id")
         instruction, items = instruction_of(fields), _items(fields)
         known = options.forbidden.find(instruction)
         if known is not None:
-            raise InputError(f"it overlaps with a prompt of an evaluation, {known[:80]!r}: leave it out")
+            raise InputError(f"it overlaps with a prompt of an evaluation, {known[:80]!r}: remove the row")
         try:
             completions = await model.generate(_turns(fields, instruction), sampling)
         except ModelError as error:
             if error.can_retry:
                 raise
             raise InputError(str(error)) from error
-        # An answer that was cut off is what the policy wrote, and judged as such.
-        answers = [spoken(said.text).strip() for said in completions]
+        # A truncated answer is still what the policy wrote, and is judged like any other.
+        answers = [spoken(one.text).strip() for one in completions]
         return {"id": row.name, "x": instruction, "items": items_json(items), "answers": answers}
 
     return answer
 
 
 def _numbers(journal: Path) -> dict[str, int]:
-    """Which of the finished rows has an id; the first, if several do."""
+    """Row numbers of the finished rows by id; the first row with an id counts."""
     numbers: dict[str, int] = {}
     for number, line in enumerate(read_lines(journal), 1):
         numbers.setdefault(line["id"], number)
@@ -169,12 +159,14 @@ def _items(fields: Fields) -> tuple[ChecklistItem, ...]:
     if fields.get("checklist") is not None:
         return as_items(fields["checklist"])
     if fields.get("instruction_id_list") is None:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "checklist", or "instruction_id_list" and "kwargs"')
+        raise InputError(
+            f'the row has the keys {[*fields]}, expected "checklist", or "instruction_id_list" and "kwargs"'
+        )
     return as_items(named_items(fields))
 
 
 def _turns(fields: Fields, instruction: str) -> list[Message]:
-    """What the policy is asked: the instruction as a user says it, or the turns of the conversation."""
+    """The instruction as a user's turn, or the turns of the conversation."""
     turns: Any = next((fields[key] for key in INSTRUCTION_KEYS if fields.get(key) is not None), None)
     if isinstance(turns, str):
         return [Message("user", instruction)]
@@ -182,23 +174,22 @@ def _turns(fields: Fields, instruction: str) -> list[Message]:
 
 
 def _labels_before(files: MadeFiles) -> dict[str, bool]:
-    """What persons said in earlier runs, which the output has kept."""
+    """Labels by a person from earlier runs, read back from the output."""
     if not (files.resume and files.output.exists()):
         return {}
     return {row["id"]: bool(row["l"]) for row in read_lines(files.output) if row["by"] == "person"}
 
 
 def _write(lines: Sequence[Line], files: MadeFiles, labels: Mapping[str, bool]) -> Counter[str]:
-    """Write the examples, labelled or not, and the rejected rows; how many there are of each label and by whom.
+    """Write the examples and the rejected rows, and count the examples by label and by who labelled them.
 
-    Raises:
-        InputError: a label belongs to no example; nothing is written then.
+    Raises InputError, before anything is written, if a label belongs to no example.
     """
     examples = [example for line in lines if "problem" not in line for example in _examples(line, labels)]
-    strange = sorted(labels.keys() - {example["id"] for example in examples})
-    if strange:
-        more = f", nor do {len(strange) - 1:,} others" if strange[1:] else ""
-        raise InputError(f"the label for {strange[0]!r} belongs to no example{more}")
+    unknown = sorted(labels.keys() - {example["id"] for example in examples})
+    if unknown:
+        more = f", nor do {len(unknown) - 1:,} others" if unknown[1:] else ""
+        raise InputError(f"the label for {unknown[0]!r} belongs to no example{more}")
     write_lines(files.output, (example for example in examples if example["l"] is not None))
     write_lines(unlabelled_path(files), (example for example in examples if example["l"] is None))
     write_lines(files.rejected, (line for line in lines if "problem" in line))
@@ -206,7 +197,7 @@ def _write(lines: Sequence[Line], files: MadeFiles, labels: Mapping[str, bool]) 
 
 
 def _examples(line: Mapping[str, Any], labels: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
-    """The examples of a line: a person's label goes before a rule's."""
+    """The examples of a line; a person's label takes precedence over a rule's."""
     items = as_items(line["items"])
     for i, answer in enumerate(line["answers"]):
         for k, item in enumerate(items):
@@ -220,14 +211,14 @@ def _examples(line: Mapping[str, Any], labels: Mapping[str, bool]) -> Iterator[d
             }  # fmt: skip
 
 
-def _told(counts: Counter[str], unlabelled: Path) -> Iterator[str]:
+def _summary(counts: Counter[str], unlabelled: Path) -> Iterator[str]:
     examples = _counted(counts["1"] + counts["0"], "example", "examples")
     by = f"{counts['rule']:,} by rule, {counts['person']:,} by a person"
     yield f"{examples}: {counts['1']:,} yes, {counts['0']:,} no; {by}"
     if counts["None"]:
         waiting = counts["None"] // 2  # counted once for the label, once for who gave it
-        wait = _counted(waiting, "example waits", "examples wait")
-        yield f"{wait} for a person: fill in l in {unlabelled}, then add --resume --labels {unlabelled}"
+        wait = _counted(waiting, "example needs", "examples need")
+        yield f"{wait} a person's label: fill in l in {unlabelled}, then add --resume --labels {unlabelled}"
 
 
 def _counted(number: int, one: str, many: str) -> str:
@@ -239,18 +230,10 @@ _SHARE = 0.5
 
 
 class KnownTexts:
-    """Texts that others are compared with.
-
-    >>> known = KnownTexts(["Write a poem about the long road to the sea, and use no commas."])
-    >>> known.find("Please write a poem about the long road to the sea, with commas.")
-    'Write a poem about the long road to the sea, and use no commas.'
-    >>> known.find("Write a poem.") is None
-    True
-    """
+    """Texts to search for overlaps."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(dict.fromkeys(texts))
-        """The texts, each once."""
         self._runs = [_runs(text) for text in self.texts]
         self._where: dict[tuple[str, ...], list[int]] = {}
         for number, runs in enumerate(self._runs):
@@ -258,7 +241,7 @@ class KnownTexts:
                 self._where.setdefault(run, []).append(number)
 
     def find(self, text: str) -> str | None:
-        """The text that overlaps most with this one; None if none does."""
+        """The text with the largest overlap; None if none reaches half."""
         runs = _runs(text)
         shared = Counter(number for run in runs for number in self._where.get(run, ()))
         shares = {number: count / min(len(runs), len(self._runs[number])) for number, count in shared.items()}
@@ -267,7 +250,7 @@ class KnownTexts:
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    """The runs of eight words; of a shorter text, all of it."""
+    """All runs of eight words; a shorter text is one run."""
     words = lower_words(text)
     if not words:
         return frozenset()

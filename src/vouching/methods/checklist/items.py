@@ -1,6 +1,6 @@
-"""Checklists as callers and files have them, and what an instruction is called in a row.
+"""Parse checklists and instructions from text, files and rows.
 
-Left out: checklists in CSV; a row of a table has one text to a cell.
+Not supported: checklists in CSV, whose cells hold one text each.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from vouching.methods.rules.verify import named_items
 from vouching.types import ChecklistItem
 
 INSTRUCTION_KEYS = ("instruction", "prompt", "question", "messages")
-"""Names under which a row may carry what was asked; the first that is there counts."""
+"""Keys of a row that may hold the instruction; the first one present counts."""
 _ITEM_KEYS = ("text", "question", "rule", "arguments", "span")
 
 
 def as_items(value: object) -> tuple[ChecklistItem, ...]:
-    r"""Items from a numbered list, or from a list of questions, items, and mappings with text, rule and arguments.
+    r"""Items from a numbered list, or a list of questions, items, and mappings with text, rule and arguments.
 
-    Raises:
-        InputError: no item, an item of another type, or a rule that does not exist.
+    Raises InputError for no item, an item of the wrong type, or an unknown rule.
 
     >>> [item.text for item in as_items("1. Is it short?\n2. Is it red?")]
     ['Is it short?', 'Is it red?']
@@ -39,17 +38,16 @@ def as_items(value: object) -> tuple[ChecklistItem, ...]:
     elif isinstance(value, Sequence):
         items = tuple(_item(one, number) for number, one in enumerate(cast("Sequence[object]", value), 1))
     else:
-        raise InputError(f"the checklist is of type {type(value).__name__}, wanted a list of questions")
+        raise InputError(f"the checklist is of type {type(value).__name__}, expected a list of questions")
     if not items:
         raise InputError("the checklist has no items: give at least one question")
     return items
 
 
 def read_items(text: str) -> tuple[ChecklistItem, ...]:
-    r"""Items from the text of a file: JSON, one JSON value to a line, a numbered list, or one question to a line.
+    r"""Items from the text of a file: JSON, JSON lines, a numbered list, or one question per line.
 
-    Raises:
-        InputError: no item, or one that is none.
+    Raises InputError for no item, or an unusable one.
 
     >>> [item.text for item in read_items('["Is it short?"]') + read_items("- Is it red?\n- Is it big?")]
     ['Is it short?', 'Is it red?', 'Is it big?']
@@ -70,19 +68,10 @@ def read_items(text: str) -> tuple[ChecklistItem, ...]:
 
 
 def row_items(row: Mapping[str, Any]) -> tuple[ChecklistItem, ...] | None:
-    """The checklist that a row brings: its ``checklist``, or the rules of its ``instruction_id_list`` in words.
+    """The checklist of a row: its ``checklist``, or the rules of its ``instruction_id_list`` in words; None without.
 
-    Rules in words are put to the judge like other items: the paper's "metadata" checklists. A rule that decides by
-    itself stands in ``checklist``.
-
-    Returns:
-        None for a row that brings none.
-
-    Raises:
-        InputError: it brings one that cannot be used.
-
-    >>> row_items({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]})
-    (ChecklistItem(text='Is the response free of commas?', rule=None, arguments={}, span=None),)
+    Rules in words are put to the judge like other items (the paper's "metadata" checklists). To let a rule decide by
+    itself, name it in ``checklist``. Raises InputError for a checklist that cannot be used.
     """
     if row.get("checklist") is not None:
         return as_items(row["checklist"])
@@ -92,11 +81,7 @@ def row_items(row: Mapping[str, Any]) -> tuple[ChecklistItem, ...] | None:
 
 
 def items_json(items: Sequence[ChecklistItem]) -> list[dict[str, Any]]:
-    """Items as JSON has them; what is not there is left out.
-
-    >>> items_json([ChecklistItem("Is it short?")])
-    [{'text': 'Is it short?'}]
-    """
+    """Items as JSON, without empty fields."""
     return [
         {"text": item.text} | ({} if item.rule is None else {"rule": item.rule, "arguments": dict(item.arguments)})
         for item in items
@@ -104,25 +89,21 @@ def items_json(items: Sequence[ChecklistItem]) -> list[dict[str, Any]]:
 
 
 def instruction_of(row: Mapping[str, Any]) -> str:
-    """The instruction of a row, a conversation as one text.
+    """The instruction of a row; a conversation becomes one text.
 
-    Raises:
-        InputError: there is none, it is blank, or a conversation that does not end with the user's turn.
-
-    >>> instruction_of({"prompt": "Name a bridge."})
-    'Name a bridge.'
+    Raises InputError if it is missing or blank, or the conversation does not end with the user's turn.
     """
     key = next((key for key in INSTRUCTION_KEYS if row.get(key) is not None), None)
     if key is None:
-        raise InputError(f'the row has the keys {[*row]}, wanted "instruction", "prompt" or "messages"')
+        raise InputError(f'the row has the keys {[*row]}, expected "instruction", "prompt" or "messages"')
     given = row[key]
     if isinstance(given, list):
         turns = cast("list[object]", given)
         if not all(isinstance(turn, Mapping) for turn in turns):
-            raise InputError(f'"{key}" is a list of something else than messages with role and content')
+            raise InputError(f'"{key}" has items that are not messages with role and content')
         given = conversation_text(cast("list[Mapping[str, object]]", turns))
     if not check_text(given, f"the {key}").strip():
-        raise InputError(f"the {key} is blank, wanted what the response answers")
+        raise InputError(f"the {key} is blank, expected what the response answers")
     return given
 
 
@@ -133,23 +114,23 @@ def _item(value: object, number: int) -> ChecklistItem:
         text, rule, arguments = value, None, None
     elif isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)
-        strange = [key for key in fields if key not in _ITEM_KEYS]
-        if strange:
-            raise InputError(f"item {number} has the key {strange[0]!r:.40}, wanted text, rule and arguments")
+        unknown = [key for key in fields if key not in _ITEM_KEYS]
+        if unknown:
+            raise InputError(f"item {number} has the key {unknown[0]!r:.40}, expected text, rule and arguments")
         text = next((fields[key] for key in ("text", "question") if fields.get(key) is not None), "")
         rule, arguments = fields.get("rule"), fields.get("arguments")
     else:
-        raise InputError(f"item {number} is of type {type(value).__name__}, wanted a question")
-    said = check_text(text, f"item {number}").strip()
+        raise InputError(f"item {number} is of type {type(value).__name__}, expected a question")
+    question = check_text(text, f"item {number}").strip()
     if rule is not None:
         name = check_text(rule, f"the rule of item {number}")
         if arguments is not None and not isinstance(arguments, Mapping):
-            raise InputError(f"{name}: the arguments are {arguments!r:.80}, wanted an object with their names")
+            raise InputError(f"{name}: the arguments are {arguments!r:.80}, expected an object with their names")
         bound = bind(name, cast("Mapping[str, Any] | None", arguments))
-        return replace(bound, text=said or bound.text)
-    if not any(c.isalnum() for c in said):
-        raise InputError(f"item {number} is {text!r:.40}, wanted a question")
-    return ChecklistItem(said)
+        return replace(bound, text=question or bound.text)
+    if not any(c.isalnum() for c in question):
+        raise InputError(f"item {number} is {text!r:.40}, expected a question")
+    return ChecklistItem(question)
 
 
 def _lines(text: str) -> tuple[str, ...]:

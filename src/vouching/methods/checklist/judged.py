@@ -1,9 +1,10 @@
-"""Judged completions read from files: what a verifier said item by item and of the whole, and what is true.
+"""Read judged completions from files: a verifier's votes by item and on the whole response, and the labels.
 
 A row: ``{"id", "group", "gold", "holistic": [1, 0, null], "labels": [1, 0], "votes": [[1, null], [0, 0]]}``; or three
-files that are joined by their ids: the reports of ``vouch follow --method checklist`` and ``--method holistic``, and
-labels, as ``--method rules`` writes them. Not here: files that do not fit into memory, and labels for each item in a
-file of their own, as ``vouch data gold`` writes them.
+files joined by their ids: the reports of ``vouch follow --method checklist`` and ``--method holistic``, and labels as
+``--method rules`` writes them.
+
+Not supported: files that do not fit into memory, and item labels in a separate file, as ``vouch data gold`` writes.
 """
 
 from __future__ import annotations
@@ -37,28 +38,19 @@ def read_judged(path: str) -> tuple[list[JudgedCompletion], list[str]]:
 
 
 def join_judged(items: str, whole: str, labels: str) -> tuple[list[JudgedCompletion], list[str]]:
-    """The responses that were judged in both ways, and what is wrong with the others.
+    """The responses that were judged in both ways, and the problems of the others.
 
-    Args:
-        items: path of the reports by checklist.
-        whole: path of those on the whole.
-        labels: path of rows with "labels" or "strict", one for each item.
-
-    Raises:
-        InputError: a file cannot be read, or has an id twice.
+    ``items`` and ``whole`` are paths of reports, ``labels`` of rows with "labels" or "strict", one by item. Raises
+    InputError if a file cannot be read or has an id twice.
     """
     lines, problems = joined(*map(_by_name, (items, whole, labels)))
     return [judged_completion(Row(n, f"response {n}", line)) for n, line in enumerate(lines, 1)], problems
 
 
 def judged_completion(row: Row) -> JudgedCompletion:
-    """A row as a judged completion. Raises InputError if it is none.
+    """Parse a row, raising InputError if it is unusable.
 
-    Without ``gold`` a completion is a strict success if all its items hold; without ``group`` its prompt is its own.
-
-    >>> fields = {"id": "a", "holistic": 1, "labels": [1, 0], "votes": [[1, 1], [0, None]]}
-    >>> judged_completion(Row(1, "line 1", fields)).votes
-    ((True, True), (False, None))
+    Without ``gold`` a completion is a strict success if all its items hold; without ``group`` it is its own group.
     """
     fields = fields_of(row, "holistic", "labels", "votes")
     labels = [_label(value, "label of an item") for value in _list(fields["labels"], "labels")]
@@ -75,19 +67,19 @@ def judged_completion(row: Row) -> JudgedCompletion:
 
 
 def _listed(given: object) -> object:
-    """A single vote as a list of one; null is none, but what a judge that failed leaves."""
+    """A single vote as a list of one; null marks a failed judge and stays."""
     return cast("object", given) if given is None or isinstance(given, list) else [given]
 
 
 def _label(given: object, what: str) -> bool:
     if not (isinstance(given, bool | int | float) and given in (0, 1)):
-        raise InputError(f"the {what} is {given!r:.80}, wanted true or false, or 1 or 0")
+        raise InputError(f"the {what} is {given!r:.80}, expected true or false, or 1 or 0")
     return bool(given)
 
 
 def _list(given: object, name: str) -> list[object]:
     if not isinstance(given, list):
-        raise InputError(f"its {name} are {given!r:.80}, wanted a list with one entry for each item")
+        raise InputError(f"its {name} are {given!r:.80}, expected a list with one entry for each item")
     return cast("list[object]", given)
 
 
@@ -98,17 +90,10 @@ class Named:
     name: str
     """The file, for messages."""
     rows: Mapping[str, Fields]
-    """Its rows."""
 
 
 def joined(items: Named, whole: Named, labels: Named) -> tuple[list[dict[str, Any]], list[str]]:
-    """The lines for the planner in the order of the labels, and what is wrong with the responses without one.
-
-    >>> reports = [{"id": "a", "findings": [{"question": "Is it short?", "votes": votes}]} for votes in ([1, 0], [1])]
-    >>> files = [Named("reports.jsonl", {"a": report}) for report in reports]
-    >>> joined(*files, Named("labels.jsonl", {"a": {"prompt": "Be short.", "labels": [True]}}))[0]
-    [{'id': 'a', 'group': 'Be short.', 'holistic': [1], 'labels': [1], 'votes': [[1, 0]]}]
-    """
+    """The lines for the planner in the order of the labels, and the problems of the other responses."""
     lines: list[dict[str, Any]] = []
     problems: list[str] = []
     files = (items, whole, labels)
@@ -134,10 +119,12 @@ def _line(name: str, items: Fields, whole: Fields, labels: Fields) -> dict[str, 
             raise InputError(f"item {k} is {voted!r:.80} where it was voted on, and {asked!r:.80} by its label")
     _, given = _votes(whole, "as a whole")
     if len(given) != 1:
-        raise InputError(f"the report on the whole has {len(given)} findings, wanted that of --method holistic, one")
-    # What a rule decides it decides every time alike: its one vote stands for as many as the other items have.
-    most = max(map(len, votes))
-    cast_KJ = [[*one] * most if len(one) == 1 else [*one] for one in votes]
+        raise InputError(
+            f"the report on the whole has {len(given)} findings, expected one, as --method holistic writes"
+        )
+    # A rule always decides alike: its one vote counts as many times as the other items have votes.
+    longest = max(map(len, votes))
+    cast_KJ = [[*one] * longest if len(one) == 1 else [*one] for one in votes]
     group = labels.get("group")
     if group is None and any(labels.get(key) is not None for key in INSTRUCTION_KEYS):
         group = instruction_of(labels)
@@ -152,14 +139,14 @@ def _line(name: str, items: Fields, whole: Fields, labels: Fields) -> dict[str, 
 
 
 def _truth(row: Fields) -> tuple[Votes, Sequence[str]]:
-    """Whether each item holds, and the items in words where the row has them."""
+    """Whether each item holds, and the text of the items if the row has it."""
     key = next((key for key in ("labels", "strict") if row.get(key) is not None), None)
     if key is None:
         problem = f": {row['problem']}" if row.get("problem") else ""
-        raise InputError(f'it has no labels{problem}; wanted "labels", or "strict" as rules write it')
+        raise InputError(f'it has no labels{problem}; expected "labels", or "strict" as rules write it')
     truth = as_votes(row[key], f'"{key}"')
     if not truth or None in truth:
-        raise InputError(f'"{key}" is {row[key]!r:.80}, wanted 1 or 0 for each of one or more items')
+        raise InputError(f'"{key}" is {row[key]!r:.80}, expected 1 or 0 for each of one or more items')
     return truth, [item.text for item in row_items(row) or ()]
 
 
@@ -167,10 +154,12 @@ def _votes(report: Fields, how: str) -> tuple[list[Mapping[str, Any]], list[Vote
     """The findings of a report and their votes. Raises InputError if the judge failed."""
     given = report.get("findings")
     if not isinstance(given, list) or not given:
-        raise InputError(f"it was not judged {how}: {report.get('message', 'it is no report of vouch follow')!s:.200}")
+        raise InputError(
+            f"it was not judged {how}: {report.get('message', 'it is not a report of vouch follow')!s:.200}"
+        )
     findings = cast("list[Any]", given)
     if not all(isinstance(one, Mapping) for one in findings):
-        raise InputError(f"what was judged {how} is no report of vouch follow")
+        raise InputError(f"what was judged {how} is not a report of vouch follow")
     for one in cast("list[Mapping[str, Any]]", findings):
         if one.get("kind") == "unverified":
             raise InputError(f"the judge failed {how}: {one.get('message', '')!s:.200}")
@@ -188,7 +177,7 @@ def _by_name(path: str) -> Named:
             if row.fields is None:
                 raise InputError(f"{reader.name}, {row.place}: {row.problem}")
             claim = row.fields.get("claim")
-            # A row that could not be used left a record without findings, whose claim has the row's id.
+            # The record of an unusable row has no findings; its claim has the row's id.
             own = str(cast("Any", claim)["id"]) if isinstance(claim, Mapping) and "id" in claim else row.name
             if own in rows:
                 raise InputError(f"{reader.name}, {row.place}: a second row with the id {own!r}, give each its own")

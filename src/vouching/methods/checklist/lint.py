@@ -1,16 +1,18 @@
-"""What is wrong with a checklist (Soft-RLVR, Table 4), as rules see it and, beside them, the shipped encoder.
+"""Find the faults of a checklist (Soft-RLVR, Table 4) with rules and, optionally, the shipped encoder.
 
-    form              an item that is no question, or none that yes or no answers
+    form              an item that is not a question, or not one that yes or no answers
     under-decomposed  one item asks for several things
     over-decomposed   two items ask for the same
     spurious          an item asks for what the instruction does not
     missing           the instruction asks for what no item does
 
-The rules compare words, numbers and quotations, and know the usual words of praise ("engaging") that nobody asked for.
-The encoder tells whether an item's words mean anything that the instruction has; without it such items pass. Words are
-those of English: of a checklist in another language only form, numbers and quotations are looked at, and of one for an
-instruction in another language only form and quotations. Left out: an item that contradicts the instruction, and one
-that is wrong in a way that takes knowledge to see; a language model may be asked for these, see ``checklist_make``.
+The rules compare words, numbers and quotations, and know common words of praise ("engaging") that an instruction may
+not contain. The encoder detects items whose words have no counterpart in the instruction. Words are English: for a
+checklist in another language only form, numbers and quotations are checked; for an instruction in another language only
+form and quotations.
+
+Not supported: items that contradict the instruction, and faults that take knowledge to see; a language model may be
+asked for these, see :func:`~vouching.methods.checklist.make.lint_by_model`.
 """
 
 from __future__ import annotations
@@ -30,11 +32,10 @@ from vouching.text.words import find_words, lower_words, stem
 from vouching.types import Checklist, ChecklistItem
 
 FaultKind: TypeAlias = Literal["form", "under-decomposed", "over-decomposed", "spurious", "missing"]
-"""What sort of fault."""
 Nearness: TypeAlias = Callable[[str, str], float]
-"""How much of what the first text means the second has, in [0, 1]."""
+"""How much of the first text's meaning the second has, in [0, 1]."""
 MAX_ITEMS = 25
-"""Items from which a list is taken apart too far: the paper's have five to eight, with a long tail."""
+"""Longer lists are over-decomposed: the paper's have five to eight items, with a long tail."""
 
 _QUOTED = re.compile(r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|(?<!\w)'([^'\n]{1,80})'(?!\w)")
 _OPEN_QUESTION = re.compile(r"\W*(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
@@ -68,25 +69,24 @@ _DEMAND = re.compile(
     re.IGNORECASE,
 )
 _SMALL = frozenset((0.0, 1.0, 2.0))
-"""Numbers that a sentence has of its own accord: "no more than one", "both", a list that begins with 1."""
+"""Numbers that come with ordinary wording: "no more than one", "both", a list that begins with 1."""
 _SAME = 0.8
-"""Share of their words that two items have in common if they ask for the same; and so near are an item and a rule."""
+"""Share of common words from which two items ask for the same, and nearness from which an item asks for a rule."""
 _COVERED = 0.5
-"""Share of a demand's words that the items have if one of them asks for it."""
+"""Share of a demand's words that the items must have."""
 _NEAR = 0.5
-"""Nearness below which an item is not about the instruction, or a demand is made by no item."""
+"""Nearness below which an item is not about the instruction, or no item makes a demand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a checklist."""
+    """A fault of a checklist."""
 
     kind: FaultKind
-    """What sort."""
     message: str
-    """What it is, as the end of "item 3 is spurious: ..."."""
+    """The end of "item 3 is spurious: ..."."""
     item: int | None = None
-    """Which item, from 1; None for a fault of the list as a whole."""
+    """Number of the item, from 1; None for a fault of the whole list."""
 
     def __str__(self) -> str:
         where = "the list" if self.item is None else f"item {self.item}"
@@ -96,8 +96,6 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What a text is about, for comparison."""
-
     stems: frozenset[str]
     numbers: frozenset[float]
     quotes: frozenset[str]
@@ -105,11 +103,7 @@ class _Content:
 
 
 def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault, ...]:
-    """The faults of a checklist that rules and, if given, the encoder can see.
-
-    Args:
-        checklist: the list with its instruction.
-        nearness: from :func:`encoder_nearness`; None does without the encoder.
+    """The faults of a checklist that rules and, if ``nearness`` is given, the encoder can see.
 
     >>> items = [ChecklistItem("Does it mention Paris and use three bullet points?"), ChecklistItem("Is it engaging?")]
     >>> found = lint(Checklist('Write exactly three bullet points about Paris. Do not use "travel".', tuple(items)))
@@ -136,16 +130,7 @@ def lint(checklist: Checklist, nearness: Nearness | None = None) -> tuple[Fault,
 
 
 def encoder_nearness() -> Nearness:
-    """Nearness by the shipped encoder: for each token of the first text the likest of the second, on average.
-
-    Raises:
-        WeightsError: a shipped file is missing or altered.
-
-    >>> near = encoder_nearness()
-    >>> asked = "Write three bullet points about Paris."
-    >>> near("Is each bullet about Paris?", asked) > 0.5 > near("Is the tone formal?", asked)
-    True
-    """
+    """Nearness by the shipped encoder: the best match of each token of the first text in the second, on average."""
     from vouching.encoder.encoder import load_encoder
 
     encoder = load_encoder()
@@ -169,7 +154,7 @@ def _content(text: str) -> _Content:
 
 
 def _faults_of(text: str, item: _Content, asked: _Content, english: bool) -> Iterator[tuple[FaultKind, str]]:
-    """What is wrong with a single item; whether another language has its words of praise or number, nobody can tell."""
+    """The faults of a single item; words of praise and numbers are only checked in English."""
     if not is_question(text):
         yield "form", f"it is no question: {text[:80]!r}"
     elif _OPEN_QUESTION.match(text):
@@ -184,9 +169,9 @@ def _faults_of(text: str, item: _Content, asked: _Content, english: bool) -> Ite
         yield "spurious", f"the instruction does not ask for {word!r}"
         return
     # "Less than 46" says the same as "at most 45".
-    strange = [n for n in sorted(item.numbers - _SMALL) if english and not {n - 1, n, n + 1} & asked.numbers]
-    if strange:
-        yield "spurious", f"the instruction has no number {strange[0]:g}"
+    unasked = [n for n in sorted(item.numbers - _SMALL) if english and not {n - 1, n, n + 1} & asked.numbers]
+    if unasked:
+        yield "spurious", f"the instruction has no number {unasked[0]:g}"
     foreign = [quote for quote in sorted(item.quotes) if not {*map(stem, quote.split())} & asked.words]
     if foreign:
         yield "spurious", f"the instruction does not have the words {foreign[0]!r}"
@@ -201,14 +186,14 @@ def _far(item: ChecklistItem, number: int, instruction: str, nearness: Nearness)
 
 
 def _same(one: _Content, other: _Content) -> bool:
-    """Whether two items ask for the same; other numbers or quotations make them different."""
+    """Whether two items ask for the same; different numbers or quotations make them different."""
     if (one.numbers, one.quotes) != (other.numbers, other.quotes) or not one.stems | other.stems:
         return one == other
     return len(one.stems & other.stems) / len(one.stems | other.stems) >= _SAME
 
 
 def bind_rules(checklist: Checklist) -> Checklist:
-    """The checklist with each item that asks for an exact rule of the instruction bound to it.
+    """Bind each item that asks for an exact rule of the instruction to that rule.
 
     >>> asked = "Write about Paris in at least 300 words."
     >>> bound = bind_rules(Checklist(asked, (ChecklistItem("Has it at least 300 words?"),)))
@@ -227,19 +212,19 @@ def bind_rules(checklist: Checklist) -> Checklist:
 
 
 def _asks(item: _Content, rule: _Content) -> bool:
-    """Whether an item asks for what a rule does: the same numbers and quotations, and a word in common."""
+    """Whether an item asks for what a rule does: the same numbers and quotations, and a common word."""
     numbers = all({n - 1, n, n + 1} & item.numbers for n in rule.numbers)
     quoted = all({*map(stem, quote.split())} <= item.words for quote in rule.quotes)
     return numbers and quoted and bool(item.stems & rule.stems or rule.quotes & item.quotes)
 
 
 def _missing(checklist: Checklist, items: Sequence[_Content], nearness: Nearness | None) -> Iterator[Fault]:
-    """Rules and other demands of the instruction that no item makes."""
+    """Rules and other demands of the instruction that no item covers."""
     whole = _content("\n".join(item.text for item in checklist.items))
     rules = find_rules(checklist.instruction)
 
-    def near(demand: str, least: float) -> bool:
-        return nearness is not None and max(nearness(demand, item.text) for item in checklist.items) >= least
+    def near(demand: str, at_least: float) -> bool:
+        return nearness is not None and max(nearness(demand, item.text) for item in checklist.items) >= at_least
 
     for rule in rules:
         content = _content(rule.text)
@@ -254,11 +239,11 @@ def _missing(checklist: Checklist, items: Sequence[_Content], nearness: Nearness
             continue
         demand = _content(sentence)
         lost = [n for n in sorted(demand.numbers - _SMALL) if not {n - 1, n, n + 1} & whole.numbers]
-        unsaid = [quote for quote in sorted(demand.quotes) if not {*map(stem, quote.split())} <= whole.words]
+        unquoted = [quote for quote in sorted(demand.quotes) if not {*map(stem, quote.split())} <= whole.words]
         if lost:
             yield Fault("missing", f"no item has the number {lost[0]:g} of {sentence[:80]!r}")
-        elif unsaid:
-            yield Fault("missing", f"no item has the words {unsaid[0]!r}")
+        elif unquoted:
+            yield Fault("missing", f"no item has the words {unquoted[0]!r}")
         elif demand.numbers or demand.quotes or not demand.stems:
             continue
         elif len(demand.stems & whole.stems) / len(demand.stems) < _COVERED and not near(sentence, _NEAR):

@@ -1,14 +1,14 @@
-"""A checklist made from an instruction by a language model, and made again where lint finds faults (Soft-RLVR, 2.3).
+"""Make a checklist from an instruction with a language model, and revise it where lint finds faults (Soft-RLVR, 2.3).
 
-The first list is greedy. One with faults goes back with them, up to three lists in all; the one with the fewest faults
-is kept, and its faults with it. Left out: the ordering that App. A.3.2 asks for is asked for here too, and not checked.
+The first list is greedy. A list with faults goes back to the model with them, up to three lists in all; the one with
+the fewest faults is kept. The order of items that App. A.3.2 prescribes is asked for in the prompt and not checked.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import get_args
 
@@ -36,42 +36,40 @@ from vouching.types import Checklist, ChecklistItem
 from vouching.version import __version__
 
 ATTEMPTS = 3
-"""Lists asked for, at most."""
+"""Maximum number of lists."""
 MAX_TOKENS = 2048
-"""Length of a list, in tokens; a model that thinks needs more."""
+"""Token limit of a list; reasoning models need more."""
 _TEMPERATURE = 0.7
 """Of the lists after the first."""
 _MAX_SHOWN = 12
-"""Faults that the model is told of at once."""
+"""Faults that are shown to the model at once."""
 _LENGTH = "length "
-"""Begins the key under which lists of one length are counted."""
+"""Prefix of the keys that count lists by length."""
 _LINE = re.compile(rf"^\W*(\d+)\s*\|\s*({'|'.join(get_args(FaultKind))})\s*\|\s*(.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What became of one instruction."""
+    """The outcome for one instruction."""
 
     checklist: Checklist | None
-    """The list with the fewest faults; None if no reply held one."""
+    """The list with the fewest faults; None if no reply held a list."""
     faults: tuple[Fault, ...]
-    """What is wrong with it; without a list, what was wrong with the replies."""
+    """Its faults; without a list, the faults of the replies."""
     attempts: int
-    """How many lists were asked for."""
-    said: tuple[Completion, ...] = ()
-    """What the model wrote, for its cost."""
+    completions: tuple[Completion, ...] = ()
+    """All replies, for their cost."""
 
 
 class ChecklistMaker:
     """Makes checklists.
 
     Args:
-        model: what writes them.
-        seed: of the sampling; list k takes the k-th after it.
-        max_tokens: length of a list.
-        critic: a language model that looks for faults as well; None for rules and encoder alone.
-        nearness: the encoder for lint, from :func:`~vouching.methods.checklist.lint.encoder_nearness`; None does
-            without.
+        model: writes the lists.
+        seed: of the sampling; attempt k uses seed + k.
+        max_tokens: token limit of a list.
+        critic: a language model that looks for faults too.
+        nearness: see :func:`~vouching.methods.checklist.lint.encoder_nearness`; None does without the encoder.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -89,62 +87,56 @@ class ChecklistMaker:
         critic: Model | None = None,
         nearness: Nearness | None = None,
     ) -> None:
-        self.model = model
-        self._seed = seed
-        self._max_tokens = max_tokens
-        self._critic = critic
-        self._nearness = nearness
+        self.model, self._critic, self._nearness = model, critic, nearness
+        self._seed, self._max_tokens = seed, max_tokens
 
     @property
     def settings(self) -> dict[str, str | int | None]:
-        """What makes the lists, for the note beside an output."""
+        """The settings of the lists, recorded beside an output."""
         critic = self._critic.name if self._critic else None
         return {"model": self.model.name, "critic": critic, "seed": self._seed, "max_tokens": self._max_tokens}
 
     async def make(self, instruction: str) -> Made:
         """A checklist for an instruction, or for a conversation as one text.
 
-        Raises:
-            ModelError: the model is out of reach, and the same call may succeed later.
-            ConfigError: the model cannot be used at all.
+        Raises ModelError if the model is unreachable for now and ConfigError if it cannot be used at all.
         """
         messages: Sequence[Message] = make_messages(instruction)
         best: tuple[Checklist, tuple[Fault, ...]] | None = None
-        wrong: list[Fault] = []
-        said: list[Completion] = []
+        unread: list[Fault] = []
+        completions: list[Completion] = []
         attempts = 0
         while attempts < ATTEMPTS:
             sampling = Sampling(self._max_tokens, _TEMPERATURE if attempts else 0.0, seed=self._seed + attempts)
             attempts += 1
             try:
                 [reply] = await self.model.generate(messages, sampling)
-                said.append(reply)
-                checklist, faults = await self._read(reply, instruction, said)
+                completions.append(reply)
+                checklist, faults = await self._read(reply, instruction, completions)
             except ModelError as error:
                 if error.can_retry:
                     raise
-                wrong.append(Fault("form", str(error)))
+                unread.append(Fault("form", str(error)))
                 break
             if checklist is not None and (best is None or len(faults) < len(best[1])):
                 best = checklist, faults
             if not faults:
                 break
-            wrong += faults if checklist is None else ()
-            told = map(str, faults[:_MAX_SHOWN])
-            messages = (*make_messages(instruction), *ask_to_revise(reply.text, told))
-        checklist, faults = best or (None, tuple(dict.fromkeys(wrong)))
-        return Made(checklist, faults, attempts, tuple(said))
+            unread += faults if checklist is None else ()
+            messages = (*make_messages(instruction), *ask_to_revise(reply.text, map(str, faults[:_MAX_SHOWN])))
+        checklist, faults = best or (None, tuple(dict.fromkeys(unread)))
+        return Made(checklist, faults, attempts, tuple(completions))
 
     async def aclose(self) -> None:
-        """Let go of the models."""
+        """Release the models."""
         await self.model.aclose()
         if self._critic is not None:
             await self._critic.aclose()
 
     async def _read(
-        self, reply: Completion, instruction: str, said: list[Completion]
+        self, reply: Completion, instruction: str, completions: list[Completion]
     ) -> tuple[Checklist | None, tuple[Fault, ...]]:
-        """The list in a reply, and what is wrong with it."""
+        """The list in a reply, and its faults."""
         if reply.finish_reason == "length":
             message = f"it was cut off at {self._max_tokens:,} tokens: allow more by --max-tokens"
             return None, (Fault("form", message),)
@@ -155,34 +147,20 @@ class ChecklistMaker:
         faults = lint(checklist, self._nearness)
         if not faults and self._critic is not None:
             faults, spent = await lint_by_model(self._critic, checklist, self._max_tokens)
-            said += spent
+            completions += spent
         return checklist, faults
 
 
 async def lint_by_model(
     model: Model, checklist: Checklist, max_tokens: int = MAX_TOKENS
 ) -> tuple[tuple[Fault, ...], list[Completion]]:
-    """The faults that a language model finds; a line that names no fault or no item says nothing.
-
-    Returns:
-        The faults, and what was said.
-
-    Raises:
-        ModelError: the model gave no usable answer.
-
-    >>> import asyncio
-    >>> from vouching.models import ScriptedModel
-    >>> critic = ScriptedModel(["1 | spurious | nobody asked for charm"])
-    >>> checklist = Checklist("Write about Paris.", (ChecklistItem("Is it charming?"),))
-    >>> print(*asyncio.run(lint_by_model(critic, checklist))[0])
-    item 1 is spurious: nobody asked for charm
-    """
+    """The faults that a language model finds, and its completions; lines that name no fault or item are ignored."""
     messages = lint_messages(checklist.instruction, [item.text for item in checklist.items])
-    said = await model.generate(messages, Sampling(max_tokens))
-    return tuple(_told(said[0].text, len(checklist.items))), said
+    completions = await model.generate(messages, Sampling(max_tokens))
+    return tuple(_faults(completions[0].text, len(checklist.items))), completions
 
 
-def _told(reply: str, items: int) -> Iterator[Fault]:
+def _faults(reply: str, items: int) -> Iterator[Fault]:
     kinds = {kind: partial(Fault, kind) for kind in get_args(FaultKind)}
     for number, kind, message in _LINE.findall(spoken(reply)):
         if int(number) <= items and (int(number) > 0) != (kind == "missing"):
@@ -190,16 +168,10 @@ def _told(reply: str, items: int) -> Iterator[Fault]:
 
 
 def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False, run: RunJob = run_rows) -> MadeRows:
-    """Make a checklist for each row of a file; those whose faults stay go apart, to be repaired by hand.
+    """Make a checklist for each row of a file; lists with faults go to the rejected file, to be repaired by hand.
 
-    Args:
-        files: rows with instruction, prompt or messages; and where the checklists go.
-        maker: what makes them.
-        rules: whether to bind items to exact rules where the instruction asks for one.
-        run: runs the rows.
-
-    Raises:
-        InputError: the input or an output cannot be used.
+    With ``rules``, items are bound to exact rules where the instruction asks for one. Raises InputError if the input or
+    an output cannot be used.
     """
 
     async def make(row: Row) -> Line:
@@ -207,14 +179,13 @@ def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False
         instruction = instruction_of(fields)
         made = await maker.make(instruction)
         checklist = bind_rules(made.checklist) if made.checklist is not None and rules else made.checklist
-        kept = {key: fields[key] for key in ("group",) if fields.get(key) is not None}
         return {
             "id": row.name,
-            **kept,
+            **({} if fields.get("group") is None else {"group": fields["group"]}),
             "instruction": instruction,
             "checklist": items_json(checklist.items) if checklist else [],
             "attempts": made.attempts,
-            "faults": [{"kind": one.kind, "item": one.item, "message": one.message} for one in made.faults],
+            "faults": [asdict(one) for one in made.faults],
         }
 
     settings = {"command": "data checklist", **maker.settings, "rules": rules, "prompt": make_digest(),
@@ -225,8 +196,8 @@ def make_checklists(files: MadeFiles, maker: ChecklistMaker, rules: bool = False
     sound = [line for line in lines if line.get("faults") == []]
     write_lines(files.output, ({key: value for key, value in line.items() if key != "faults"} for line in sound))
     write_lines(files.rejected, (line for line in lines if line.get("faults") != []))
-    told = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
-    return summary.complete, [*told, *_summary(summary.counts, files, rules)]
+    unusable = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    return summary.complete, [*unusable, *_summary(summary.counts, files, rules)]
 
 
 def _counts(line: Line) -> dict[str, int]:
@@ -245,8 +216,7 @@ def _summary(counts: Mapping[str, int], files: MadeFiles, rules: bool) -> Iterat
         mean = sum(items * n for items, n in lengths) / accepted
         spread = ", ".join(f"{items} in {n:,}" for items, n in lengths)
         yield f"they have {mean:.1f} items on average: {spread}"
-    kinds = ("form", "under-decomposed", "over-decomposed", "spurious", "missing")
-    faulty = [f"{kind} {counts[kind]:,}" for kind in kinds if counts.get(kind)]
+    faulty = [f"{kind} {counts[kind]:,}" for kind in get_args(FaultKind) if counts.get(kind)]
     if faulty:
         yield f"lists with a fault: {', '.join(faulty)}"
     if rules:

@@ -1,8 +1,9 @@
-"""Where the penalty on yes comes from: the gradient of a policy's likelihood in its verifier (Soft-SVeRL, App. A.5).
+"""Derivation of the penalty on yes: the gradient of a policy's likelihood in its verifier (Soft-SVeRL, App. A.5).
 
-Everything is a table: X prompts, Y responses to each, K items, P parameters of the verifier. Left out: a number of
-items that differs between prompts, which the paper's 1 / K does not have either, and the selection of items that
-training puts in place of the whole expectation.
+Everything is a table: X prompts, Y responses to each, K items, P parameters of the verifier.
+
+Not supported: numbers of items that differ between prompts (the paper's 1 / K does not allow them either), and the
+selection of items that training uses in place of the whole expectation.
 """
 
 from __future__ import annotations
@@ -17,18 +18,14 @@ from vouching.metrics.arrays import FloatArray
 def gibbs_policy(reference_XY: ArrayLike, reward_XY: ArrayLike, beta: float) -> FloatArray:
     """The policy that KL-regularised training tends to, pi_ref exp(R / beta) / Z (Eq. 27, 28): (X, Y), rows sum to 1.
 
-    Raises:
-        InputError: a beta that is not positive, or a reference whose rows are no probabilities.
-
-    >>> gibbs_policy([[0.5, 0.5]], [[np.log(3.0), 0.0]], beta=1.0).round(3).tolist()
-    [[0.75, 0.25]]
+    Raises InputError for a beta that is not positive, or reference rows that are not probabilities.
     """
     reference = np.asarray(reference_XY, dtype=np.float64)
     if not beta > 0:
         raise InputError(f"beta must be positive, got {beta}")
     if (reference < 0).any() or not np.allclose(reference.sum(axis=-1), 1):
         raise InputError("each row of the reference policy must be probabilities that sum to 1")
-    # What the reference never writes has no weight, whatever its reward.
+    # Responses that the reference never writes have no weight, whatever their reward.
     tilt = np.where(reference > 0, np.asarray(reward_XY, dtype=np.float64) / beta, -np.inf)
     weight = reference * np.exp(tilt - tilt.max(axis=-1, keepdims=True))
     return weight / weight.sum(axis=-1, keepdims=True)
@@ -56,24 +53,10 @@ def generator_gradient(
 ) -> tuple[FloatArray, FloatArray]:
     """The two terms of the gradient of :func:`generator_objective` in the verifier's parameters (Prop. 6, Eq. 30).
 
-    The gradient is the first less the second. The first raises the rate of yes on good responses; the second, from the
-    log partition function, lowers it on what the policy itself writes. Prompts of the second are those of D+: Eq. 30's
-    E_x must mean its marginal, or the identity fails.
-
-    Args:
-        good_XY: D+, as there.
-        reference_XY: pi_ref.
-        yes_XYK: rates of yes.
-        slope_XYKP: their gradients.
-        beta: strength of the KL term.
-
-    Returns:
-        (P,) and (P,).
-
-    >>> good, reference, yes = [[1.0, 0.0]], [[0.5, 0.5]], [[[0.5], [0.5]]]
-    >>> slope = [[[[1.0, 0.0]], [[0.0, 1.0]]]]  # one parameter for each response
-    >>> [term.tolist() for term in generator_gradient(good, reference, yes, slope, beta=0.5)]
-    [[2.0, 0.0], [1.0, 1.0]]
+    The gradient is the first term minus the second. The first raises the rate of yes on good responses; the second,
+    from the log partition function, lowers it on what the policy itself writes. ``slope_XYKP`` is the gradient of
+    ``yes_XYK``; both results have shape (P,). In the second term prompts follow the marginal of D+: with any other
+    E_x in Eq. 30 the identity fails.
     """
     good, yes = _joint(good_XY), np.asarray(yes_XYK, dtype=np.float64)
     policy = gibbs_policy(reference_XY, yes.mean(axis=-1), beta)

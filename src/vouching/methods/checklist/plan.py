@@ -1,10 +1,11 @@
-"""Which verification to train with, how many items and votes: from labelled completions (Soft-RLVR, section 6.3).
+"""Plan verification from labelled completions: checklist or holistic, how many items and votes (Soft-RLVR, 6.3).
 
-Two ways to say how far a reward is from strict success, side by side: measured, the mean squared distance on the
-completions themselves, which assumes nothing; and by the theory from p, q, p', q' and the correlation of errors, which
-can say what other numbers of items would do. Left out: what an advantage makes of a reward. GRPO subtracts the group's
-mean and divides by its spread, so a constant bias, which the MSE counts, does not reach the policy; ``association`` is
-free of it.
+The error of a reward against strict success comes in two forms. The measured one is the mean squared error on the
+completions and assumes nothing; the predicted one follows from p, q, p', q' and the correlation of errors, and extends
+to other numbers of items.
+
+Not supported: the effect of advantages. GRPO subtracts the group's mean and divides by its standard deviation, so a
+constant bias, which the MSE counts, does not reach the policy; ``association`` does not depend on it.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from vouching.metrics.intervals import Interval, Statistic, bca_each, wilson
 
 Choice: TypeAlias = Literal["holistic", "checklist", "undecided"]
 TOLERANCE = 0.05
-"""More votes or items that lower an MSE by less than this share of it are not worth their calls."""
+"""More votes or items must lower an MSE by at least this share to be worth their calls."""
 MAX_ITEMS = 20
-"""Where the curve ends, unless a checklist is longer."""
+"""End of the curve, unless a checklist is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,128 +44,114 @@ class Rate:
     """One of p, q, p', q'."""
 
     share: Interval
-    """With Wilson's interval, which takes judgments as independent."""
+    """With Wilson's interval, which treats judgments as independent."""
     by_group: Interval
-    """With an interval by bootstrap over prompts; wider where items of a response or responses to a prompt agree."""
+    """With a bootstrap interval over prompts; wider where judgments of one response or prompt are correlated."""
     judgments: int
-    """How many it was estimated from."""
 
 
 @dataclass(frozen=True, slots=True)
 class VotesLine:
-    """The measured MSE with so many votes on each question."""
+    """The measured MSE at a number of votes for each question; None where fewer votes were cast."""
 
     votes: int
-    """How many."""
     single: float | None
-    """Of the judgment of the whole; None where fewer votes were cast."""
+    """Of the judgment of the whole response."""
     checklist: float | None
-    """Of the share of items passed, likewise."""
+    """Of the share of items passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """The MSE by the theory with so many items, rates and relaxation gaps held as they are."""
+    """The predicted MSE at a number of items, with rates and relaxation gaps held fixed."""
 
     items: int
-    """K."""
     single: float
-    """Of the judgment of the whole, the same everywhere."""
+    """Of the judgment of the whole response, which does not depend on K."""
     checklist: float
-    """With the correlation of errors that was found."""
+    """With the estimated correlation of errors."""
     independent: float
-    """With none."""
+    """Without correlation."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationPlan:
-    """What labelled completions say about both ways of verifying. MSE is that of the reward: ``checklist_theory``."""
+    """What labelled completions say about both ways of verifying. MSEs are those of the reward, see ``theory``."""
 
     completions: int
-    """How many."""
     groups: int
-    """Prompts."""
+    """Number of prompts."""
     items: float
-    """Mean number of items of a checklist."""
+    """Mean number of items in a checklist."""
     lengths: dict[int, int]
-    """Prompts by the number of items of their checklist, shortest first (Fig. 7)."""
+    """Prompts by the number of items in their checklist, shortest first (Fig. 7)."""
     success: float
     """Share of strict successes."""
     gap: float
     """Mean relaxation gap of the failures."""
     spurious: int
-    """Strict successes by the gold label with an item that does not hold: it is not essential, or a label is wrong."""
+    """Successes by the gold label with an item that does not hold: the item is not essential, or a label is wrong."""
     missing: int
     """Failures by the gold label with every item holding: a requirement is missing, or a label is wrong."""
     unclear: tuple[float, float]
-    """Share of unclear votes, on the whole and on items."""
+    """Share of unclear votes on the whole response and on items."""
     rates: dict[str, Rate]
-    """p, q, p_item, q_item, with all votes that were cast."""
+    """p, q, p_item, q_item, from all votes."""
     quality: VerifierQuality
-    """Their estimates."""
     correlation: Interval
     """rho of item errors, by bootstrap over prompts."""
     measured: dict[str, Interval]
-    """MSE of "single" and "checklist" and their "difference" (single less checklist), by bootstrap over prompts."""
+    """MSE "single", "checklist" and their "difference" (single minus checklist), by bootstrap over prompts."""
     predicted: tuple[float, float]
-    """The same two MSEs by the theory, at the completions' own numbers of items; a rho below 0 counts as 0."""
+    """The two MSEs by the theory, at the actual numbers of items; a rho below 0 counts as 0."""
     association: tuple[float, float]
-    """Correlation of each reward with S; what is left of it when scale and offset do not matter."""
+    """Correlation of each reward with S, which ignores scale and offset."""
     condition: dict[str, int]
     """Completions by the bias condition: "success, met", "success, not met", "failure, met", "failure, not met"."""
     promised: float
-    """Share of the completions for which Theorem 1 promises the checklist's MSE to be no larger."""
+    """Share of completions for which Theorem 1 guarantees that the checklist's MSE is no larger."""
     by_votes: tuple[VotesLine, ...]
-    """Measured MSE by votes."""
     votes: tuple[int, int]
-    """Votes within 5 % of the least MSE, on the whole and on items."""
+    """Fewest votes within 5 % of the smallest MSE, on the whole response and on items."""
     curve: tuple[SizePoint, ...]
-    """MSE by the theory over items."""
     items_needed: float
     """Least K with an MSE no larger than that of one judgment; inf if there is none (corollary 3)."""
     items_enough: float
-    """K from which further items lower the MSE by less than 5 % of it; inf if there is none."""
+    """K from which more items lower the MSE by less than 5 %; inf if there is none."""
     choice: Choice
-    """What has the smaller measured MSE; undecided if the interval of the difference holds 0 or was refused."""
+    """The smaller measured MSE; undecided if the interval of the difference contains 0 or is not available."""
 
     @property
     def condition_share(self) -> float:
-        """Share of the completions that satisfy the bias condition of Proposition 4: Table 2's last column."""
+        """Share of completions that satisfy the bias condition of Proposition 4: last column of Table 2."""
         return (self.condition["success, met"] + self.condition["failure, met"]) / self.completions
 
     @property
     def informed(self) -> tuple[bool, bool]:
-        """Whether judgments of the whole, and of items, are shown to be better than guessing: alpha, alpha' above 0.
+        """Whether judgments of the whole, and of items, are shown to be better than guessing (alpha, alpha' above 0).
 
-        Shown by the lower ends of both rates, which sum to more than 1. A judge that guesses can have the smaller MSE,
-        as one has that always says no where few responses succeed, and teaches nothing.
+        The lower bounds of both rates must sum to more than 1. A judge that guesses teaches nothing, but can have the
+        smaller MSE: one that always says no does where few responses succeed.
         """
         return self._above_guessing("p", "q"), self._above_guessing("p_item", "q_item")
 
     def _above_guessing(self, *names: str) -> bool:
         ends = [(rate.by_group.low, rate.share.low) for rate in map(self.rates.__getitem__, names)]
-        # Without an interval by prompt, with fewer than ten of them, Wilson's has to do.
+        # With fewer than ten prompts there is no interval by prompt: use Wilson's.
         return sum(wilsons or 0.0 if grouped is None else grouped for grouped, wilsons in ends) > 1
 
 
 def plan_verification(
     completions: Sequence[JudgedCompletion], threshold: float = 0.5, seed: int = 0
 ) -> VerificationPlan:
-    """Compare both ways of verifying on completions whose labels are known.
+    """Compare both ways of verifying on labelled completions.
 
     Args:
         completions: judged in both ways by one verifier.
-        threshold: share of yes among the votes from which a judgment is yes, in (0, 1].
+        threshold: share of yes votes from which a judgment is yes, in (0, 1].
         seed: of the bootstrap.
 
-    Raises:
-        InputError: no completions, or none to estimate one of the four rates from.
-
-    >>> rows = [JudgedCompletion(str(n), str(n), n % 3 > 0, (n % 2 > 0,), (True, n % 3 > 0), ((True,), (n % 3 > 0,)))
-    ...     for n in range(30)]
-    >>> plan = plan_verification(rows)
-    >>> plan.choice, plan.measured["checklist"].estimate.__round__(3), plan.measured["single"].estimate
-    ('checklist', 0.083, 0.5)
+    Raises InputError without completions, or where one of the four rates cannot be estimated.
     """
     found = judged(completions, threshold=threshold)
     quality = found.quality()
@@ -206,7 +193,7 @@ def plan_verification(
 
 
 def _statistics(found: Judged) -> dict[str, Statistic]:
-    """What bootstrap intervals are wanted of, as functions of the weights of completions."""
+    """The statistics to bootstrap, as functions of the completions' weights."""
     products, squares = found.error_products()
     single, checklist = found.errors_single_N, found.errors_checklist_N
     every = np.ones_like(single)
@@ -245,14 +232,14 @@ def _curve(quality: VerifierQuality, found: Judged, correlation: float) -> tuple
 
 
 def _lengths(found: Judged) -> dict[int, int]:
-    """A prompt whose completions have checklists of several lengths counts for each of them."""
+    """A prompt whose completions have checklists of several lengths counts once for each length."""
     pairs = np.unique(np.stack([found.group_N, found.items_N.astype(np.intp)]), axis=1)
     lengths, prompts = np.unique(pairs[1], return_counts=True)
     return dict(zip(lengths.tolist(), prompts.tolist(), strict=True))
 
 
 def _sizes(quality: VerifierQuality, success: FloatArray, gap: FloatArray, correlation: float) -> tuple[float, float]:
-    """Items from which the checklist is no worse, and from which more change little, in the mean over completions."""
+    """Least items for the checklist to be no worse, and for more to change little, on average over completions."""
     squared = float((bias_checklist(quality, success, gap) ** 2).mean())
     noise = float(item_variance(quality, success + gap).mean())
     needed = min_size(squared, noise, float(mse_single(quality, success).mean()), correlation)
@@ -274,7 +261,7 @@ def _by_votes(completions: Sequence[JudgedCompletion], threshold: float) -> tupl
 
 
 def _votes_enough(errors: Sequence[float | None]) -> int:
-    """The least number of votes with an error within the tolerance of the least."""
+    """The fewest votes with an error within the tolerance of the smallest."""
     known = [error for error in errors if error is not None]
     return 1 + next(place for place, error in enumerate(known) if error <= (1 + TOLERANCE) * min(known))
 
@@ -290,8 +277,8 @@ def _condition(quality: VerifierQuality, success: FloatArray, gap: FloatArray) -
 
 def _association(reward: FloatArray, success: FloatArray) -> float:
     """Pearson's correlation; nan where the reward is always the same."""
-    off, apart = reward - reward.mean(), success - success.mean()
-    return float(quotient((off * apart).sum(), np.sqrt((off**2).sum() * (apart**2).sum())))
+    off, centred = reward - reward.mean(), success - success.mean()
+    return float(quotient((off * centred).sum(), np.sqrt((off**2).sum() * (centred**2).sum())))
 
 
 def _unclear(completions: Sequence[JudgedCompletion]) -> tuple[float, float]:

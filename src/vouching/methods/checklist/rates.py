@@ -1,9 +1,10 @@
-"""How often a verifier is right on completions whose labels are known: p, q, p', q', and what its rewards are off by.
+"""Estimate p, q, p', q' and the errors of a verifier's rewards on labelled completions.
 
-A completion has a gold label, votes on the whole, and labels and votes of its items. Votes become judgments by a
-threshold on the share of yes, in which an unclear vote counts as no. What fewer votes would have said is the mean over
-all ways to choose so many of those that were cast, without any assumption on how votes depend on each other; so more
-votes than were cast cannot be foretold, which is left out.
+A completion has a gold label, votes on the whole response, and labels and votes of its items. Votes become judgments by
+a threshold on the share of yes; an unclear vote counts as no. Fewer votes are simulated by the mean over all subsets of
+those cast, which assumes nothing about how votes depend on each other.
+
+Not supported: predicting more votes than were cast.
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class JudgedCompletion:
-    """One response with what is true of it and what a verifier said in both ways of asking."""
+    """A response with its labels and a verifier's votes in both ways of asking."""
 
     id: str
-    """Its name."""
     group: str
     """Its prompt; completions of one prompt are not independent."""
     gold: bool
@@ -44,35 +44,35 @@ class JudgedCompletion:
     def __post_init__(self) -> None:
         """Raise InputError for a checklist without items, labels without votes, or no vote at all."""
         if not self.labels or len(self.labels) != len(self.votes):
-            raise InputError(f"wanted votes on each of one or more items, got {len(self.labels)} labels and "
+            raise InputError(f"expected votes on each of one or more items, got {len(self.labels)} labels and "
                              f"{len(self.votes)} items with votes")  # fmt: skip
         if not self.holistic or not all(self.votes):
-            raise InputError("no vote on the whole, or on one of the items: leave out what could not be verified")
+            raise InputError("no vote on the whole, or on one of the items: omit what could not be verified")
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """N completions with M items in all, judged by so many votes; judgments are chances where votes were left out."""
+    """Judgments of N completions with M items in total; with fewer votes than were cast they are probabilities."""
 
     success_N: FloatArray
     """S, 0 or 1."""
     gap_N: FloatArray
-    """Delta: share of items that hold, less S."""
+    """Delta: share of items that hold, minus S."""
     items_N: FloatArray
     """K."""
     group_N: NDArray[np.intp]
-    """Number of the prompt."""
+    """Index of the prompt."""
     whole_N: FloatArray
-    """Judgments of the whole."""
+    """Judgments of the whole response."""
     row_M: NDArray[np.intp]
-    """Which completion an item belongs to."""
+    """Completion of each item."""
     label_M: FloatArray
     """Whether an item holds."""
     passed_M: FloatArray
     """Judgments of the items."""
 
     def per_row(self, values_M: FloatArray) -> FloatArray:
-        """Sums of an item's values by completion: (M,) -> (N,)."""
+        """Sum the values of items by completion: (M,) -> (N,)."""
         return np.bincount(self.row_M, weights=values_M, minlength=len(self.success_N)).astype(np.float64)
 
     @property
@@ -82,17 +82,17 @@ class Judged:
 
     @property
     def errors_single_N(self) -> FloatArray:
-        """Squared distance of the judgment of the whole from S; its mean is the MSE, as measured."""
+        """Squared distance of the judgment of the whole from S; its mean is the measured MSE."""
         return np.where(self.success_N == 1, 1 - self.whole_N, self.whole_N)
 
     @property
     def errors_checklist_N(self) -> FloatArray:
         """Squared distance of the share of items passed from S."""
-        chosen = self.per_row(self.passed_M * (1 - self.passed_M)) / self.items_N**2
-        return (self.share_N - self.success_N) ** 2 + chosen
+        drawing = self.per_row(self.passed_M * (1 - self.passed_M)) / self.items_N**2
+        return (self.share_N - self.success_N) ** 2 + drawing
 
     def counts(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """For p, q, p_item and q_item: how many were judged rightly in each completion, of how many: (N,), (N,)."""
+        """Correct judgments and judgments in each completion, for p, q, p_item and q_item: (N,), (N,)."""
         won, held = self.success_N, self.label_M
         return {
             "p": (won * self.whole_N, won),
@@ -102,21 +102,17 @@ class Judged:
         }
 
     def quality(self) -> VerifierQuality:
-        """The four rates.
-
-        Raises:
-            InputError: one of them has nothing to be estimated from.
-        """
+        """The four rates. Raises InputError for one without judgments to estimate it from."""
         rates: dict[str, float] = {}
-        wanted = {"p": "strict success", "q": "failure", "p_item": "item that holds", "q_item": "item that does not"}
+        needed = {"p": "strict success", "q": "failure", "p_item": "item that holds", "q_item": "item that does not"}
         for name, (right, of) in self.counts().items():
             if not of.sum():
-                raise InputError(f"{name} cannot be estimated: there is no {wanted[name]} among the completions")
+                raise InputError(f"{name} cannot be estimated: there is no {needed[name]} among the completions")
             rates[name] = float(right.sum() / of.sum())
         return VerifierQuality(**rates)
 
     def error_products(self) -> tuple[FloatArray, FloatArray]:
-        """By completion, sums over pairs of items: products of their errors, mean squares of their errors."""
+        """Sums over pairs of items of a completion: products of their errors, and mean squares of their errors."""
         quality = self.quality()
         off_M = self.passed_M - yes_rate(quality.p_item, quality.q_item, self.label_M)
         products = self.per_row(off_M) ** 2 - self.per_row(off_M**2)
@@ -130,23 +126,16 @@ def judged(
     item: int | None = None,
     threshold: float = 0.5,
 ) -> Judged:
-    """The judgments by so many votes.
+    """The judgments by a number of votes.
 
     Args:
         completions: at least one.
-        whole: how many of the votes on the whole, at most the fewest of any completion; None for all of each.
-        item: how many of the votes on an item, likewise.
-        threshold: tau, in (0, 1]: a judgment is yes if this share of the votes is (Eq. 8).
-
-    Raises:
-        InputError: no completions, more votes than were cast, or a threshold out of range.
-
-    >>> one = JudgedCompletion("a", "x", False, (True, None), (True, False), ((True, True), (False, True)))
-    >>> judged([one]).passed_M.tolist(), judged([one], item=1).passed_M.tolist()
-    ([1.0, 1.0], [1.0, 0.5])
+        whole: number of votes on the whole response, at most the fewest of any completion; None for all.
+        item: number of votes on an item, likewise.
+        threshold: tau, in (0, 1]: share of yes votes from which a judgment is yes (Eq. 8).
     """
     if not completions:
-        raise InputError("there are no completions: wanted at least one")
+        raise InputError("there are no completions: expected at least one")
     if not 0 < threshold <= 1:
         raise InputError(f"the threshold is a share of votes in (0, 1], got {threshold}")
     labels = [np.array(one.labels, dtype=np.float64) for one in completions]
@@ -165,15 +154,11 @@ def judged(
 
 
 def pass_chance(votes: Votes, drawn: int | None = None, threshold: float = 0.5) -> float:
-    """Chance that ``drawn`` of the votes, chosen at random, have a share of yes of at least ``threshold``.
-
-    >>> pass_chance((True, True, None), drawn=2, threshold=1.0)  # one of the three pairs
-    0.3333333333333333
-    """
+    """Probability that ``drawn`` of the votes, chosen at random, have a share of yes of at least ``threshold``."""
     cast, yes = len(votes), sum(vote is True for vote in votes)
-    wanted = cast if drawn is None else drawn
-    if not 1 <= wanted <= cast:
-        raise InputError(f"{cast} votes were cast, so {wanted} of them cannot be drawn")
-    least = math.ceil(threshold * wanted - _ROUNDING)
-    ways = sum(math.comb(yes, count) * math.comb(cast - yes, wanted - count) for count in range(least, wanted + 1))
-    return ways / math.comb(cast, wanted)
+    size = cast if drawn is None else drawn
+    if not 1 <= size <= cast:
+        raise InputError(f"{cast} votes were cast, so {size} of them cannot be drawn")
+    needed = math.ceil(threshold * size - _ROUNDING)
+    ways = sum(math.comb(yes, count) * math.comb(cast - yes, size - count) for count in range(needed, size + 1))
+    return ways / math.comb(cast, size)

@@ -1,13 +1,11 @@
-"""Reading an answer to a question about a response: yes, no or unclear, and the reason and quotation beside it.
+"""Parse a judge's answer (yes, no or unclear, with reason and quotation) and lists of questions in replies.
 
-An answer in other words is none: a judge that says "mostly" was asked again, and has then no vote. Left out: yes and no
-in other languages than English, in which the question is put.
+An answer in any other words is not a vote. Not supported: yes and no in languages other than English, in which the
+question is asked.
 
-A list of questions as language models write it, read: numbers, bullets, bold, nesting, lines that go on.
-
-The items are the numbered lines of the first level; without numbers the bullets, without bullets the lines that are
-questions. What stands below an item belongs to it, unless the item is a mere heading and all below it are questions:
-then these are the items. Left out: several items on one line, and tables.
+Items of a list are the numbered lines of the first level; without numbers the bullets, without bullets the lines that
+are questions. Lines below an item belong to it, unless the item is only a heading and all lines below it are questions:
+then these are the items. Not supported: several items on one line, and tables.
 """
 
 from __future__ import annotations
@@ -38,46 +36,46 @@ _QUOTATION_MARKS = "\"'“”„«»`"
 
 @dataclass(frozen=True, slots=True)
 class ItemAnswer:
-    """What a judge said to one question."""
+    """A judge's answer to one question."""
 
     vote: bool | None
     """Yes, no, or None for "unclear"."""
     reason: str = ""
-    """Why, where it was asked."""
+    """Why, if the judge gave a reason."""
     quote: str = ""
-    """The words of the response that decide it, as the judge has them; where it was asked, and there are any."""
+    """The words of the response that decide it, as quoted by the judge; may be empty."""
 
 
 def read_answer(reply: str) -> ItemAnswer | None:
-    r"""The answer in a reply; None if it holds none, or several.
+    r"""The answer in a reply; None if it has none, or several.
 
     >>> read_answer("**Yes.**").vote, read_answer("Unclear").vote, read_answer("Mostly.")
     (True, None, None)
     >>> read_answer('Reason: It has two.\nQuote: "- Paris"\nAnswer: no')
     ItemAnswer(vote=False, reason='It has two.', quote='- Paris')
     """
-    said = spoken(reply).strip()
-    word = _word(said)
+    text = spoken(reply).strip()
+    word = _word(text)
     if word is None:
         return None
-    reasons, quotes = _REASON.findall(said), _QUOTE.findall(said)
+    reasons, quotes = _REASON.findall(text), _QUOTE.findall(text)
     quote = quotes[-1].strip() if quotes else ""
     while len(quote) > 1 and quote[0] in _QUOTATION_MARKS and quote[-1] in _QUOTATION_MARKS:
         quote = quote[1:-1].strip()
     return ItemAnswer(_WORDS[word], reasons[-1].strip() if reasons else "", "" if quote.lower() in _NOTHING else quote)
 
 
-def _word(said: str) -> str | None:
-    """The word that answers: alone, announced as the answer, or the first or last thing said."""
-    formed = _REASON.search(said) or _QUOTE.search(said)
-    # In the form that was asked for, "answer" inside a line is the response's own, quoted.
-    announced = [found for found in _ANNOUNCED.finditer(said) if found["line"] is not None or not formed]
+def _word(text: str) -> str | None:
+    """The word that answers: alone, announced as the answer, or at the beginning or end."""
+    formed = _REASON.search(text) or _QUOTE.search(text)
+    # In the requested form, "answer" inside a line is a quotation from the response.
+    announced = [found for found in _ANNOUNCED.finditer(text) if found["line"] is not None or not formed]
     if announced:
         return None if _OTHER.search(announced[-1]["rest"]) else announced[-1][2].lower()
     if formed:
         return None
-    lines = [line for line in said.splitlines() if line.strip()]
-    ends = [_OPENING.match(said), _OPENING.fullmatch(lines[-1]) if lines else None]
+    lines = [line for line in text.splitlines() if line.strip()]
+    ends = [_OPENING.match(text), _OPENING.fullmatch(lines[-1]) if lines else None]
     words = {found[1].lower() for found in ends if found}
     return words.pop() if len(words) == 1 else None
 
@@ -97,19 +95,19 @@ _LABEL = re.compile(r"^(\*\*|__)([^*_?]{1,60}?)(:?)\1(:?)\s*(?=\S)")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`")
 _MARKED: tuple[_Kind, ...] = ("number", "bullet", "part")
 _DEEPER = 2
-"""Blanks by which a nested line stands farther right than its item."""
+"""Minimum extra indentation of a line nested below an item."""
 
 
 @dataclass(slots=True)
 class _Item:
-    """An item while it is read."""
+    """An item while it is parsed."""
 
     indent: int
     text: str
     parts: list[str] = field(default_factory=list[str])
 
     def add(self, text: str) -> None:
-        """Text of a line that goes on with the last part, or with the item itself."""
+        """Append a continuation line to the last part, or to the item itself."""
         if self.parts:
             self.parts[-1] += f" {text}"
         else:
@@ -121,15 +119,15 @@ class _Item:
 
 
 def parse_checklist(reply: str) -> tuple[str, ...]:
-    r"""The questions in a reply, in order; none if there is no list in it.
+    r"""The questions in a reply, in order; empty if there is no list in it.
 
     >>> parse_checklist("Here you are:\n1. **Is it short?**\n2. Does it name\n   the bridge?\n\nGood luck!")
     ('Is it short?', 'Does it name the bridge?')
     >>> parse_checklist("1. Form\n   - Is it a list?\n   - Has it three entries?\n2. Is it about Paris?")
     ('Is it a list?', 'Has it three entries?', 'Is it about Paris?')
     """
-    said = spoken(reply)
-    lines = [*_lines((said if said == reply else said.lstrip()).expandtabs(4))]
+    text = spoken(reply)
+    lines = [*_lines((text if text == reply else text.lstrip()).expandtabs(4))]
     kinds = {kind for kind, *_ in lines}
     first: _Kind | None = next((kind for kind in _MARKED if kind in kinds), None)
     if first is None:
@@ -140,34 +138,30 @@ def parse_checklist(reply: str) -> tuple[str, ...]:
 
 
 def is_question(text: str) -> bool:
-    """Whether a text asks something: it has a question mark outside quotation marks.
-
-    >>> is_question("Is it short? (At most 50 words.)"), is_question('It ends with "Why?".')
-    (True, False)
-    """
+    """Whether a text has a question mark outside quotation marks."""
     return any(mark in _QUOTED.sub(" ", text) for mark in "?？؟")
 
 
 def _lines(text: str) -> Iterator[tuple[_Kind, int, str]]:
-    """What each line is, how far right it begins, and what it says without its mark."""
+    """The kind, indentation and text, without its mark, of each line."""
     for line in text.splitlines():
-        said = line.strip()
-        if not said:
+        stripped = line.strip()
+        if not stripped:
             yield "blank", 0, ""
-        elif not said.startswith(("```", "~~~")):
+        elif not stripped.startswith(("```", "~~~")):
             indent = len(line) - len(line.lstrip())
-            mark = _MARK.match(said)
+            mark = _MARK.match(stripped)
             if mark is None:
-                yield "text", indent, said
+                yield "text", indent, stripped
                 continue
-            # Bold that opened before the mark and did not close with it goes on in the text.
+            # Bold that opens before the mark and does not close with it continues in the text.
             opened = mark["bold"] if mark["bold"] and not mark["closed"] else ""
             kind = "number" if mark["number"] else "part" if mark["part"] else "bullet"
-            yield kind, indent, opened + said[mark.end() :]
+            yield kind, indent, opened + stripped[mark.end() :]
 
 
 def _items(lines: list[tuple[_Kind, int, str]], first: _Kind) -> list[_Item]:
-    """The items, with what belongs to each; ``first`` is the kind of mark that begins one."""
+    """The items with their parts; ``first`` is the kind of mark that begins an item."""
     margin = min(indent for kind, indent, _ in lines if kind == first)
     items: list[_Item] = []
     after_blank = False
@@ -186,7 +180,7 @@ def _items(lines: list[tuple[_Kind, int, str]], first: _Kind) -> list[_Item]:
 
 
 def _texts(item: _Item) -> list[str]:
-    """The item, or the questions below it if it is none itself."""
+    """The item, or the questions below it if the item is not a question."""
     text, parts = _clean(item.text), [part for part in map(_clean, item.parts) if part]
     if parts and not is_question(text) and all(map(is_question, parts)):
         return parts
@@ -194,7 +188,7 @@ def _texts(item: _Item) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    """The text in one line, without marks around the whole of it and without "(yes/no)" at its end."""
+    """The text on one line, without enclosing marks and without "(yes/no)" at its end."""
     text = " ".join(text.split())
     text = _LABEL.sub(r"\2: ", text) if (found := _LABEL.match(text)) and (found[3] or found[4]) else text
     text = _HINT.sub("", text)

@@ -1,4 +1,4 @@
-"""Rewards of a checklist: the generator's, the verifier's, and what Soft-SVeRL trains on besides (Algorithm 1).
+"""Rewards of a checklist: the generator's, the verifier's, and Soft-SVeRL's replay and partition (Algorithm 1).
 
     p_k = yes / J                        line 7, Eq. 7     an unclear vote counts 0, J stays
     rho_k = 1[p_k >= tau]                line 8, Eq. 8     or another aggregator
@@ -7,14 +7,14 @@
     replay: p_k >= tau yes, p_k <= tau_minus no            lines 14 to 18
     S = {k: p_k > 0 and s < 1}           line 20
     r = 1[parse(z) = l]                  line 24           the verifier's reward
-    r = d_kj for k in S                  line 28           the rows that the penalty is taken on
+    r = d_kj for k in S                  line 28           the rows of the partition penalty
 
-Algorithm 1 has one threshold, tau_plus, for passing and for replay; so has this module. Its text speaks of "mixed-vote
-items" in S, its line 20 also keeps items that everybody said yes to in a response that failed: the line rules. Replay
-tags ask p_k alone, whatever the aggregator. The paper does not publish beta; .5 is ours. Where the judge failed there
-is no reward: an Unverified, not a 0. Left out: sampling from the buffers, and the weights lambda_v and lambda_p, which
-belong to training. :func:`report_reward` is the one way from a report to its reward: of both games, the command, and
-the adapters.
+As in Algorithm 1, one threshold, tau_plus, serves for passing and for replay, and replay tags depend on p_k alone,
+whatever the aggregator. The paper's text calls S "mixed-vote items", while line 20 also keeps items that got only yes
+votes in a failed response; this module follows line 20. The paper does not publish beta; .5 is ours. A failed judge
+gives no reward: an Unverified, not a 0. Both games, the command and the adapters go through :func:`report_reward`.
+
+Not supported here: sampling from the buffers, and the weights lambda_v and lambda_p, which belong to training.
 """
 
 from __future__ import annotations
@@ -36,22 +36,21 @@ PARTS = ("s", "strict", "yes", "unclear")
 
 @dataclass(frozen=True, slots=True)
 class ChecklistRules:
-    """How votes become rewards. Raises ConfigError for a number out of range."""
+    """How votes become rewards. Raises ConfigError for a value out of range."""
 
     tau: float = 0.75
-    """tau_plus: share of yes from which an item passes, and goes to replay as a yes; in (0, 1]."""
+    """tau_plus: share of yes votes from which an item passes, and is replayed as a yes; in (0, 1]."""
     tau_minus: float = 0.375
-    """Share of yes up to which an item goes to replay as a no, in [0, 1]."""
+    """Share of yes votes up to which an item is replayed as a no, in [0, 1]."""
     beta: float = 0.5
-    """What the soft score counts where not all items pass, in [0, 1]."""
+    """Weight of the soft score where not all items pass, in [0, 1]."""
     aggregate: Aggregate = "threshold"
-    """How votes become a judgment."""
 
     def __post_init__(self) -> None:
         check_aggregate(self.tau, self.aggregate)
         for name in ("tau_minus", "beta"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}, wanted a number in [0, 1]")
+                raise ConfigError(f"{name} is {getattr(self, name)!r}, expected a number in [0, 1]")
 
 
 PAPER = ChecklistRules()
@@ -62,14 +61,12 @@ def checklist_reward(votes_KJ: Sequence[Votes | Unverified], rules: ChecklistRul
     """The generator's reward for one response (Algorithm 1, lines 7 to 11).
 
     Args:
-        votes_KJ: the votes on each item, J on each; a single one on an item that a rule decided.
-        rules: how they are counted.
+        votes_KJ: J votes on each item; a single one on an item decided by a rule.
+        rules: how votes are counted.
 
     Returns:
-        R with its parts; the first Unverified where the judge failed on an item.
-
-    Raises:
-        InputError: no item, an item without votes, or items with different numbers of votes.
+        R with its parts; the first Unverified where the judge failed on an item. Raises InputError for no item, an item
+        without votes, or items with different numbers of votes.
 
     >>> votes = [[True, True, True, True], [True, True, True, None], [False, True, False, False]]
     >>> reward = checklist_reward(votes)  # p = 1, .75, .25; two of three pass; R = .5 * 2/3
@@ -92,17 +89,10 @@ def checklist_reward(votes_KJ: Sequence[Votes | Unverified], rules: ChecklistRul
 
 
 def report_reward(report: Report, rules: ChecklistRules = PAPER) -> Reward | Unverified:
-    """The generator's reward for the response that a checklist reports on, item by item or as a whole (Eq. 3).
-
-    Returns:
-        R with its parts; the first Unverified where the judge failed.
-
-    >>> report_reward(Report("Red.", (), (ItemResult("Is it red?", (True, None), 0.5, True),))).total
-    0.0
-    """
+    """The reward for a report, judged item by item or as a whole (Eq. 3); Unverified where the judge failed."""
     findings = [one for one in report.findings if isinstance(one, ItemResult | Unverified)]
     if len(findings) < len(report.findings):
-        raise InputError("the report judges no items: take one of a checklist (vouch follow --method checklist)")
+        raise InputError("the report has findings that are not items of a checklist (vouch follow --method checklist)")
     votes = [one if isinstance(one, Unverified) else one.votes for one in findings]
     whole = [one.question for one in findings if isinstance(one, ItemResult)] == [WHOLE]
     return holistic_reward(votes[0], rules) if whole else checklist_reward(votes, rules)
@@ -112,17 +102,15 @@ async def reply_reward(
     verifier: ChecklistVerifier, instruction: str, reply: str, items: Sequence[ChecklistItem] | None = None,
     rules: ChecklistRules = PAPER,
 ) -> Reward | Unverified:  # fmt: skip
-    """The reward of a policy's reply, without its thoughts; a blank one passes nothing and is shown to no judge.
+    """The reward of a policy's reply, without its reasoning; a blank reply passes nothing and is not judged.
 
     Args:
-        verifier: judges; of its settings the threshold and the aggregator give way to those of ``rules``.
+        verifier: the judge; the threshold and aggregator of ``rules`` override those of its settings.
         instruction: what the reply answers.
-        reply: what was said.
-        items: the checklist; None takes the verifier's own, or has one made.
+        reply: the policy's text.
+        items: the checklist; None takes the verifier's own, or makes one.
         rules: how votes become rewards.
 
-    Raises:
-        ModelError: the judge is out of reach.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -137,7 +125,7 @@ async def reply_reward(
 async def reply_report(
     verifier: ChecklistVerifier, instruction: str, reply: str, items: Sequence[ChecklistItem] | None = None
 ) -> Report:
-    """What a policy's reply is rewarded by; the arguments are those of :func:`reply_reward`."""
+    """The report behind :func:`reply_reward`, with the same arguments."""
     response = spoken(reply).strip()
     if response:
         return await verifier.verify(instruction, response, items=items)
@@ -146,42 +134,31 @@ async def reply_report(
 
 
 def check_votes(votes_KJ: Sequence[Votes]) -> Sequence[Votes]:
-    """The votes themselves. Raises InputError if they are not those of one checklist: K items with J votes or one.
-
-    >>> check_votes([[True], [True, False, None], [True, True]])
-    Traceback (most recent call last):
-    ...
-    vouching.errors.InputError: the items have 1, 3 and 2 votes, wanted as many on each, or one where a rule decides
-    """
+    """Return the votes. Raises InputError unless they are those of one checklist: K items with J votes or one."""
     if not len(votes_KJ):
-        raise InputError("there are no items: a checklist without items says nothing about a response")
+        raise InputError("there are no items: expected a checklist with at least one")
     counts = [*dict.fromkeys(map(len, votes_KJ))]
     if 0 in counts:
         raise InputError("an item has no votes: write null for it if its judge failed, so that there is no reward")
     if len({*counts} - {1}) > 1:
         listed = f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
-        raise InputError(f"the items have {listed} votes, wanted as many on each, or one where a rule decides")
+        raise InputError(
+            f"the items have {listed} votes, expected the same number on each, or one where a rule decides"
+        )
     return votes_KJ
 
 
 def soft_score(judgments_K: Sequence[float]) -> float:
-    """s: the share of items passed (Eq. 5; Algorithm 1, line 10).
-
-    Raises:
-        InputError: no item.
-
-    >>> soft_score([1, 1, 0, 1])
-    0.75
-    """
+    """s: the share of items passed (Eq. 5; Algorithm 1, line 10). Raises InputError for no item."""
     if not len(judgments_K):
-        raise InputError("there are no items: a checklist without items says nothing about a response")
+        raise InputError("there are no items: expected a checklist with at least one")
     return sum(judgments_K) / len(judgments_K)
 
 
 def generator_reward(score: float, beta: float = PAPER.beta) -> float:
     """R = 1[s = 1] + beta s 1[s < 1] (Algorithm 1, line 11).
 
-    With beta below 1 the last item counts more than the others. beta = 1 is the soft reward, beta = 0 the strict one.
+    With beta below 1, passing the last item is worth more. beta = 1 is the soft reward, 0 the strict one.
 
     >>> [generator_reward(score, beta=0.5) for score in (1, 0.8, 0)]
     [1.0, 0.4, 0.0]
@@ -190,11 +167,7 @@ def generator_reward(score: float, beta: float = PAPER.beta) -> float:
 
 
 def holistic_reward(votes_J: Votes | Unverified, rules: ChecklistRules = PAPER) -> Reward | Unverified:
-    """The reward of a verifier that judges the whole response at once (Eq. 3), by J votes.
-
-    >>> holistic_reward([True, True, True, None]).total  # 3 of 4, and tau is .75
-    1.0
-    """
+    """The reward of J votes on the whole response (Eq. 3)."""
     if isinstance(votes_J, Unverified):
         return votes_J
     score = judgment(votes_J, rules.tau, rules.aggregate)
@@ -203,10 +176,7 @@ def holistic_reward(votes_J: Votes | Unverified, rules: ChecklistRules = PAPER) 
 
 
 def replay_label(share: float, rules: ChecklistRules = PAPER) -> bool | None:
-    """The label under which an item goes to the verifier's replay buffer (Algorithm 1, lines 14 to 18).
-
-    Returns:
-        None between the thresholds: such an item is not used.
+    """The label of an item in the verifier's replay buffer (Algorithm 1, lines 14 to 18); None: not used.
 
     >>> [replay_label(share) for share in (0.75, 0.5, 0.375)]
     [True, None, False]
@@ -217,14 +187,9 @@ def replay_label(share: float, rules: ChecklistRules = PAPER) -> bool | None:
 
 
 def partition(shares_K: Sequence[float], score: float) -> tuple[int, ...]:
-    """S for one response: the items with a yes although not all items pass (Algorithm 1, line 20).
+    """S for one response: positions from 0 of the items with a yes although not all items pass (Algorithm 1, line 20).
 
-    Args:
-        shares_K: p_k.
-        score: s of the same response.
-
-    Returns:
-        Positions from 0. S(x) of a group joins those of its responses.
+    ``shares_K`` is p_k. S(x) of a group is the union over its responses.
 
     >>> partition([1.0, 0.5, 0.0], score=1 / 3), partition([1.0, 1.0], score=1.0)
     ((0, 1), ())
@@ -233,20 +198,12 @@ def partition(shares_K: Sequence[float], score: float) -> tuple[int, ...]:
 
 
 def partition_rewards(votes_J: Votes) -> tuple[float, ...]:
-    """d_kj of the votes on an item of S (Algorithm 1, lines 26 to 30): what J_part averages, and training subtracts.
-
-    >>> partition_rewards([True, False, None])
-    (1.0, 0.0, 0.0)
-    """
+    """d_kj of the votes on an item of S (Algorithm 1, lines 26 to 30), the terms of J_part."""
     return tuple(float(vote is True) for vote in votes_J)
 
 
 def verifier_reward(vote: bool | None, label: bool) -> float:
-    """1[parse(z) = l] (Algorithm 1, line 24); an answer that is neither yes nor no is never right.
-
-    >>> verifier_reward(False, label=False), verifier_reward(True, label=False), verifier_reward(None, label=False)
-    (1.0, 0.0, 0.0)
-    """
+    """1[parse(z) = l] (Algorithm 1, line 24); an answer that is neither yes nor no is never correct."""
     return float(vote is not None and vote == label)
 
 
@@ -254,17 +211,10 @@ def reward_of_row(
     row: Mapping[str, Any], *, tau: float = PAPER.tau, tau_minus: float = PAPER.tau_minus, beta: float = PAPER.beta,
     aggregate: Aggregate = PAPER.aggregate,
 ) -> dict[str, Any]:  # fmt: skip
-    """Total and parts of a row from a file: everything that Algorithm 1 makes of the votes on one response.
+    """Total and parts of a row from a file: all quantities of Algorithm 1 for the votes on one response.
 
-    Args:
-        row: ``votes``, or the ``findings`` of a report; and, if it was judged as a whole too, ``holistic``.
-        tau: see :class:`ChecklistRules`; also the others.
-        tau_minus: as there.
-        beta: as there.
-        aggregate: as there.
-
-    Raises:
-        InputError: no such field, votes that are none, or a judge that failed.
+    The row has ``votes``, or the ``findings`` of a report, and optionally ``holistic``; the other arguments are those
+    of :class:`ChecklistRules`. Raises InputError for unusable votes or a failed judge.
 
     >>> record = reward_of_row({"votes": [[1, 1], [1, None], [0, 0]]})
     >>> record["parts"]["p"], record["parts"]["S"], record["parts"]["replay"]
@@ -275,7 +225,7 @@ def reward_of_row(
         raise InputError(f"it was not judged: {row.get('message')}")
     report = _report_of(row, rules)
     reward = report_reward(report, rules)
-    if isinstance(reward, Unverified):  # votes of a file are all there
+    if isinstance(reward, Unverified):  # not reached with votes from a file
         raise InputError(f"its judge failed ({reward.reason}): a failure is no reward")
     shares = [one.score for one in report.findings if isinstance(one, ItemResult)]
     score = reward.parts["s"]
@@ -300,21 +250,21 @@ REWARD_LINES = RewardLines(
     lambda line: {"strict": int(line["parts"]["strict"])},
     lambda counts: f", {counts['strict']:,} with every item passed",
 )
-"""The lines of ``vouch reward checklist``."""
+"""Lines of ``vouch reward checklist``."""
 
 
 def _report_of(row: Mapping[str, Any], rules: ChecklistRules) -> Report:
     """The votes of a row as a report."""
     given: Any = row.get("votes")
-    asked: list[str] = []
+    questions: list[str] = []
     if given is None and isinstance(row.get("findings"), list):
         findings = cast("list[Mapping[str, Any] | None]", row["findings"])
-        asked = [str(one.get("question")) if isinstance(one, Mapping) else "" for one in findings]
+        questions = [str(one.get("question")) if isinstance(one, Mapping) else "" for one in findings]
         given = [one.get("votes") if isinstance(one, Mapping) else one for one in findings]
     if not isinstance(given, list):
-        raise InputError(f'the row has the keys {[*row]}, wanted "votes", a list of votes for each item')
+        raise InputError(f'the row has the keys {[*row]}, expected "votes", a list of votes for each item')
     votes = [as_votes(one, f"item {k}") for k, one in enumerate(cast("list[Any]", given))]
     shares = [vote_share(one) if one else 0.0 for one in votes]
-    asked = asked or [f"item {k}" for k in range(len(votes))]
-    judged = zip(asked, votes, shares, strict=True)
+    questions = questions or [f"item {k}" for k in range(len(votes))]
+    judged = zip(questions, votes, shares, strict=True)
     return Report("", (), tuple(ItemResult(item, tuple(one), share, share >= rules.tau) for item, one, share in judged))

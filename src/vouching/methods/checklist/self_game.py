@@ -8,13 +8,16 @@
     lines 21 to 25 G answers to a labelled item for each instruction        role "verifier", weight lambda_v
     lines 26 to 30 the answers of lines 4 to 6 to items of S                role "partition", weight -lambda_p
 
-The engine makes a mean of its own of each role, so that their sum is Eq. 24. The rewards of a partition are taken as
-they are: compared within an item, as GRPO compares, those that all say yes would cost nothing, and S has them on
-purpose. An item that names a rule is decided by it; it has no answers, and goes neither to replay nor to S. An answer
-that cannot be read is no yes: the policy wrote it, so it is data and not a failure of the judge. Departures: one
-labelled item per instruction, from gold by a share (``replay``); and a blank response passes no item by rule,
-so that a policy that judges itself cannot earn by saying nothing. The paper publishes neither beta nor lambda_v; .5 and
-1 are ours. Left out: an outside judge beside the policy.
+Each role has its own mean, so that their sum is Eq. 24. The rewards of a partition are used without comparison within
+the group: compared as in GRPO, items that got only yes votes, which S includes on purpose, would cost nothing. An item
+that names a rule is decided by it; it has no answers and goes neither to replay nor to S. An unreadable answer counts
+as "not yes": the policy wrote it, so it is data and not a failure of the judge.
+
+Departures: one labelled item per instruction, a fixed share of them gold (``Replay``); and a blank response passes no
+item, so that a policy that judges itself cannot earn with empty text. The paper publishes neither beta nor lambda_v; .5
+and 1 are ours.
+
+Not supported: an outside judge beside the policy.
 """
 
 from __future__ import annotations
@@ -38,28 +41,27 @@ from vouching.methods.checklist.reward import (
     report_reward,
     verifier_reward,
 )
-from vouching.methods.checklist.verify import ChecklistVerifier, Put, Voted, asked_items
+from vouching.methods.checklist.verify import ChecklistVerifier, ItemQuestion, Voted, voted_items
 from vouching.methods.rules.verify import item_result
 from vouching.models.base import Message, spoken
 from vouching.types import Group, ItemResult, Report, Reward, Rollout, Unverified
 
 VERIFIER, PARTITION = "verifier", "partition"
 Ask: TypeAlias = Callable[[str, str, str], Sequence[Message]]
-"""The question about an item, from instruction, response and item."""
+"""Messages that ask about an item, from instruction, response and item."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelfVerification:
-    """How a policy judges itself and learns to. Raises ConfigError for a number out of range."""
+    """How a policy judges itself and learns to. Raises ConfigError for a value out of range."""
 
     votes: int = 3
     """J: answers to each item."""
     lambda_v: float = 1.0
-    """Weight of learning to judge, at least 0; the paper's is not published."""
+    """Weight of the verifier's loss, at least 0; the paper's is not published."""
     lambda_p: float = 0.1
     """Weight of the penalty on yes for failed responses, at least 0."""
     rules: ChecklistRules = PAPER
-    """How votes become rewards."""
 
     def __post_init__(self) -> None:
         if self.votes < 1:
@@ -70,69 +72,64 @@ class SelfVerification:
 
 
 class PolicyVoter:
-    """The policy as its own judge: what cannot be read is no yes.
+    """The policy as its own judge; an unreadable answer is not a yes.
 
     Args:
-        sampler: speaks for it.
+        sampler: samples from the policy.
         votes: J.
-        ask: how an item is put to it.
+        ask: builds the question about an item.
     """
 
-    def __init__(self, sampler: Sampler, votes: int, ask: Ask = item_messages) -> None:
+    def __init__(self, sampler: Sampler, votes: int, ask: Ask) -> None:
         self._sampler, self._votes, self._ask = sampler, votes, ask
-        self.said: list[list[Rollout]] = []
+        self.rollouts: list[list[Rollout]] = []
         """The answers to each question of the last call."""
 
-    async def vote(self, put: Sequence[Put]) -> list[Voted]:
+    async def vote(self, questions: Sequence[ItemQuestion]) -> list[Voted]:
         """The answers to each question, from one call of the sampler."""
-        prompts = [self._ask(one.instruction, one.response, one.question or "") for one in put]
-        self.said = await self._sampler.sample(prompts, VERIFIER, self._votes)
-        return [Voted(tuple(map(_answer, several))) for several in self.said]
+        prompts = [self._ask(one.instruction, one.response, one.question or "") for one in questions]
+        self.rollouts = await self._sampler.sample(prompts, VERIFIER, self._votes)
+        return [Voted(tuple(map(_answer, several))) for several in self.rollouts]
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response under the policy's own judgment."""
+    """A response with the policy's own judgment."""
 
     task: Task
-    """What it responds to."""
     place: str
     """Key of its group."""
-    said: Rollout
+    rollout: Rollout
     """The response."""
     report: Report
-    """The judgment, as ``vouch reward checklist`` reads it."""
     answers: Mapping[int, Sequence[Rollout]]
-    """Of the policy, on each item that no rule decides, by its place in the checklist; none on a blank response."""
+    """The policy's answers to each item that no rule decides, by position; empty for a blank response."""
 
     @property
     def votes_KJ(self) -> list[Votes]:
-        """On every item."""
+        """Votes on every item."""
         return [one.votes for one in self.report.findings if isinstance(one, ItemResult)]
 
 
 class SelfVerifyGame:
-    """One policy, which responds ``samples`` times to each instruction and judges item by item.
+    """A policy that answers each instruction ``samples`` times and judges its answers item by item.
 
     Args:
         samples: G, responses to an instruction, and answers to a labelled item.
         setting: how it judges and learns to.
-        replay: what it learns judging from; None for nothing, with lambda_v = 0.
-        ask: how an item is put to it.
-
-    Raises:
-        ConfigError: fewer than two samples, or lambda_v and replay do not go together.
+        replay: labelled items; required with lambda_v > 0, else None.
+        ask: builds the question about an item.
 
     >>> import asyncio
     >>> from vouching.methods.base import ScriptedSampler
     >>> script = {"generator": ["The Akashi bridge.", "Tower Bridge."], "verifier": ["yes", "no"]}
-    >>> says = ScriptedSampler(lambda prompt, role, number: script[role][number])
+    >>> answers = ScriptedSampler(lambda prompt, role, number: script[role][number])
     >>> game = SelfVerifyGame(2, SelfVerification(votes=2, lambda_v=0.0))
     >>> row = {"id": "r1", "prompt": "Name a bridge in Japan.", "checklist": ["Is it in Japan?"]}
-    >>> play = asyncio.run(game.play(says, [row]))  # a yes of two is .5, below tau: both fail, and are in S
+    >>> play = asyncio.run(game.play(answers, [row]))  # one yes of two is .5, below tau: both fail, and are in S
     >>> [(group.role, len(group.rollouts)) for group in play.groups]
     [('generator', 2), ('partition', 2), ('partition', 2)]
     """
@@ -145,14 +142,12 @@ class SelfVerifyGame:
         ask: Ask = item_messages,
     ) -> None:
         if samples < 2:
-            raise ConfigError(f"samples must be at least 2, got {samples}: one has nothing to compare with")
+            raise ConfigError(f"samples must be at least 2, got {samples}: advantages compare responses")
         self.samples = samples
         self._setting, self._replay, self._ask = setting or SelfVerification(), replay, ask
         if bool(self._setting.lambda_v) != (replay is not None):
-            raise ConfigError(
-                f"lambda_v is {self._setting.lambda_v} and there {'is a' if replay else 'is no'} buffer of labelled "
-                "items: give both, or neither"
-            )
+            buffer = "a replay buffer" if replay else "no replay buffer"
+            raise ConfigError(f"lambda_v is {self._setting.lambda_v} and there is {buffer}: give both, or neither")
         self._processes, self._played = Processes(), 0
 
     @property
@@ -161,27 +156,23 @@ class SelfVerifyGame:
         return 1.0
 
     def join(self, processes: Processes) -> None:
-        """Told who else plays."""
+        """Set the processes that share each step."""
         self._processes = processes
 
     def state_dict(self) -> dict[str, Any]:
-        """How often it was played, and what is replayed."""
+        """The number of steps played, and the replay buffer."""
         return {"played": self._played, "replay": [] if self._replay is None else self._replay.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from :meth:`state_dict`."""
+        """Resume from :meth:`state_dict`."""
         self._played = state["played"]
         if self._replay is not None:
             self._replay.load_state_dict(state["replay"])
 
     def opening(self, row: Row) -> tuple[Message, ...]:
-        """The prompt of a row.
-
-        Raises:
-            InputError: it has no instruction, or no item that is put to the policy.
-        """
+        """The prompt of a row. Raises InputError without an instruction, or without an item for the policy to judge."""
         task = task_of(row)
-        if not asked_items(task.items):
+        if not voted_items(task.items):
             raise InputError(
                 f"row {task.name!r} has no item that the policy could judge: make checklists with  vouch data checklist"
             )
@@ -195,7 +186,7 @@ class SelfVerifyGame:
         rewards = [_reward(one.report, rules) for one in judged]  # lines 7 to 12
         groups = [
             build_group(
-                one.place, [each.said for each in judged[at : at + self.samples]], rewards[at : at + self.samples],
+                one.place, [each.rollout for each in judged[at : at + self.samples]], rewards[at : at + self.samples],
                 self.samples,
             )[0]
             for at, one in enumerate(judged) if at % self.samples == 0
@@ -204,8 +195,8 @@ class SelfVerifyGame:
         if self._replay is not None:
             tagged = [example for one, cast in zip(judged, votes, strict=True) for example in _tagged(one, cast, rules)]
             self._replay.add(self._processes.gather(tagged))  # lines 13 to 19
-            taught, measures = await self._taught(sampler, self._replay, len(rows))  # lines 21 to 25
-            groups += taught
+            learned, measures = await self._learn(sampler, self._replay, len(rows))  # lines 21 to 25
+            groups += learned
             found += [*measures, {"replay/size": float(len(self._replay))}]
         if setting.lambda_p:
             for number, (one, cast, reward) in enumerate(zip(judged, votes, rewards, strict=True)):
@@ -221,62 +212,57 @@ class SelfVerifyGame:
     async def audit(self, sampler: Sampler, rows: Sequence[Row]) -> list[Judged]:
         """Responses to each row, each with the policy's own judgment."""
         tasks = [task_of(row) for row in rows]
-        said = await sampler.sample([task.prompt for task in tasks], GENERATOR, self.samples)
-        spoke = [(f"{at}:{task.name}", task, one) for at, task in enumerate(tasks) for one in said[at]]
+        replies = await sampler.sample([task.prompt for task in tasks], GENERATOR, self.samples)
+        responses = [(f"{at}:{task.name}", task, one) for at, task in enumerate(tasks) for one in replies[at]]
         voter = PolicyVoter(sampler, self._setting.votes, self._ask)
-        reports = await self.verifier(sampler, voter).verify_all(
-            [(task.instruction, spoken(one.text).strip(), task.items) for _, task, one in spoke]
+        reports = await ChecklistVerifier(voter).verify_all(
+            [(task.instruction, spoken(one.text).strip(), task.items) for _, task, one in responses]
         )
-        answers = iter(voter.said)
+        answers = iter(voter.rollouts)
         return [
             Judged(task, place, one, report, {
                 k: [replace(vote, turn=1) for vote in next(answers)]
                 for k, item in enumerate(task.items) if report.response and item.rule is None
             })
-            for (place, task, one), report in zip(spoke, reports, strict=True)
+            for (place, task, one), report in zip(responses, reports, strict=True)
         ]  # fmt: skip
 
-    def verifier(self, sampler: Sampler, voter: PolicyVoter | None = None) -> ChecklistVerifier:
-        """The judge of the game, for which the policy votes."""
-        return ChecklistVerifier(voter or PolicyVoter(sampler, self._setting.votes, self._ask))
-
-    async def _taught(self, sampler: Sampler, replay: Replay, rows: int) -> tuple[list[Group | None], list[Measures]]:
-        """A labelled item for each row, answered G times; and how often a yes was said where it should not be."""
+    async def _learn(self, sampler: Sampler, replay: Replay, rows: int) -> tuple[list[Group | None], list[Measures]]:
+        """G answers to a labelled item for each row, and the rates of yes on gold items."""
         first = self._processes.index * rows
         drawn = [replay.draw(self._played, first + place) for place in range(rows)]
         answers = await sampler.sample([self._ask(one.x, one.y, one.c) for one, _ in drawn], VERIFIER, self.samples)
         groups: list[Group | None] = []
         measures: list[Measures] = []
-        for place, ((one, source), said) in enumerate(zip(drawn, answers, strict=True)):
-            weighed = [replace(answer, turn=2, weight=self._setting.lambda_v) for answer in said]
-            outcomes = [Reward(verifier_reward(_vote(answer), one.l)) for answer in said]
-            groups.append(build_group(f"{place}:verifier", weighed, outcomes, self.samples)[0])
+        for place, ((one, source), several) in enumerate(zip(drawn, answers, strict=True)):
+            weighted = [replace(answer, turn=2, weight=self._setting.lambda_v) for answer in several]
+            outcomes = [Reward(verifier_reward(_vote(answer), one.l)) for answer in several]
+            groups.append(build_group(f"{place}:verifier", weighted, outcomes, self.samples)[0])
             if source == "gold":
                 name = "yes/gold_positive" if one.l else "yes/gold_negative"
-                measures += [{name: float(_vote(answer) is True)} for answer in said]
+                measures += [{name: float(_vote(answer) is True)} for answer in several]
         return groups, measures
 
 
-def _answer(said: Rollout) -> ItemAnswer | None:
-    """What a completion answers; None if it is cut off or no answer."""
-    return None if said.finish_reason == "length" else read_answer(said.text)
+def _answer(rollout: Rollout) -> ItemAnswer | None:
+    """The answer of a completion; None if it is cut off or unreadable."""
+    return None if rollout.finish_reason == "length" else read_answer(rollout.text)
 
 
-def _vote(said: Rollout) -> bool | None:
-    """Yes, no, or None for an answer that is unclear, cut off or none."""
-    found = _answer(said)
+def _vote(rollout: Rollout) -> bool | None:
+    found = _answer(rollout)
     return None if found is None else found.vote
 
 
 def _reward(report: Report, rules: ChecklistRules) -> Reward:
     reward = report_reward(report, rules)
     if isinstance(reward, Unverified):
-        raise TypeError("votes of a policy are all there, and were not")
+        raise TypeError("a policy's votes are never Unverified")
     return reward
 
 
 def _tagged(one: Judged, votes_KJ: Sequence[Votes], rules: ChecklistRules) -> Iterator[Labelled]:
-    """The items on which the answers agree well enough (lines 14 to 18)."""
+    """The items on which enough answers agree (lines 14 to 18)."""
     for k in one.answers:
         label = replay_label(vote_share(votes_KJ[k]), rules)
         if label is not None:
@@ -296,7 +282,7 @@ def _penalised(one: Judged, number: int, votes_KJ: Sequence[Votes], score: float
 
 
 def _against_the_rule(one: Judged, votes_KJ: Sequence[Votes]) -> Iterator[bool | None]:
-    """The votes on items that are rules in words and are not followed: a yes there is wrong."""
+    """The votes on items that state a rule in words which the response breaks: a yes is wrong there."""
     words = {rule.text: rule for rule in one.task.rules}
     for k in one.answers:
         rule = words.get(one.task.items[k].text)

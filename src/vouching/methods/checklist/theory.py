@@ -1,17 +1,15 @@
-"""When a checklist teaches better than one judgment of the whole (Soft-RLVR, section 3.1 and App. A.4).
+"""When a checklist teaches better than one judgment of the whole response (Soft-RLVR, section 3.1 and App. A.4).
 
 A reward stands in for strict success S, the product of the K item labels Y. Both gradient estimators of the paper are
 (reward - b) times the same score function s, so bias², variance and MSE of a gradient are those of its reward times
-‖s‖². Every figure here is without that factor. p and q are the true positive and true negative rates of a judgment of
-the whole with respect to S, p' and q' (``p_item``, ``q_item``) those of a judgment of one item with respect to its Y.
-The sizes of checklists that follow stand below, the partition term in ``partition.py``.
-Left out: rates that differ from item to item, and votes, which only change what the rates are.
+‖s‖²; all figures here omit that factor. p and q are the true positive and true negative rates of a judgment of the
+whole response with respect to S, p' and q' (``p_item``, ``q_item``) those of a judgment of one item with respect to its
+Y. With rates and relaxation gap held fixed, a checklist of K items has the MSE A² + rho v + (1 - rho) v / K: bias A,
+mean variance v of a judgment, correlation rho. Only the last term falls with K. Corollaries 1 to 3 on the number of
+items follow from it, by the paper's bounds and exactly. The partition term is in ``partition.py``.
 
-How many items a checklist needs (Soft-RLVR, corollaries 1 to 3), by the paper's bounds and exactly.
-
-A checklist of K items with rates and relaxation gap held fixed has the MSE A² + rho v + (1 - rho) v / K: bias A, mean
-variance v of a judgment, correlation rho. Only the last term falls with K. Left out: that cutting an instruction finer
-changes the rates, and the gap too: a response that fails one of K items has the gap 1 - 1 / K.
+Not supported: rates that differ from item to item; votes, which only change the rates; and the effect of splitting an
+instruction further, which changes the rates and the gap (a response that fails one of K items has the gap 1 - 1 / K).
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class VerifierQuality:
-    """How often a verifier is right, in both ways of asking it. All four in [0, 1].
+    """How often a verifier is right, in both ways of asking. All four rates are in [0, 1].
 
     >>> quality = VerifierQuality(p=0.477, q=0.662, p_item=0.873, q_item=0.717)  # Table 2, GPT-OSS-20B
     >>> round(quality.alpha, 3), round(quality.alpha_item, 3)
@@ -38,13 +36,13 @@ class VerifierQuality:
     """
 
     p: float
-    """Share of strict successes that are found to be such."""
+    """Share of strict successes that are judged so."""
     q: float
-    """Share of the other responses that are found to fail."""
+    """Share of failures that are judged so."""
     p_item: float
-    """p': share of satisfied items that are found satisfied."""
+    """p': share of satisfied items that are judged so."""
     q_item: float
-    """q': share of the other items that are found not satisfied."""
+    """q': share of unsatisfied items that are judged so."""
 
     def __post_init__(self) -> None:
         """Raise InputError for a rate outside [0, 1]."""
@@ -55,12 +53,12 @@ class VerifierQuality:
 
     @property
     def alpha(self) -> float:
-        """Sum of p and q less 1 (Eq. 16): what a success adds to the mean reward; 0 is guessing."""
+        """Difference in mean reward between success and failure, p + q - 1 (Eq. 16); 0 is guessing."""
         return self.p + self.q - 1
 
     @property
     def alpha_item(self) -> float:
-        """The same of an item: alpha'."""
+        """alpha', the same for an item."""
         return self.p_item + self.q_item - 1
 
 
@@ -70,41 +68,23 @@ def strict_success(truth_K: ArrayLike) -> FloatArray:
 
 
 def relaxation_gap(truth_K: ArrayLike) -> FloatArray:
-    """Delta, mean less product of the item labels (Eq. 12): (..., K) -> (...) in [0, 1), 0 if all or none holds.
-
-    >>> relaxation_gap([[1, 1, 0], [1, 1, 1], [0, 0, 0]]).round(3).tolist()
-    [0.667, 0.0, 0.0]
-    """
+    """Delta, mean minus product of the item labels (Eq. 12): (..., K) -> (...) in [0, 1), 0 if all or none hold."""
     labels = _labels(truth_K)
     return labels.mean(axis=-1) - labels.prod(axis=-1)
 
 
 def yes_rate(p: float, q: float, truth: ArrayLike) -> FloatArray:
-    """Mean judgment of what is true or not, (1 - q) + (p + q - 1) truth: mu_single of S, mu_k of Y_k (Eq. 17, 18).
-
-    >>> yes_rate(0.9, 0.8, [0, 1]).round(3).tolist()
-    [0.2, 0.9]
-    """
+    """Mean judgment given the truth, (1 - q) + (p + q - 1) truth: mu_single of S, mu_k of Y_k (Eq. 17, 18)."""
     return (1 - q) + (p + q - 1) * np.asarray(truth, dtype=np.float64)
 
 
 def bias_single(quality: VerifierQuality, success: ArrayLike) -> FloatArray:
-    """Mean reward of one judgment less S: (1 - q) + (alpha - 1) S (Prop. 2). Of any shape, as ``success`` is."""
+    """Mean reward of one judgment minus S: (1 - q) + (alpha - 1) S (Prop. 2). Any shape, like ``success``."""
     return (1 - quality.q) + (quality.alpha - 1) * np.asarray(success, dtype=np.float64)
 
 
 def bias_checklist(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike) -> FloatArray:
-    """Mean share of items passed less S: (1 - q') + alpha' Delta + (alpha' - 1) S (Prop. 2).
-
-    Args:
-        quality: the rates.
-        success: S, 0 or 1.
-        gap: Delta, see :func:`relaxation_gap`.
-
-    >>> quality = VerifierQuality(p=0.5, q=0.7, p_item=0.9, q_item=0.8)
-    >>> bias_checklist(quality, 0, 0.5).round(3).item()  # half of the items hold: .2 + .7 * .5
-    0.55
-    """
+    """Mean share of items passed minus S: (1 - q') + alpha' Delta + (alpha' - 1) S (Prop. 2)."""
     success, gap = np.asarray(success, dtype=np.float64), np.asarray(gap, dtype=np.float64)
     return (1 - quality.q_item) + quality.alpha_item * gap + (quality.alpha_item - 1) * success
 
@@ -115,21 +95,16 @@ def variance_single(quality: VerifierQuality, success: ArrayLike) -> FloatArray:
 
 
 def variance_checklist(means_K: ArrayLike, covariance_KK: ArrayLike | None = None) -> FloatArray:
-    """Variance of the share of items passed, whatever the covariance of the judgments (Prop. 3; Prop. 1 without one).
+    """Variance of the share of items passed, for any covariance of the judgments (Prop. 3; Prop. 1 without one).
 
     Args:
         means_K: (..., K) mean judgments mu_k, see :func:`yes_rate`.
-        covariance_KK: (..., K, K), symmetric; None if the judgments are independent. The diagonal is not read: the
+        covariance_KK: (..., K, K), symmetric; None for independent judgments. The diagonal is ignored, since the
             variance of a judgment follows from its mean.
 
     Returns:
-        (...) variances; without covariances at most 1 / (4 K).
-
-    Raises:
-        InputError: a covariance that judgments with these means cannot have.
-
-    >>> variance_checklist([0.5, 0.5]).item(), variance_checklist([0.5, 0.5], [[0, 0.25], [0.25, 0]]).item()
-    (0.125, 0.25)
+        (...) variances; without covariances at most 1 / (4 K). Raises InputError for a covariance that judgments with
+        these means cannot have.
     """
     means = np.asarray(means_K, dtype=np.float64)
     own, items = _spread(means), means.shape[-1]
@@ -141,37 +116,29 @@ def variance_checklist(means_K: ArrayLike, covariance_KK: ArrayLike | None = Non
     crossed = np.where(np.eye(items, dtype=bool), 0.0, given)
     # Two judgments are both yes at most as often as the rarer yes, and at least as often as they must be (Fréchet).
     one, other = means[..., :, None], means[..., None, :]
-    most, least = np.minimum(one, other) - one * other, np.maximum(0, one + other - 1) - one * other
-    apart = ~np.eye(items, dtype=bool)
-    possible = (crossed <= most + _ROUNDING) & (crossed >= least - _ROUNDING) | ~apart
+    upper, lower = np.minimum(one, other) - one * other, np.maximum(0, one + other - 1) - one * other
+    off_diagonal = ~np.eye(items, dtype=bool)
+    possible = (crossed <= upper + _ROUNDING) & (crossed >= lower - _ROUNDING) | ~off_diagonal
     if not np.allclose(crossed, crossed.swapaxes(-1, -2)) or not possible.all():
-        raise InputError("the covariance is not symmetric, or beyond what yes and no with these means can have")
+        raise InputError("the covariance is not symmetric, or impossible for judgments with these means")
     whole = crossed + np.eye(items) * own[..., None, :]
     if np.linalg.eigvalsh(whole).min() < -_ROUNDING:
-        raise InputError("no judgments have this covariance: with their variances it has a negative eigenvalue")
+        raise InputError("the covariance is impossible: with the judgments' variances it has a negative eigenvalue")
     return whole.sum(axis=(-1, -2)) / items**2
 
 
 def effective_items(items: ArrayLike, correlation: ArrayLike = 0.0) -> FloatArray:
-    """How many independent items are worth as much as K correlated ones: K / (1 + (K - 1) rho).
+    """Number of independent items that K correlated ones are worth: K / (1 + (K - 1) rho).
 
-    Args:
-        items: K, at least 1.
-        correlation: rho, covariance of two judgments over their variance, in the mean; with rho > 0 no number of items
-            is worth more than 1 / rho.
-
-    Raises:
-        InputError: less than one item, or a correlation that so many items cannot have.
-
-    >>> effective_items(5, 0.25).item(), effective_items(5).item()
-    (2.5, 5.0)
+    rho is the mean covariance of two judgments over their variance; with rho > 0 no number of items is worth more than
+    1 / rho. Raises InputError for less than one item, or a correlation that K items cannot have.
     """
     number, rho = np.asarray(items, dtype=np.float64), np.asarray(correlation, dtype=np.float64)
     if not (number >= 1).all():
-        raise InputError(f"wanted at least one item, got {items}")
+        raise InputError(f"expected at least one item, got {items}")
     shared = 1 + (number - 1) * rho
     if not ((rho <= 1) & (shared >= 0)).all():
-        raise InputError(f"{items} items cannot have the correlation {correlation}: wanted -1 / (K - 1) to 1")
+        raise InputError(f"{items} items cannot have the correlation {correlation}: expected -1 / (K - 1) to 1")
     return np.divide(number, shared, out=np.full(shared.shape, np.inf), where=shared != 0)
 
 
@@ -182,28 +149,14 @@ def item_variance(quality: VerifierQuality, credit: ArrayLike) -> FloatArray:
 
 
 def mse_single(quality: VerifierQuality, success: ArrayLike) -> FloatArray:
-    """Squared bias plus variance of one judgment (Prop. 5): 1 - p where S = 1, 1 - q where S = 0.
-
-    >>> mse_single(VerifierQuality(p=0.5, q=0.7, p_item=0.9, q_item=0.8), [1, 0]).round(3).tolist()
-    [0.5, 0.3]
-    """
+    """Squared bias plus variance of one judgment (Prop. 5): 1 - p where S = 1, 1 - q where S = 0."""
     return bias_single(quality, success) ** 2 + variance_single(quality, success)
 
 
 def mse_checklist(
     quality: VerifierQuality, success: ArrayLike, gap: ArrayLike, items: ArrayLike, correlation: ArrayLike = 0.0
 ) -> FloatArray:
-    """Squared bias plus variance of the share of items passed (Prop. 5).
-
-    Args:
-        quality: the rates.
-        success: S, 0 or 1.
-        gap: Delta; S + Delta is the share of items that hold.
-        items: K.
-        correlation: of judgments of one response, see :func:`effective_items`.
-
-    Returns:
-        MSE, broadcast over the arguments.
+    """Squared bias plus variance of the share of items passed (Prop. 5), broadcast over the arguments.
 
     >>> quality = VerifierQuality(p=0.5, q=0.7, p_item=0.9, q_item=0.8)
     >>> mse_checklist(quality, 1, 0, 3).round(3).item()  # .1² + .9 * .1 / 3
@@ -215,14 +168,10 @@ def mse_checklist(
 
 
 def bias_condition(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike) -> BoolArray:
-    """Where the checklist's squared bias is no larger (Prop. 4; its share of responses is Table 2's last column).
+    """Where the checklist's squared bias is no larger (Prop. 4; its share of responses is in Table 2's last column).
 
-    S = 1 and p' >= p, or S = 0 and alpha' Delta <= q' - q. The paper calls this sufficient. It is necessary too: on
+    S = 1 and p' >= p, or S = 0 and alpha' Delta <= q' - q. The paper calls this sufficient. It is also necessary: on
     strict successes the biases are 1 - p' and 1 - p, on others 1 - q' + alpha' Delta and 1 - q, none of them negative.
-
-    >>> quality = VerifierQuality(p=0.477, q=0.662, p_item=0.873, q_item=0.717)
-    >>> bias_condition(quality, [1, 0, 0], [0, 0, 0.5]).tolist()  # .590 * .5 > .055
-    [True, True, False]
     """
     won = np.asarray(success, dtype=np.float64) == 1
     excess = quality.alpha_item * np.asarray(gap, dtype=np.float64) - (quality.q_item - quality.q)
@@ -230,13 +179,9 @@ def bias_condition(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike)
 
 
 def theorem_1(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike, items: ArrayLike) -> BoolArray:
-    """Where Theorem 1 promises that K independent items have no larger MSE (Eq. 22, 23). Sufficient, not necessary.
+    """Where Theorem 1 guarantees K independent items an MSE no larger (Eq. 22, 23). Sufficient, not necessary.
 
     S = 1 and p' >= p, or S = 0 and (1 - q' + alpha' Delta)² + 1 / (4 K) <= 1 - q.
-
-    >>> quality = VerifierQuality(p=0.5, q=0.5, p_item=0.9, q_item=0.8)
-    >>> theorem_1(quality, 0, 0.5, [1, 2]).tolist()  # .55² = .3025; .3025 + .25 > .5, .3025 + .125 <= .5
-    [False, True]
     """
     won = np.asarray(success, dtype=np.float64) == 1
     failing = 1 - quality.q_item + quality.alpha_item * np.asarray(gap, dtype=np.float64)
@@ -245,7 +190,7 @@ def theorem_1(quality: VerifierQuality, success: ArrayLike, gap: ArrayLike, item
 
 
 def _spread(means: FloatArray) -> FloatArray:
-    """Variance of yes and no with these means."""
+    """Variance of a binary judgment with these means."""
     return means * (1 - means)
 
 
@@ -258,26 +203,19 @@ def _labels(truth_K: ArrayLike) -> FloatArray:
     return labels
 
 
-_SIZE_ROUNDING = 1e-9
-
-
 def size_by_bias(q: float) -> float:
-    """Corollary 1: where S = 0 and the bias condition holds, K >= 1 / (4 (1 - q) q) is enough; inf for q = 0 or 1.
-
-    >>> size_by_bias(0.5), round(size_by_bias(0.9), 3)
-    (1.0, 2.778)
-    """
+    """Corollary 1: where S = 0 and the bias condition holds, K >= 1 / (4 (1 - q) q) is enough; inf for q = 0 or 1."""
     if not 0 <= q <= 1:
         raise InputError(f"q is a rate in [0, 1], got {q}")
     return 1 / (4 * (1 - q) * q) if 0 < q < 1 else math.inf
 
 
 def size_enough(quality: VerifierQuality, success: bool, gap: float = 0.0) -> float:
-    """Corollary 2: a K from which on independent items have no larger MSE; inf where the corollary gives none.
+    """Corollary 2: a K from which independent items have no larger MSE; inf where the corollary gives none.
 
     S = 1, if (1 - p')² < 1 - p: p'(1 - p') / ((1 - p) - (1 - p')²), which is exact. S = 0, if
-    A = 1 - q' + alpha' Delta is at most 1 - q: 1 / (4 A (1 - A)), by the bound 1/4 on a variance, so that fewer may do:
-    see :func:`size_needed`.
+    A = 1 - q' + alpha' Delta is at most 1 - q: 1 / (4 A (1 - A)), by the bound 1/4 on a variance; :func:`size_needed`
+    may find fewer.
 
     >>> quality = VerifierQuality(p=0.7, q=0.5, p_item=0.9, q_item=0.8)
     >>> round(size_enough(quality, True), 3)  # .09 / (.3 - .01)
@@ -289,51 +227,30 @@ def size_enough(quality: VerifierQuality, success: bool, gap: float = 0.0) -> fl
     if success:
         room = (1 - quality.p) - bias**2
         return quality.p_item * (1 - quality.p_item) / room if room > 0 else math.inf
-    held = bias <= 1 - quality.q + _SIZE_ROUNDING and 0 < bias < 1
+    held = bias <= 1 - quality.q + _ROUNDING and 0 < bias < 1
     return 1 / (4 * bias * (1 - bias)) if held else math.inf
 
 
 def size_needed(quality: VerifierQuality, success: bool, gap: float = 0.0, correlation: float = 0.0) -> float:
-    """The least whole K with an MSE no larger than that of one judgment, exactly; inf if no K has one.
-
-    Args:
-        quality: the rates.
-        success: whether the response is a strict success.
-        gap: its relaxation gap.
-        correlation: of two judgments of it, from 0 to 1.
-
-    >>> quality = VerifierQuality(p=0.7, q=0.5, p_item=0.9, q_item=0.8)
-    >>> size_needed(quality, False, 0.5)  # A² = .3025, v = .125: .3025 + .125 / K <= .5
-    1.0
-    >>> size_needed(VerifierQuality(p=0.7, q=0.6, p_item=0.9, q_item=0.8), False, 0.6)  # .62² = .3844, v = .118
-    8.0
-    """
+    """The least K with an MSE no larger than that of one judgment, exactly; inf if there is none."""
     bias = float(bias_checklist(quality, int(success), gap))
     noise = float(item_variance(quality, int(success) + gap))
     return min_size(bias**2, noise, float(mse_single(quality, int(success))), correlation)
 
 
 def min_size(squared_bias: float, variance: float, target: float, correlation: float = 0.0) -> float:
-    """The least whole K with ``squared_bias + variance (rho + (1 - rho) / K) <= target``; inf if there is none.
-
-    >>> min_size(0.04, 0.2, 0.1), min_size(0.04, 0.2, 0.1, correlation=0.5)
-    (4.0, inf)
-    """
+    """The least K with ``squared_bias + variance (rho + (1 - rho) / K) <= target``; inf if there is none."""
     if not 0 <= correlation <= 1:
-        raise InputError(f"wanted a correlation in [0, 1], got {correlation}")
+        raise InputError(f"expected a correlation in [0, 1], got {correlation}")
     room = target - squared_bias - correlation * variance
     falling = (1 - correlation) * variance
-    if falling <= _SIZE_ROUNDING:
-        return 1.0 if room >= -_SIZE_ROUNDING else math.inf
-    least = falling / room if room > 0 else math.inf
-    return float(max(1, math.ceil(least - _SIZE_ROUNDING))) if math.isfinite(least) else math.inf
+    if falling <= _ROUNDING:
+        return 1.0 if room >= -_ROUNDING else math.inf
+    needed = falling / room if room > 0 else math.inf
+    return float(max(1, math.ceil(needed - _ROUNDING))) if math.isfinite(needed) else math.inf
 
 
 def no_size_helps(quality: VerifierQuality, success: bool, gap: float = 0.0) -> bool:
-    """Corollary 3: the squared bias alone exceeds the MSE of one judgment, so the checklist is worse with any K.
-
-    >>> no_size_helps(VerifierQuality(p=0.7, q=0.9, p_item=0.9, q_item=0.8), False, 0.5)  # .55² = .3025 > .1
-    True
-    """
+    """Corollary 3: the squared bias alone exceeds the MSE of one judgment, so the checklist is worse for every K."""
     squared = float(bias_checklist(quality, int(success), gap)) ** 2
-    return squared > float(mse_single(quality, int(success))) + _SIZE_ROUNDING
+    return squared > float(mse_single(quality, int(success))) + _ROUNDING

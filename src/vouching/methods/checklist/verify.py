@@ -1,13 +1,16 @@
-"""A response verified item by item: J votes of a language model on each question of a checklist (Soft-RLVR, 2.3).
+"""Verify a response item by item: J votes of a language model on each question of a checklist (Soft-RLVR, 2.3).
 
 The checklist is given, or made from the instruction. An item that names a rule is decided by it, exactly and once; the
-others are put to whoever votes, all at the same time: a language model, or a policy that judges itself in a game. A
-model's reply that is no answer is asked for once more; then it is no vote for yes. Where more than half of the votes on
-an item are no answers, or the model refuses, the judge has failed and the item is Unverified. Holistic verification
-(Eq. 3), one question about the whole response, stands beside it with the same votes, so that both can be measured on
-the same completions. Departures from the paper: own prompts, with "unclear" as a third answer and, on request, a reason
-and the words that decide. Left out: a response cut to fit a prompt, and sentences of a response withheld because they
-address the judge; here they are what is judged.
+others are voted on at the same time by a language model, or by a policy that judges itself in a game. A model is asked
+again once after an unreadable reply; if that fails too, the vote counts as not yes. Where more than half of the replies
+on an item are unreadable, or the model refuses, the judge has failed and the item is Unverified. Holistic verification
+(Eq. 3) asks one question about the whole response with the same number of votes, so that both ways can be measured on
+the same completions.
+
+Departures: own prompts, with "unclear" as a third answer and, on request, a reason and the words that decide.
+
+Not supported: shortening a response to fit a prompt, and withholding sentences that address the judge, which are part
+of what is judged.
 """
 
 from __future__ import annotations
@@ -42,30 +45,28 @@ from vouching.types import (
 )
 
 WHOLE = "Does the response fulfil the whole instruction?"
-"""The one item of holistic verification, as a report names it."""
+"""The question of holistic verification, as shown in a report."""
 _BLANK = "The response is blank."
 
 
 @dataclass(frozen=True, slots=True)
 class ChecklistConfig:
-    """How items are put to the model. Raises ConfigError for a value out of range."""
+    """How the model is asked. Raises ConfigError for a value out of range."""
 
     threshold: float = 0.5
-    """tau: what the votes on an item must come to for it to pass, in (0, 1]."""
+    """tau: judgment from which an item passes, in (0, 1]."""
     votes: int = 1
     """J: answers to each question, at least 1."""
     aggregate: Aggregate = "threshold"
-    """How votes become a judgment."""
     temperature: float = 0.7
     """Of the sampling with several votes; a single answer is greedy."""
     seed: int | None = None
-    """Of the sampling."""
     max_tokens: int = 1024
-    """Length of a reply, in tokens; a model that thinks needs more."""
+    """Token limit of a reply; reasoning models need more."""
     reasons: bool = False
-    """Whether a reason and the words that decide are asked for; longer replies, and other ones."""
+    """Whether to ask for a reason and the words that decide; replies get longer and may differ."""
     holistic: bool = False
-    """Whether :meth:`ChecklistVerifier.verify` asks one question about the whole instead of going item by item."""
+    """Whether :meth:`ChecklistVerifier.verify` asks one question about the whole response."""
 
     def __post_init__(self) -> None:
         check_aggregate(self.threshold, self.aggregate)
@@ -75,98 +76,87 @@ class ChecklistConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
-    """A question put about a response."""
+class ItemQuestion:
+    """A question about a response."""
 
     instruction: str
-    """What the response answers."""
     response: str
-    """What is judged."""
     question: str | None = None
-    """The item; None asks about the whole."""
+    """The item; None asks about the whole response."""
     sources: tuple[Source, ...] = ()
     """Texts that came with the instruction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Voted:
-    """What came back."""
+    """The answers to one question."""
 
     answers: tuple[ItemAnswer | None, ...] = ()
-    """J; None for one that is no answer."""
-    said: tuple[Completion, ...] = ()
-    """What a language model wrote, for its cost."""
+    """(J,) None for an unreadable answer."""
+    completions: tuple[Completion, ...] = ()
+    """A language model's replies, for their cost."""
     failure: Unread | None = None
-    """Why there is no judgment, where a judge failed."""
+    """Why there is no judgment, where the judge failed."""
 
 
 @runtime_checkable
 class Voter(Protocol):
     """Answers questions about responses, J times each."""
 
-    async def vote(self, put: Sequence[Put]) -> list[Voted]:
-        """The answers to each question; all of a call are under way at the same time."""
+    async def vote(self, questions: Sequence[ItemQuestion]) -> list[Voted]:
+        """The answers to each question, asked at the same time."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModelVoter:
-    """A language model that votes; where more than half of its replies to a question are no answers, it has failed."""
+    """A language model that votes; it has failed where more than half of its replies to a question are unreadable."""
 
     model: Model
-    """What votes."""
     config: ChecklistConfig
-    """How it is asked."""
 
-    async def vote(self, put: Sequence[Put]) -> list[Voted]:
-        """The answers to each question.
-
-        Raises:
-            ModelError: the model is out of reach, and the same call may succeed later.
-        """
-        return await all_of(map(self._voted, put))
+    async def vote(self, questions: Sequence[ItemQuestion]) -> list[Voted]:
+        """The answers to each question. Raises ModelError if the model is unreachable for now."""
+        return await all_of(map(self._voted, questions))
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         await self.model.aclose()
 
-    async def _voted(self, put: Put) -> Voted:
+    async def _voted(self, one: ItemQuestion) -> Voted:
         config, form = self.config, "reason" if self.config.reasons else "word"
-        asked = (
-            whole_messages(put.instruction, put.response, form, put.sources)
-            if put.question is None
-            else item_messages(put.instruction, put.response, put.question, form, put.sources)
+        messages = (
+            whole_messages(one.instruction, one.response, form, one.sources)
+            if one.question is None
+            else item_messages(one.instruction, one.response, one.question, form, one.sources)
         )
         temperature = config.temperature if config.votes > 1 else 0.0
         sampling = Sampling(config.max_tokens, temperature, n=config.votes, seed=config.seed)
-        said: list[Completion] = []
-        found = await ask(self.model, asked, sampling, _read, lambda _: ask_again(), said)
-        unread = [one for one in found if isinstance(one, Unread)]
-        failure = next((one for one in unread if one.reason == "backend"), None)
+        completions: list[Completion] = []
+        found = await ask(self.model, messages, sampling, _read, lambda _: ask_again(), completions)
+        unread = [answer for answer in found if isinstance(answer, Unread)]
+        failure = next((answer for answer in unread if answer.reason == "backend"), None)
         if failure is None and 2 * len(unread) > len(found):
-            cut = any(one.reason == "truncated" and len(one.replies) == 1 for one in unread)
-            more = ": allow more by max_tokens (--max-tokens)" if cut else ", nor are those to a second question"
+            cut = any(answer.reason == "truncated" and len(answer.replies) == 1 for answer in unread)
+            more = ": raise max_tokens (--max-tokens)" if cut else ", also when asked again"
             message = f"{len(unread)} of {len(found)} replies are neither yes, no nor unclear{more}"
             failure = Unread("truncated" if cut else "unparsable", message)
-        answers = tuple(None if isinstance(one, Unread) else one for one in found)
-        return Voted(answers, tuple(said), failure)
+        answers = tuple(None if isinstance(answer, Unread) else answer for answer in found)
+        return Voted(answers, tuple(completions), failure)
 
 
 class ChecklistVerifier:
     """Verifies whole responses against the instruction they answer.
 
     Args:
-        model: a language model that votes, or whoever else does.
+        model: a language model, or another voter.
         config: how it is asked.
         items: the checklist for every response; None makes one from each instruction.
-        maker: makes checklists; None lets the same model do it.
-
-    Raises:
-        ConfigError: items, but not a single one.
+        maker: makes checklists; None uses the same model.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -185,7 +175,7 @@ class ChecklistVerifier:
         maker: ChecklistMaker | None = None,
     ) -> None:
         if items is not None and not items:
-            raise ConfigError("the checklist has no items: give at least one, or none at all to have it made")
+            raise ConfigError("the checklist has no items: give at least one, or None to have a checklist made")
         self.config = config or ChecklistConfig()
         self._items = None if items is None else tuple(items)
         self._voter: Voter = model if isinstance(model, Voter) else ModelVoter(model, self.config)
@@ -193,7 +183,7 @@ class ChecklistVerifier:
 
     @property
     def decoding(self) -> dict[str, str | float | None]:
-        """How it asks: what the record of a run needs so that the same can be asked again."""
+        """The settings that a rerun needs to ask the same questions."""
         config = self.config
         return {
             "method": "holistic" if config.holistic else "checklist",
@@ -213,36 +203,26 @@ class ChecklistVerifier:
         sources: Sequence[Source] = (),
         items: Sequence[ChecklistItem] | None = None,
     ) -> Report:
-        """The report on a response: a finding for each item, in order.
+        """The report on a response, with a finding for each item in order.
 
-        Args:
-            question: the instruction, or the conversation, that it answers.
-            response: what is judged, in any language.
-            sources: texts that came with the instruction.
-            items: the checklist for this response; None takes the verifier's own.
-
-        Returns:
-            ``score`` is the soft score, the mean judgment; None if the judge failed on an item. Faults of a checklist
-            that was made are warnings. Without a checklist that can be used the one finding is an Unverified.
-
-        Raises:
-            InputError: no instruction, no response, or no items.
-            ModelError: the model is out of reach, and the same call may succeed later.
-            ConfigError: the model cannot be used at all.
+        ``question`` is the instruction or conversation, ``items`` the checklist; None takes the verifier's own. The
+        score is the mean judgment, None if the judge failed on an item. Faults of a checklist that was made are
+        warnings; if none could be made, the only finding is an Unverified. Raises InputError for an empty argument,
+        ModelError if the model is unreachable for now and ConfigError if it cannot be used at all.
         """
         if question is None or not question.strip():
             raise InputError("a checklist judges a response by its instruction: pass it (--instruction)")
         if not response.strip():
-            raise InputError("the response is empty: got no text, wanted an answer to judge")
+            raise InputError("the response is empty: expected an answer to judge")
         if items is not None and not items:
-            raise InputError("the checklist has no items: give at least one, or none at all to have it made")
+            raise InputError("the checklist has no items: give at least one, or None to have a checklist made")
         started = time.perf_counter()
         chosen, warnings, made = items or self._items, list[VerdictWarning](), list[Completion]()
         if not chosen and not self.config.holistic:
             if self._maker is None:
-                raise InputError("there is no checklist, and nobody to make one: give at least one item")
+                raise InputError("there is no checklist and no model to make one: give at least one item")
             new = await self._maker.make(question)
-            made += new.said
+            made += new.completions
             if new.checklist is None:
                 why = "; ".join(map(str, new.faults))
                 failed = Unverified(Claim(question, id="checklist"), "unparsable", f"no checklist was made: {why}")
@@ -257,23 +237,20 @@ class ChecklistVerifier:
     async def verify_all(
         self, answers: Sequence[tuple[str, str, Sequence[ChecklistItem]]], sources: Sequence[Source] = ()
     ) -> list[Report]:
-        """The reports on several responses, each with its instruction and its items; who votes is asked once for all.
+        """Reports on several responses, each with its instruction and items; all questions are asked at the same time.
 
-        A response without a word passes nothing and is shown to nobody; it is data here, not wrong input.
-
-        Raises:
-            ModelError: as for :meth:`verify`.
+        A blank response is data here, not wrong input: it passes nothing and is not judged.
         """
-        put = [
-            Put(instruction, response, item.text if item else None, tuple(sources))
+        questions = [
+            ItemQuestion(instruction, response, item.text if item else None, tuple(sources))
             for instruction, response, items in answers
-            for item in self._asked(response, items)
+            for item in self._questions(response, items)
         ]
-        voted = iter(await self._voter.vote(put))
+        voted = iter(await self._voter.vote(questions))
         reports: list[Report] = []
         for instruction, response, items in answers:
             findings: list[ItemResult | Unverified] = []
-            said: list[Completion] = []
+            completions: list[Completion] = []
             for number, item in enumerate((None,) if self.config.holistic else items, 1):
                 if not response.strip():
                     findings.append(ItemResult(item.text if item else WHOLE, (False,), 0.0, False, _BLANK))
@@ -281,22 +258,22 @@ class ChecklistVerifier:
                     findings.append(item_result(item, response))
                 else:
                     found = next(voted)
-                    said += found.said
+                    completions += found.completions
                     findings.append(self._result(item.text if item else WHOLE, number, found, response))
-            reports.append(_report(instruction, response, sources, findings, self.config, said))
+            reports.append(_report(instruction, response, sources, findings, self.config, completions))
         return reports
 
     async def aclose(self) -> None:
-        """Let go of the models."""
+        """Release the models."""
         await self._voter.aclose()
         if self._maker is not None:
             await self._maker.aclose()
 
-    def _asked(self, response: str, items: Sequence[ChecklistItem]) -> Sequence[ChecklistItem | None]:
-        """What is put to who votes; None is the whole."""
+    def _questions(self, response: str, items: Sequence[ChecklistItem]) -> Sequence[ChecklistItem | None]:
+        """The items to ask about; None is the whole response."""
         if not response.strip():
             return ()
-        return (None,) if self.config.holistic else asked_items(items)
+        return (None,) if self.config.holistic else voted_items(items)
 
     def _result(self, question: str, number: int, found: Voted, response: str) -> ItemResult | Unverified:
         if found.failure is not None:
@@ -304,43 +281,33 @@ class ChecklistVerifier:
         config, answers = self.config, found.answers
         votes = tuple(None if answer is None else answer.vote for answer in answers)
         passed = judgment(votes, config.threshold, config.aggregate) >= config.threshold
-        # Who was outvoted explains nothing; where nobody said no, the unclear ones do.
+        # Outvoted answers explain nothing; where there is no "no", the unclear ones explain.
         side = [True] if passed else [False, None]
-        speaking = [one for vote in side for one in answers if one is not None and one.vote is vote]
-        spans = [span for one in speaking if (span := _found(one.quote, response)) is not None]
-        reason = next((one.reason for one in speaking if one.reason), "")
+        agreeing = [one for vote in side for one in answers if one is not None and one.vote is vote]
+        spans = [span for one in agreeing if (span := _found(one.quote, response)) is not None]
+        reason = next((one.reason for one in agreeing if one.reason), "")
         return ItemResult(question, votes, vote_share(votes), passed, reason, spans[0] if spans else None)
 
 
-def asked_items(items: Sequence[ChecklistItem]) -> tuple[ChecklistItem, ...]:
-    """The items that are put to who votes: those that no rule decides.
-
-    >>> asked_items([ChecklistItem("Is it red?"), ChecklistItem("No commas.", "punctuation:no_comma")])[0].text
-    'Is it red?'
-    """
+def voted_items(items: Sequence[ChecklistItem]) -> tuple[ChecklistItem, ...]:
+    """The items that are voted on: those that no rule decides."""
     return tuple(item for item in items if item.rule is None)
 
 
 def open_checklist(
     model: str | Model, config: ChecklistConfig | None = None, items: Sequence[ChecklistItem] | None = None
 ) -> ChecklistVerifier:
-    """The verifier for a language model by its name, with the shipped encoder for the lint of lists that are made.
+    """The verifier for a language model by its name, which lints the checklists it makes with the shipped encoder.
 
-    Args:
-        model: the model, or its name; see :func:`vouching.models.open.open_model`.
-        config: how it is asked.
-        items: the checklist for every response; None makes one from each instruction.
-
-    Raises:
-        ConfigError: a wrong name, or items, but not a single one.
+    Raises ConfigError for a wrong name or an empty checklist.
     """
     if isinstance(model, str):
         from vouching.models.open import open_model
 
         if model.startswith("embedded"):
             raise ConfigError(
-                f"items are put to a language model, got {model}: add --model, such as http://localhost:8000/v1#name, "
-                "or take --method rules, which needs none"
+                f"a language model judges items, got {model}: add --model, such as http://localhost:8000/v1#name, "
+                "or use --method rules, which needs none"
             )
         model = open_model(model)
     maker = ChecklistMaker(model, (config.seed if config else None) or 0, nearness=encoder_nearness())
@@ -348,12 +315,7 @@ def open_checklist(
 
 
 def soft_share(findings: Sequence[ItemResult | Unverified], config: ChecklistConfig) -> float | None:
-    """The mean judgment of the findings (Eq. 5); None if the judge failed on one, or there is none.
-
-    >>> results = [ItemResult("Is it red?", (True, None), 0.5, True), ItemResult("Is it big?", (False,), 0.0, False)]
-    >>> soft_share(results, ChecklistConfig())
-    0.5
-    """
+    """The mean judgment of the findings (Eq. 5); None if the judge failed on one, or there is none."""
     judged = [one for one in findings if isinstance(one, ItemResult)]
     if len(judged) < len(findings) or not judged:
         return None
@@ -366,7 +328,7 @@ def _report(
     sources: Sequence[Source],
     findings: Sequence[ItemResult | Unverified],
     config: ChecklistConfig,
-    said: Sequence[Completion],
+    completions: Sequence[Completion],
 ) -> Report:
     return Report(
         response=response,
@@ -375,12 +337,12 @@ def _report(
         question=instruction,
         totals=Totals(unverified=sum(isinstance(one, Unverified) for one in findings)),
         score=soft_share(findings, config),
-        usage=total_usage(said),
+        usage=total_usage(completions),
     )
 
 
 def _read(replies: Replies) -> ItemAnswer:
-    """The answer in the last reply."""
+    """The answer in the last reply. Raises ReplyError if there is none."""
     last = replies[-1]
     found = read_answer(last.text) if last.finish_reason != "length" else None
     if found is None:
@@ -393,6 +355,6 @@ def _sentence(words: str) -> str:
 
 
 def _found(quote: str, response: str) -> Span | None:
-    """Where the response has the words that a judge quotes; None if it does not have them."""
+    """The span of the response that a judge quotes; None if the response does not contain it."""
     found = locate(quote, response) if quote else None
     return Span(response[found.start : found.end], found.start, found.end) if found else None
