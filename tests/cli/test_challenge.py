@@ -109,7 +109,7 @@ def test_a_fill_is_challenged_revised_submitted_and_kept_step_by_step(tmp_path: 
         # Calls: two drafts, five revisions, one choice, one review of f; each counts 9 and 5 tokens.
         assert record["usage"]["completion_tokens"] == 9 * 5
         assert len(output.read_text(encoding="utf-8").splitlines()) == 3
-        assert "is there already" in run(*filling).stderr
+        assert "already exists" in run(*filling).stderr
         # Finished: resuming asks nobody, and gives the same.
         again = json.loads(run(*filling, "--resume").stdout)
         assert again["usage"]["calls"] == 0
@@ -161,7 +161,7 @@ def test_an_output_of_other_work_is_not_gone_on_with(tmp_path: Path) -> None:
     assert output.read_bytes() == before
 
 
-def test_a_model_that_fails_half_way_leaves_what_was_done(tmp_path: Path) -> None:
+def test_a_model_that_fails_half_way_leaves_the_finished_steps(tmp_path: Path) -> None:
     task, output = written(tmp_path / "task.json", SMALL), tmp_path / "steps.jsonl"
     with chat_server(lambda asked: 429 if '"line": "f"' in asked else answered(asked)) as model:
         result = run("--task", task, "--fill", "--model", model, "--output", output)
@@ -178,7 +178,7 @@ def test_a_model_that_fails_half_way_leaves_what_was_done(tmp_path: Path) -> Non
         (["--proposal", PROPOSAL, "--output", "x.jsonl"], "got --output without --fill"),
         (["--proposal", PROPOSAL, "--resume"], "got --resume without --output"),
         (["--proposal", "none.yaml"], "none.yaml cannot be read"),
-        (["--proposal", TASK], "wanted an object with"),
+        (["--proposal", TASK], "expected an object with"),
         (["--proposal", PROPOSAL, "--report", "/no/such/page.html"], "there is no folder"),
         (["--fill", "--model", "http://localhost:1/v1#m", "--candidates", "0"], "candidates must be at least 1"),
         (["--fill", "--model", "http://localhost:1/v1#m", "--output", "x.txt"], "ends in .jsonl"),

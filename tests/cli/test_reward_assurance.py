@@ -86,7 +86,7 @@ def test_rows_that_cannot_be_used_say_why_and_the_others_are_done(tmp_path: Path
     assert result.exit_code == Exit.INCOMPLETE
     problems = [line.get("problem") for line in lines]
     assert [line["case"] for line in lines] == [None, None, None, None, "1"]
-    reasons = ("an answer that cannot be read is neither", "nothing to revise", "wanted S_x", "0.5, wanted 1")
+    reasons = ("a reply that cannot be read is neither", "nothing to revise", "expected S_x", "0.5, expected 1")
     assert all(words in str(problem) for problem, words in zip(problems, reasons, strict=False))
     assert "1 right and accepted, 0 repaired; 4 of the rows cannot be used" in result.stderr
 
@@ -94,4 +94,4 @@ def test_rows_that_cannot_be_used_say_why_and_the_others_are_done(tmp_path: Path
 def test_a_cost_that_silences_everybody_is_a_usage_error(tmp_path: Path) -> None:
     result, _ = rewarded(tmp_path, [row("a", 1, "NS")], "--intervention-cost", "1")
     assert result.exit_code == Exit.USAGE
-    assert "intervention_cost is 1.0" in result.stderr
+    assert "intervention_cost must be at least 0 and below 1, got 1.0" in result.stderr

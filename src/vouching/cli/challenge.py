@@ -91,7 +91,8 @@ def challenge_command(
     A case has a claim, an argument that names the rule, and evidence that can be looked up. Units with executable rules
     are judged offline; the others need a model. Nothing is compared with --gold before it stands.
     """
-    from vouching.methods.assurance.steps import ChallengeConfig, challenged
+    from vouching.methods.assurance.model import AssuranceConfig
+    from vouching.methods.assurance.steps import challenged
     from vouching.methods.assurance.task import read_proposal, read_task
     from vouching.models.running import run
     from vouching.report.assurance import write_assurance
@@ -111,9 +112,9 @@ def challenge_command(
         work = read_task(task)
         given = read_proposal(proposal, work) if proposal else None
         right = read_proposal(gold, work) if gold else None
-        config = ChallengeConfig(model, verifier, candidates, seed, max_tokens)
+        config = AssuranceConfig(candidates=candidates, max_tokens=max_tokens, seed=seed)
         with progress("Challenging"), interruptible("finish with --resume" if output else ""):
-            record = run(challenged(work, given, config, right, output, resume))
+            record = run(challenged(work, given, (model, verifier), config, right, output, resume))
         if report is not None:
             write_assurance(report, record, work)
         _write(record, as_json)

@@ -58,7 +58,7 @@ def test_the_baselines_are_one_recipe_with_another_loss() -> None:
     [
         ("game.candidate=3", "did you mean game.candidates?"),
         ("game.candidates=0", "game.candidates must be above 0"),
-        ("game.intervention_cost=1", "game.intervention_cost is 1.0, wanted a number from 0 up to, not including, 1"),
+        ("game.intervention_cost=1", "game.intervention_cost must be at least 0 and below 1, got 1.0"),
         ("watch.keep=0", "watch.keep must be above 0"),
         ("kl_estimator=k2", "kl_estimator is 'k2'"),
     ],
@@ -77,7 +77,7 @@ def test_every_setting_reaches_the_game() -> None:
     assert learnt.oracle
 
 
-def test_gold_chooses_nothing_where_a_run_is_scored(tmp_path: Path) -> None:
+def test_gold_selects_nothing_in_an_evaluation(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"id": "a", "task": ' + TASK + ', "gold": {"x": 3}}\n', encoding="utf-8")
     plan = AssuranceRunConfig(rows=(str(tmp_path / "rows.jsonl"),), model="policy").plan()
     assert isinstance(plan.game, AssuranceGame)
@@ -97,14 +97,14 @@ def test_rows_are_read_from_files_and_from_folders_of_right_proposals(tmp_path: 
     assert [(row["id"], row["gold"]) for row in rows] == [("a", {"x": 3}), ("b", {"x": 4})]
     assert units_of(rows) == 1
     (tmp_path / "mistakes.jsonl").write_text('{"id": "b"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="have mistakes"):
+    with pytest.raises(InputError, match="contain mistakes"):
         read_work([str(tmp_path)])
 
 
-def test_a_folder_that_holds_no_work_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder without tasks/ and proposals/"):
+def test_a_folder_without_tasks_is_distinguished_from_a_missing_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no tasks/ and proposals/"):
         read_work([str(tmp_path)])
-    with pytest.raises(InputError, match=r"there is no such folder or file; make one with  python recipes/taxes"):
+    with pytest.raises(InputError, match=r"no such folder or file; make one with  python recipes/taxes"):
         read_work([str(tmp_path / "returns")])
 
 
@@ -116,7 +116,7 @@ def test_a_folder_that_holds_no_work_is_told_from_one_that_is_not_there(tmp_path
         (('{"id": "a", "task": ' + TASK + ', "gold": {"x": 3}}\n') * 2, "two rows have the id 'a'"),
     ],
 )
-def test_rows_that_cannot_be_played_end_the_reading(tmp_path: Path, lines: str, wrong: str) -> None:
+def test_rows_that_cannot_be_played_are_refused(tmp_path: Path, lines: str, wrong: str) -> None:
     (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
     with pytest.raises(InputError) as raised:
         read_work([str(tmp_path / "rows.jsonl")])

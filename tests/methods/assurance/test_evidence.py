@@ -102,7 +102,7 @@ def test_evidence_that_is_absent_or_has_another_value_is_flagged(location: str, 
         assert fault in found
 
 
-def test_units_and_rules_can_be_named_alone_and_what_is_computed_is_worked_out() -> None:
+def test_units_and_rules_can_be_named_alone_and_computed_evidence_is_evaluated() -> None:
     good = [
         EvidencePointer("unit", "11", 161697),
         EvidencePointer("rule", "R15"),
@@ -199,7 +199,7 @@ def test_a_line_may_be_called_a_line(line: str | int) -> None:
     assert read_line(json.dumps({"line": line, "amount": 3}), UNITS[2]).value == 3
 
 
-def test_a_word_of_approval_for_another_line_is_no_silence_on_this_one() -> None:
+def test_approval_of_another_line_is_not_silence_on_this_one() -> None:
     with pytest.raises(ReplyError, match="its \"correct\" is about '11', wanted '15'"):
         read_case(with_finding(line="11", verdict="correct"), UNITS[2])
     wrong = read_case(with_finding(line="11"), UNITS[2])
@@ -207,7 +207,7 @@ def test_a_word_of_approval_for_another_line_is_no_silence_on_this_one() -> None
     assert case_quality(wrong, STATE).target == 0.0
 
 
-def test_half_characters_in_a_reply_are_replaced_so_that_the_case_can_be_kept() -> None:
+def test_lone_surrogates_in_a_reply_are_replaced() -> None:
     evidence = [{"location": "a\ud800", "value": ["\udc00"]}]
     case = read_case(with_finding(claim="Not \ud800!", evidence=evidence), UNITS[2])
     assert case is not None
@@ -223,7 +223,7 @@ def test_a_rule_of_one_letter_is_cited_as_a_rule_and_not_by_every_article() -> N
     assert [case_quality(SafetyCase("x", "", words), state).cites for words in said] == [0.0, 1.0]
 
 
-def test_what_is_computed_from_nothing_is_no_evidence_unless_it_is_the_unit_s_rule() -> None:
+def test_evidence_computed_from_nothing_is_flagged_unless_it_is_the_unit_s_rule() -> None:
     task = Task("t", {"a": [4, 5]}, {"R": Rule("R", "Nothing.", "0")}, (TaskUnit("x", "number", rules=("R",)),))
     state = UnitState(task, task.units[0], {})
     assert evidence_fault(EvidencePointer("computed", "2 + 2", 4), state) == "2 + 2: it looks at nothing of the task."
@@ -231,7 +231,7 @@ def test_what_is_computed_from_nothing_is_no_evidence_unless_it_is_the_unit_s_ru
     assert evidence_fault(EvidencePointer("computed", "0", 0), state) is None
 
 
-def test_of_a_case_three_pieces_of_computed_evidence_are_worked_out() -> None:
+def test_three_pieces_of_computed_evidence_are_evaluated_per_case() -> None:
     pieces = [EvidencePointer("computed", "unit.missing", 1)] * 2 + [EvidencePointer("rule", "R15")]
     pieces += [EvidencePointer("computed", 'unit["11"]', 161697)] * 3
     faults = evidence_faults(pieces, UnitState(TAX, UNITS[2], {"11": Decimal(161697)}))

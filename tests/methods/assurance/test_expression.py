@@ -1,4 +1,4 @@
-"""The language of executable rules: what it comes to, what it refuses, and that it ends."""
+"""The language of executable rules: the values it gives, what it refuses, and that it ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def worked(text: str, **inputs: object) -> Value:
 
 @st.composite
 def expressions(draw: st.DrawFn, depth: int = 4) -> str:
-    """An expression that comes to a whole number, in the words that Python and the language share."""
+    """An expression with a whole number as its value, in the syntax that Python and the language share."""
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         return draw(st.sampled_from(["data.a", "data.b", "data.c", "data.list[1]"]) | st.integers(-9, 9).map(str))
     one, two, three = (draw(expressions(depth - 1)) for _ in range(3))
@@ -81,7 +81,7 @@ def test_cents_are_cents() -> None:
     assert worked("amount(data.x) * 2", data={"x": "$1,234.50"}) == Decimal("2469")
 
 
-def test_a_table_is_looked_into_by_key_and_by_band() -> None:
+def test_a_table_is_looked_up_by_key_and_by_band() -> None:
     table = {
         "rate": {"Oslo": 75},
         "bands": [{"from": 0, "tax": 0}, {"from": 100, "tax": 0.1}, {"from": 500, "tax": 0.2}],
@@ -93,7 +93,7 @@ def test_a_table_is_looked_into_by_key_and_by_band() -> None:
     ]  # fmt: skip
     with pytest.raises(MissingValueError, match="no row for -1"):
         worked("band(table.bands, -1).tax", table=table)
-    with pytest.raises(ExpressionError, match=r"table\.bands\[1\]\.from is a text; band wants a number there"):
+    with pytest.raises(ExpressionError, match=r"table\.bands\[1\]\.from is a string; band needs a number there"):
         worked("band(table.bands, 3).tax", table={"bands": [{"from": 0}, {"from": "high"}]})
 
 
@@ -122,7 +122,7 @@ def test_what_is_missing_is_an_error_unless_a_default_is_given() -> None:
         "1 << 9", "data.a @ data.b", "1 is 1", "any(x)", "getattr(data, 'a')", "\x00", "\ud800", "data.a if",
     ],
 )  # fmt: skip
-def test_what_the_language_does_not_have_is_refused(text: str) -> None:
+def test_what_is_not_part_of_the_language_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError):
         worked(text, data={"a": [1]}, value=Decimal(1))
 
@@ -132,7 +132,7 @@ def test_what_the_language_does_not_have_is_refused(text: str) -> None:
              "data.list and True", "sum(data.mixed)", "data.list", "1 if 1 else 2", "data.list[0.5]", "data.list['x']",
              "1 in 3", "days(3, 4)", "amount('1,23')", "round(1, 99)", "max(data.name)"]
 )  # fmt: skip
-def test_only_like_goes_with_like(text: str) -> None:
+def test_values_of_different_types_do_not_mix(text: str) -> None:
     with pytest.raises(ExpressionError):
         worked(text, data={"name": "x", "list": [1], "mixed": [1, "2"]})
 
@@ -164,7 +164,7 @@ def test_any_text_has_a_value_or_is_an_input_error(text: str) -> None:
     assert isinstance(found, Decimal | bool | str)
 
 
-def test_inputs_that_made_the_value_are_told_and_no_others() -> None:
+def test_the_inputs_of_the_value_are_recorded_and_no_others() -> None:
     data = {"items": [{"kind": "meal", "amount": 5}, {"kind": "taxi", "amount": 9}], "other": 1}
     text = 'sum(i.amount for i in data.items if i.kind == "meal") + unit["1a"]'
     found = evaluate(parse(text), Inputs(data=data, unit={"1a": Decimal(2)}))
@@ -192,13 +192,13 @@ def test_steps_are_counted_before_they_are_taken_and_long_texts_take_more_of_the
 
 
 @pytest.mark.parametrize("text", ["amount(data.t)", "days(data.t, data.t)", "data.o[data.t]"])
-def test_a_long_text_does_not_stand_in_the_complaint(text: str) -> None:
+def test_a_long_text_is_shortened_in_the_message(text: str) -> None:
     with pytest.raises(ExpressionError) as error:
         worked(text, data={"t": "x" * 9_999, "o": {}})
     assert len(str(error.value)) < 200
 
 
-def test_where_in_finds_a_value_is_among_the_inputs() -> None:
+def test_the_member_that_in_finds_is_among_the_inputs() -> None:
     data = {"drug": "b", "allergies": ["a", "b", "c"]}
     text = 'data.drug in data.allergies and data.drug not in ["x"]'
     assert [*evaluate(parse(text), Inputs(data=data)).reads] == ["data.drug", "data.allergies[1]"]
@@ -211,10 +211,10 @@ def test_where_in_finds_a_value_is_among_the_inputs() -> None:
         ("value = 3", "equal is =="),
         ("a == 1 && b != 2", "write and, or, not"),
         ("!value", "write and, or, not"),
-        (" ", "leave the field out"),
-        ("1 +", "is no expression: invalid syntax$"),
+        (" ", "omit the field"),
+        ("1 +", "is not an expression: invalid syntax$"),
     ],
 )
-def test_a_text_of_another_language_gets_a_hint(text: str, hint: str) -> None:
+def test_syntax_of_another_language_gets_a_hint(text: str, hint: str) -> None:
     with pytest.raises(ExpressionError, match=hint):
         parse(text)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vouching.errors import ConfigError, InputError
 from vouching.methods.assurance.game import AssuranceGame
-from vouching.methods.assurance.reply import challenge_text, choice_text, read_case, read_choice, read_line, read_said
+from vouching.methods.assurance.reply import challenge_text, choice_text, read_case, read_choice, read_line, read_reply
 from vouching.methods.assurance.reward import CASES, AssuranceCosts
 from vouching.methods.base import Play, ScriptedSampler
 from vouching.models.base import Message
@@ -178,7 +178,7 @@ def test_a_wrong_value_that_was_submitted_is_seen_as_it_is() -> None:
     assert {json.loads(one)[0]["amount"] for one in seen} == {7}
 
 
-def test_what_was_cut_off_is_not_read() -> None:
+def test_a_reply_that_was_cut_off_is_not_read() -> None:
     unit = TaskUnit("a", "amount")
     whole, cut = (Rollout("r", (), (), (), None, reason, text="{}") for reason in ("stop", "length"))
     readers = {
@@ -187,9 +187,9 @@ def test_what_was_cut_off_is_not_read() -> None:
         "REVISE": read_choice,
     }
     for text, reader in readers.items():
-        assert read_said(replace(whole, text=text), reader) == (reader(text), "")
-        assert read_said(replace(cut, text=text), reader)[0] is None
-        assert "it was cut off" in read_said(replace(cut, text=text), reader)[1]
+        assert read_reply(replace(whole, text=text), reader) == (reader(text), "")
+        assert read_reply(replace(cut, text=text), reader)[0] is None
+        assert "it was cut off" in read_reply(replace(cut, text=text), reader)[1]
 
 
 def test_costs_prefer_silence_and_a_kept_proposal() -> None:
@@ -212,7 +212,7 @@ def test_costs_prefer_silence_and_a_kept_proposal() -> None:
 
 
 @pytest.mark.parametrize(("oracle", "submitted"), [(False, 0.0), (True, 1.0)])
-def test_a_revision_is_chosen_by_gold_only_if_asked(oracle: bool, submitted: float) -> None:
+def test_a_revision_is_selected_by_gold_only_with_an_oracle(oracle: bool, submitted: float) -> None:
     said: Said = {
         ("A", "a", "generator"): [value(7)] * 2, ("A", "a", "verifier"): [SAC],
         ("A", "a", "reviser"): [value(8), value(8), value(10)], ("A", "a", "approver"): ["REVISE"],
@@ -251,13 +251,13 @@ def test_the_generator_alone_is_the_baseline() -> None:
     assert (game.policies, AssuranceGame().policies) == (("default",), ("default", "verifier"))
 
 
-def test_proposals_may_be_left_out_of_the_update() -> None:
+def test_proposals_may_be_excluded_from_the_update() -> None:
     play, asked = played(AssuranceGame(samples=2, candidates=3, proposals=False), BATCH, "A")
     assert {group.role for group in play.groups} == {"verifier", "approver"}
     assert asked.count(("A", "a", "generator")) == 1
 
 
-def test_all_processes_may_be_made_to_call_alike() -> None:
+def test_all_processes_make_the_same_calls_if_asked_to() -> None:
     calls: list[tuple[str, int, float | None]] = []
     policies: set[tuple[str, str]] = set()
 
@@ -314,7 +314,7 @@ def test_every_unit_is_in_one_case_or_in_none_and_pairs_are_whole(x: str, y: str
     [
         ({"task": None}, "row 'A' has no task"),
         ({"gold": {"a": 1}}, "row 'A': gold: values.b is missing"),
-        ({"gold": {"a": 1, "b": "many"}}, "wanted an amount"),
+        ({"gold": {"a": 1, "b": "many"}}, "expected an amount"),
         ({"task": {"task": "A", "data": {}, "units": []}}, "row 'A': task: units is empty"),
     ],
 )

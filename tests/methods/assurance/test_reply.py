@@ -64,13 +64,13 @@ def test_verl_gets_every_role_with_the_same_names() -> None:
     ("row", "message"),
     [
         # Taken for a proposal that cannot be read, one that was left out would make every case right.
-        ({"role": "verifier", "unit": UNIT}, "the verifier lacks proposal"),
-        ({"role": "approver", "unit": UNIT}, "the approver lacks proposal and revision"),
-        ({"role": "generator"}, "the generator lacks unit"),
-        ({"role": "generator", "unit": "total"}, "has the unit 'total', wanted one as a task file has it"),
+        ({"role": "verifier", "unit": UNIT}, "the verifier has no proposal"),
+        ({"role": "approver", "unit": UNIT}, "the approver has no proposal and no revision"),
+        ({"role": "generator"}, "the generator has no unit"),
+        ({"role": "generator", "unit": "total"}, "has the unit 'total', expected an object as in a task file"),
     ],
 )
-def test_a_row_that_lacks_what_its_role_is_judged_by_is_told(row: dict[str, Any], message: str) -> None:
+def test_a_row_without_the_fields_of_its_role_is_named(row: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         assurance_score("t", WRONG, 42, row)
 
@@ -85,7 +85,7 @@ def test_an_environment_of_verifiers_scores_drafts_and_reviews() -> None:
     assert asyncio.run(assurance_draft(task, draft)) == 1.0
 
 
-def test_a_unit_or_a_right_value_that_is_none_is_an_error_and_no_reward() -> None:
+def test_a_unit_or_gold_that_is_not_valid_is_an_error_and_not_a_reward() -> None:
     with pytest.raises(InputError, match="the unit"):
         reward_of_reply("42", {"unit": {"id": "total"}, "gold": 42}, "generator")
     with pytest.raises(InputError, match="gold is 'many'"):

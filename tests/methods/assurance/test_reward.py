@@ -38,8 +38,8 @@ def test_each_line_of_the_paper_s_table_is_its_case(case: Case) -> None:
 
 def matches(case: Case, s_x: bool, y: str, a: str | None, s_z: bool | None) -> bool:
     """The table read as conditions, without the order of the ifs in the code; a dash holds for anything."""
-    wanted = TABLE[case]
-    return (s_x, y) == wanted[:2] and wanted[2] in (None, a) and wanted[3] in (None, s_z)
+    expected = TABLE[case]
+    return (s_x, y) == expected[:2] and expected[2] in (None, a) and expected[3] in (None, s_z)
 
 
 def test_every_transition_belongs_to_one_case_and_to_no_other() -> None:
@@ -54,14 +54,14 @@ def test_every_transition_belongs_to_one_case_and_to_no_other() -> None:
     assert seen == set(CASES)
 
 
-def test_what_does_not_fit_together_is_refused() -> None:
-    with pytest.raises(InputError, match="y is SAC but a is missing, wanted KEEP or REVISE"):
+def test_fields_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(InputError, match="y is SAC but a is missing, expected KEEP or REVISE"):
         Transition(s_x=True, y="SAC")
     with pytest.raises(InputError, match="S_z is missing"):
         Transition(s_x=False, y="SAC", a="KEEP")
     with pytest.raises(InputError, match="nothing to revise"):
         Transition(s_x=False, y="NS", a="REVISE")
-    with pytest.raises(InputError, match="y is 'silent', wanted SAC or NS"):
+    with pytest.raises(InputError, match="y is 'silent', expected SAC or NS"):
         Transition(s_x=False, y="silent")  # pyright: ignore[reportArgumentType]
 
 
@@ -81,7 +81,7 @@ def test_the_generator_earns_what_it_submits(s_x: bool, s_z: bool) -> None:
     assert (found["KEEP"], found["REVISE"]) == (s_x, s_z)
 
 
-def test_a_revision_cost_prefers_turning_down_a_wrong_revision_to_taking_it() -> None:
+def test_a_revision_cost_prefers_rejecting_a_wrong_revision_to_accepting_it() -> None:
     free = earned(s_x=False, s_z=False)
     assert free["KEEP"] == free["REVISE"]  # 6a and 5b alike: the paper's rewards say nothing
     costly = action_rewards(s_x=False, s_z=False, costs=AssuranceCosts(revision=0.05))

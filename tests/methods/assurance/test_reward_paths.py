@@ -115,10 +115,10 @@ def test_trl_verl_and_verifiers_give_what_the_game_gives(role: str) -> None:
 def test_a_reply_that_cannot_be_read_is_in_no_pair_and_earns_nothing_elsewhere() -> None:
     for role in ("verifier", "approver"):
         seat = "review" if role == "verifier" else "approve"
-        unread = [one for one in DECIDED if seat in one.seats.said and one.taken(seat) is None]
+        unread = [one for one in DECIDED if seat in one.roles.replies and one.taken(seat) is None]
         assert len(unread) > 10
         for one in unread:
-            [said] = one.seats.said[seat]
+            [said] = one.roles.replies[seat]
             assert said not in GROUPS[f"{one.key}:{role}"].rollouts
             assert reward_of_reply(said.text, fields(one, role), role).total == 0.0
 

@@ -54,7 +54,7 @@ def test_the_generator_s_best_response_compares_the_proposal_with_the_mean_revis
 def test_a_soft_best_response_multiplies_the_reference_odds_by_the_exponential_of_the_gap() -> None:
     # odds 1/4 * e^(.1 / .05) = e^2 / 4 = 1.847; p = 1.847 / 2.847 = .6488
     assert soft_best_response(0.25, 0.1, 0.05) == pytest.approx(exp(2) / 4 / (1 + exp(2) / 4))
-    with pytest.raises(ConfigError, match="beta is 0"):
+    with pytest.raises(ConfigError, match="beta must be above 0, got 0"):
         soft_best_response(1, 1, 0)
 
 
@@ -165,7 +165,7 @@ def test_sampled_updates_track_the_ode_too() -> None:
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match=r"2 contexts want revisions .* of shape \(2, 2\)"):
+    with pytest.raises(InputError, match=r"2 contexts need revisions .* of shape \(2, 2\)"):
         TabularGame(np.array([0.5, 0.5]), np.zeros((1, 2)), even_logits(2))
     with pytest.raises(InputError, match="sum to 1"):
         TabularGame(np.array([0.5]), np.zeros((1, 2)), even_logits(1))
@@ -180,5 +180,5 @@ def test_the_outlook_of_a_game_starts_even_and_comes_near_the_equilibrium() -> N
     # odds e^(1 / .2) of a case against a wrong proposal, e^(-.15 / .2) of revising a right one
     assert late["case if wrong"]["equilibrium"] == pytest.approx(1 / (1 + np.exp(-5)))
     assert late["revise if right"]["equilibrium"] == pytest.approx(1 / (1 + np.exp(0.75)))
-    with pytest.raises(ConfigError, match="beta is 0"):
+    with pytest.raises(ConfigError, match="beta must be above 0, got 0"):
         outlook(TabularGame(np.ones(1), np.zeros((1, 2)), even_logits(1), beta=0.0))

@@ -1,6 +1,6 @@
 """The settings of a run of the assurance game: a TOML file, and ``key=value`` over it.
 
-The defaults of ``[game]`` are DPA-GRPO's (App. E). Left out: another model for each of the two policies; they are
+The defaults of ``[game]`` are DPA-GRPO's (App. E). Not supported: a base model for each of the two policies, which are
 adapters on one.
 """
 
@@ -22,45 +22,42 @@ class AssuranceSettings:
     candidates: int = 5
     """K: revisions that are drawn after a case."""
     revision_temperature: float = 0.7
-    """Of revisions."""
     oracle: bool = True
-    """Whether the best revision is chosen by gold in training; it never is where a run is only scored."""
+    """Whether gold selects the revision in training; it never does in an evaluation."""
     proposals: bool = True
-    """Whether drafts are learnt from: ``sampling.group_size`` of a unit, each worth whether it is right."""
+    """Whether drafts are trained on: ``sampling.group_size`` per unit, with S_x as their reward."""
     intervention_cost: float = 0.0
-    """Taken from the verifier's reward for a case."""
+    """Subtracted from the verifier's reward for a case."""
     revision_cost: float = 0.0
-    """Taken from the generator's reward for a revision."""
+    """Subtracted from the generator's reward for a revision."""
     alone: bool = False
     """Whether the generator plays alone: the paper's baseline."""
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for a number out of range."""
         require(self, above=("candidates", "revision_temperature"))
         AssuranceCosts(self.intervention_cost, self.revision_cost)
         if self.alone and not self.proposals:
-            raise ConfigError("game.alone is on and game.proposals is off: nothing would be learnt from")
+            raise ConfigError("game.alone is on and game.proposals is off: there is nothing to train on")
 
 
 @dataclass(frozen=True, slots=True)
 class AssuranceRunConfig(GrpoConfig):
-    """What is trained, on what, and how; ``rows`` are tasks with their right values.
+    """A training run; ``rows`` are tasks with their right values.
 
     >>> AssuranceRunConfig(rows=("returns",), model="Qwen/Qwen3-4B").game.candidates
     5
     """
 
     game: AssuranceSettings = field(default_factory=AssuranceSettings)
-    """How the game is played."""
 
     def plan(self) -> Plan:
-        """DPA-GRPO's game: two adapters, forced pairs, drafts in groups; nobody chooses by gold where it is scored."""
+        """DPA-GRPO's game: two adapters, pairs, groups of drafts; evaluation never selects by gold."""
         rows, dev = read_work(self.rows), read_work(self.dev)
         game = self.played(max(units_of(rows), units_of(dev)))
         return Plan(game, rows, dev, best_by="oracle/submitted", scored_by=replace(game, oracle=False))
 
     def played(self, turns: int) -> AssuranceGame:
-        """The game that is learnt from, for tasks of so many units at most."""
+        """The game to train on, for tasks of at most ``turns`` units."""
         return AssuranceGame(
             self.sampling.group_size, self.game.candidates, self.game.revision_temperature,
             AssuranceCosts(self.game.intervention_cost, self.game.revision_cost), self.game.proposals, self.game.oracle,

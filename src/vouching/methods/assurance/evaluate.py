@@ -1,9 +1,9 @@
-"""What an expression comes to, over JSON, in exact decimals, within a bound; and which inputs it looked at.
+"""Evaluating an expression over JSON in exact decimals, within bounds, with a record of the inputs that were read.
 
-Numbers are decimals of 34 digits below 10^30, so 0.1 + 0.2 is 0.3 and a cent is a cent. ``round`` rounds halves away
-from zero, as offices and tax forms do, not to even. Truth values are no numbers, texts are no numbers ("12" + 1 is an
-error), and only like is compared with like; texts are ordered by their characters, which puts ISO dates in order. A
-JSON null counts as not there. Left out: a clock and chance; the same inputs give the same value.
+Numbers are decimals of 34 digits below 10^30, so 0.1 + 0.2 is 0.3. ``round`` rounds halves away from zero, as offices
+and tax forms do, not to even. Booleans and strings are not numbers ("12" + 1 is an error), and only values of one type
+are compared; strings are ordered by their characters, which puts ISO dates in order. A JSON null counts as missing.
+Not supported: clocks and randomness; the same inputs give the same value.
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ from vouching.methods.assurance.values import read_amount
 from vouching.types import Value
 
 MAX_STEPS = 200_000
-"""Parts of an expression that are worked out, each turn of a loop anew."""
+"""Nodes that are evaluated; every iteration of a loop counts again."""
 MAX_READS = 1_000
-"""Inputs that are remembered as looked at."""
+"""Inputs that are recorded."""
 _LONGEST_KEY = 500
 _TRAPS = [InvalidOperation, DivisionByZero, Overflow]
 CONTEXT = Context(prec=34, Emin=-60, Emax=30, rounding=ROUND_HALF_UP, traps=_TRAPS)
-"""How numbers are reckoned with."""
 _ARITHMETIC: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: cast("Callable[[Decimal, Decimal], Decimal]", operator.truediv),
@@ -58,27 +57,25 @@ class Inputs:
     unit: Mapping[str, Value] = field(default_factory=dict[str, Value], hash=False)
     """Submitted values by unit id."""
     table: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    """The task's tables."""
     value: Value | None = None
-    """The proposal; None where there is none."""
+    """The proposal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The value of an expression and what it is made from."""
+    """The value of an expression and the inputs that it was computed from."""
 
     value: Value
-    """A decimal, a truth value or a text."""
     reads: Mapping[str, Value] = field(hash=False)
-    """What was looked at, by its dotted path, e.g. ``data.w2[0].wages``; in the order in which it was needed."""
+    """Inputs by dotted path, e.g. ``data.w2[0].wages``, in the order in which they were read."""
 
 
 def evaluate(expression: Expression, inputs: Inputs) -> Outcome:
-    """What an expression comes to.
+    """The value of an expression.
 
     Raises:
-        MissingValueError: it looks for something that is not there.
-        ExpressionError: it divides by zero, adds texts, goes beyond a bound, or comes to no single value.
+        MissingValueError: it refers to something that does not exist.
+        ExpressionError: it divides by zero, adds strings, exceeds a bound, or gives no single value.
 
     >>> from vouching.methods.assurance.expression import parse
     >>> items = {"items": [{"amount": 19.99}, {"amount": 0.02}]}
@@ -86,11 +83,11 @@ def evaluate(expression: Expression, inputs: Inputs) -> Outcome:
     >>> found.value, [*found.reads]
     (Decimal('40'), ['data.items[0].amount', 'data.items[1].amount'])
     """
-    walker = _Walker(inputs)
+    evaluator = _Evaluator(inputs)
     shown = repr(expression.text if len(expression.text) <= 80 else f"{expression.text[:80]}...")
     with localcontext(CONTEXT):
         try:
-            found = walker.value(expression.tree, {})
+            found = evaluator.value(expression.tree, {})
         except MissingValueError as error:
             raise MissingValueError(f"{shown}: {error}") from None
         except ExpressionError as error:
@@ -98,15 +95,15 @@ def evaluate(expression: Expression, inputs: Inputs) -> Outcome:
         except DivisionByZero:
             raise ExpressionError(f"{shown} divides by zero") from None
         except (InvalidOperation, Overflow):
-            raise ExpressionError(f"{shown} comes to no number below 10^{CONTEXT.Emax}") from None
+            raise ExpressionError(f"{shown} gives no number below 10^{CONTEXT.Emax}") from None
     if not isinstance(found, Decimal | bool | str):
-        raise ExpressionError(f"{shown} comes to {_kind(found)}, wanted a number, a text or a truth value")
-    return Outcome(found, walker.reads)
+        raise ExpressionError(f"{shown} gives {_kind(found)}, expected a number, a string or a boolean")
+    return Outcome(found, evaluator.reads)
 
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """A value and where it stands; None where it was reckoned."""
+    """A value and its path; None if it was computed."""
 
     value: Any
     path: str | None = None
@@ -115,8 +112,8 @@ class _At:
 _Names = Mapping[str, _At]
 
 
-class _Walker:
-    """Works out a tree, counting its steps."""
+class _Evaluator:
+    """Evaluates a tree, counting its steps."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.reads: dict[str, Value] = {}
@@ -124,12 +121,12 @@ class _Walker:
         self._steps = 0
 
     def value(self, node: ast.AST, names: _Names) -> Any:
-        """The value of a node; a single value that stands somewhere is noted as looked at."""
+        """The value of a node; a single value with a path is recorded as read."""
         return self._read(self._at(node, names))
 
     def _read(self, found: _At) -> Any:
         if found.value is None:
-            raise MissingValueError(f"{found.path or 'a part of it'} is not there")
+            raise MissingValueError(f"{found.path or 'a part of it'} is missing")
         value = _plain(found.value)
         if found.path is not None and isinstance(value, Decimal | bool | str) and len(self.reads) < MAX_READS:
             self.reads[found.path] = value
@@ -160,14 +157,14 @@ class _Walker:
             case ast.Call(func=ast.Name(id="band"), args=[table, key]):
                 return self._band(self._at(table, names), self._number(key, names))
             case _:
-                return _At(self._made(node, names))
+                return _At(self._computed(node, names))
 
     def _unit(self, name: str) -> _At:
         # Dots and brackets in an id would make its path ambiguous; quotes do not.
         return _At(self._inputs.unit.get(name), f"unit.{name}" if name.isidentifier() else f"unit[{_quoted(name)}]")
 
-    def _made(self, node: ast.AST, names: _Names) -> Any:
-        """The value of a node that reckons."""
+    def _computed(self, node: ast.AST, names: _Names) -> Any:
+        """The value of a node that computes something."""
         match node:
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return [self.value(part, names) for part in parts]
@@ -177,10 +174,10 @@ class _Walker:
                 number = self._number(inner, names)
                 return -number if isinstance(sign, ast.USub) else +number
             case ast.BoolOp(op=kind, values=parts):
-                wanted = isinstance(kind, ast.Or)
-                return wanted if any(self._truth(part, names) is wanted for part in parts) else not wanted
+                expected = isinstance(kind, ast.Or)
+                return expected if any(self._truth(part, names) is expected for part in parts) else not expected
             case ast.BinOp(left=left, op=kind, right=right):
-                return _reckoned(kind, self._number(left, names), self._number(right, names))
+                return _arithmetic(kind, self._number(left, names), self._number(right, names))
             case ast.Compare(left=left, ops=kinds, comparators=others):
                 return self._compared(left, kinds, others, names)
             case ast.Call(func=ast.Name(id=name), args=arguments):
@@ -195,13 +192,13 @@ class _Walker:
                 held_in = self._at(node, names)
                 other: Any = held_in.value
                 if other is None:
-                    raise MissingValueError(f"{held_in.path or 'a list'} is not there")
+                    raise MissingValueError(f"{held_in.path or 'a list'} is missing")
                 if not isinstance(other, list | dict):
-                    raise ExpressionError(f"in looks into a list or an object, got {_kind(other)}")
+                    raise ExpressionError(f"in needs a list or an object, got {_kind(other)}")
                 self._step(len(cast("list[Any]", other)) * (1 + _length(one)))
                 members = [_plain(member) for member in cast("list[Any] | dict[str, Any]", other)]
                 at = next((n for n, member in enumerate(members) if _alike(one, member) and one == member), None)
-                if at is not None and isinstance(other, list):  # where it stands is what the answer rests on
+                if at is not None and isinstance(other, list):  # the answer depends on this member
                     self._read(_look(held_in, Decimal(at)))
                 held = (at is not None) is isinstance(kind, ast.In)
             else:
@@ -209,7 +206,7 @@ class _Walker:
                 if not _alike(one, other):
                     raise ExpressionError(f"it compares {_kind(one)} with {_kind(other)}")
                 if isinstance(one, bool) and not isinstance(kind, ast.Eq | ast.NotEq):
-                    raise ExpressionError("truth values have no order")
+                    raise ExpressionError("booleans have no order")
                 self._step(min(_length(one), _length(other)))
                 held = _ORDER[type(kind)](one, other)
             if not held:
@@ -220,13 +217,13 @@ class _Walker:
     def _number(self, node: ast.AST, names: _Names) -> Decimal:
         found = self.value(node, names)
         if not isinstance(found, Decimal):
-            raise ExpressionError(f"wanted a number, got {_kind(found)}: {_unparsed(node)}")
+            raise ExpressionError(f"expected a number, got {_kind(found)}: {_unparsed(node)}")
         return found
 
     def _truth(self, node: ast.AST, names: _Names) -> bool:
         found = self.value(node, names)
         if not isinstance(found, bool):
-            raise ExpressionError(f"wanted a truth value, got {_kind(found)}: {_unparsed(node)}")
+            raise ExpressionError(f"expected a boolean, got {_kind(found)}: {_unparsed(node)}")
         return found
 
     def _called(self, name: str, arguments: list[ast.expr], names: _Names) -> Any:
@@ -252,15 +249,15 @@ class _Walker:
                 return self._folded(name, arguments, names)
 
     def _folded(self, name: str, arguments: list[ast.expr], names: _Names) -> Any:
-        """A function of many values."""
+        """A function of several values, or of a list."""
         if len(arguments) > 1:
             return (min if name == "min" else max)(self._number(one, names) for one in arguments)
         if name == "count":
             return Decimal(sum(1 for _ in self._members(arguments[0], names, each=False)))
         members = (self._read(found) for found in self._members(arguments[0], names))
         if name in ("any", "all"):
-            wanted = name == "any"
-            return wanted if any(_as(bool, one) is wanted for one in members) else not wanted
+            expected = name == "any"
+            return expected if any(_as(bool, one) is expected for one in members) else not expected
         numbers = [_as(Decimal, one) for one in members]
         if name == "sum":
             return sum(numbers, Decimal(0))
@@ -269,7 +266,7 @@ class _Walker:
         return min(numbers) if name == "min" else max(numbers)
 
     def _members(self, node: ast.expr, names: _Names, each: bool = True) -> Iterator[_At]:
-        """The members of a list, or what a loop makes of them; without ``each`` only as many, unread."""
+        """The members of a list, or what a loop makes of them; without ``each`` the members themselves."""
         if not isinstance(node, ast.GeneratorExp):
             yield from self._listed(self._at(node, names))
             return
@@ -280,25 +277,25 @@ class _Walker:
             before = len(self.reads)
             if all(self._truth(test, inside) for test in part.ifs):
                 yield self._at(node.elt, inside) if each else member
-            else:  # a member that is passed over is nothing that the value is made from
+            else:  # the value does not depend on a member that is skipped
                 self.reads = dict(islice(self.reads.items(), before))
 
     def _listed(self, found: _At) -> Iterator[_At]:
         if found.value is None:
-            raise MissingValueError(f"{found.path or 'a list'} is not there")
+            raise MissingValueError(f"{found.path or 'a list'} is missing")
         if not isinstance(found.value, list):
-            raise ExpressionError(f"wanted a list, got {_kind(found.value)}: {found.path or 'a part of it'}")
+            raise ExpressionError(f"expected a list, got {_kind(found.value)}: {found.path or 'a part of it'}")
         for number, member in enumerate(cast("list[Any]", found.value)):
             self._step()
             yield _At(member, None if found.path is None else f"{found.path}[{number}]")
 
     def _band(self, table: _At, key: Decimal) -> _At:
-        """The last row of a table whose ``from`` is not above the key."""
+        """The last row of a table whose ``from`` is at most the key."""
         best: _At | None = None
         for row in self._listed(table):
             edge = _plain((at := _look(row, "from")).value)
             if not isinstance(edge, Decimal):
-                raise ExpressionError(f"{at.path or 'the from of a row'} is {_kind(edge)}; band wants a number there")
+                raise ExpressionError(f"{at.path or 'the from of a row'} is {_kind(edge)}; band needs a number there")
             if edge <= key:
                 best = row
         if best is None:
@@ -307,7 +304,7 @@ class _Walker:
 
 
 def _look(found: _At, key: Any) -> _At:
-    """One step into JSON; what is not there is None."""
+    """One step into JSON; a missing value is None."""
     inside = found.value
     if isinstance(key, str):
         if len(key) > _LONGEST_KEY:
@@ -320,28 +317,28 @@ def _look(found: _At, key: Any) -> _At:
             raise ExpressionError(f"{found.path or 'a part of it'} is {_kind(inside)} and has no {key}")
         return _At(cast("Mapping[str, Any]", inside).get(key), path)
     if not isinstance(key, Decimal) or key != key.to_integral_value() or key < 0:
-        raise ExpressionError(f"a place in a list is a whole number from 0 up, got {_kind(key)} {key}")
+        raise ExpressionError(f"an index is a whole number from 0 up, got {_kind(key)} {key}")
     path = None if found.path is None else f"{found.path}[{int(key)}]"
     if inside is None:
         return _At(None, path)
     if not isinstance(inside, list):
-        raise ExpressionError(f"{found.path or 'a part of it'} is {_kind(inside)} and has no place {int(key)}")
+        raise ExpressionError(f"{found.path or 'a part of it'} is {_kind(inside)} and has no index {int(key)}")
     members = cast("list[Any]", inside)
     return _At(members[int(key)] if key < len(members) else None, path)
 
 
 def _length(value: Any) -> int:
-    return len(value) // 50 if isinstance(value, str) else 0  # steps that a comparison takes besides its own
+    return len(value) // 50 if isinstance(value, str) else 0  # extra steps of a comparison
 
 
 def _quoted(key: str) -> str:
     return f"'{key}'" if '"' in key else f'"{key}"'
 
 
-def _reckoned(kind: ast.operator, left: Decimal, right: Decimal) -> Decimal:
+def _arithmetic(kind: ast.operator, left: Decimal, right: Decimal) -> Decimal:
     if not isinstance(kind, ast.FloorDiv | ast.Mod):
         return _ARITHMETIC[type(kind)](left, right)
-    # As in Python's integers, and unlike decimal's own: the remainder has the sign of the divisor.
+    # As for Python's integers, unlike decimal's own: the remainder has the sign of the divisor.
     if right == 0:
         raise DivisionByZero
     rest = left % right
@@ -352,14 +349,14 @@ def _reckoned(kind: ast.operator, left: Decimal, right: Decimal) -> Decimal:
 def _rounded(number: Decimal, places: Decimal) -> Decimal:
     if places != places.to_integral_value() or not -15 <= places <= 15:
         raise ExpressionError(f"round takes a whole number of places from -15 to 15, got {places}")
-    # The sum gives 1E+2 its noughts back.
+    # The sum restores the zeros of 1E+2.
     return number.quantize(Decimal(1).scaleb(-int(places)), rounding=ROUND_HALF_UP) + Decimal(0)
 
 
 def _amount(value: Any) -> Decimal:
     found = value if isinstance(value, Decimal) else read_amount(value) if isinstance(value, str) else None
     if found is None:
-        raise ExpressionError(f"{value!r:.60} is no amount, wanted a number or a text such as $1,234.50")
+        raise ExpressionError(f"{value!r:.60} is not an amount, expected a number or a string such as $1,234.50")
     return found
 
 
@@ -367,18 +364,18 @@ def _date(value: Any) -> date:
     try:
         return date.fromisoformat(value[:10] if isinstance(value, str) else "")
     except ValueError:
-        raise ExpressionError(f"{value!r:.60} is no date, wanted one such as 2024-05-31") from None
+        raise ExpressionError(f"{value!r:.60} is not a date, expected one such as 2024-05-31") from None
 
 
 def _as(kind: type[Any], value: Any) -> Any:
     if not isinstance(value, kind):
-        wanted = "a number" if kind is Decimal else "a truth value"
-        raise ExpressionError(f"wanted {wanted} in the list, got {_kind(value)}")
+        expected = "a number" if kind is Decimal else "a boolean"
+        raise ExpressionError(f"expected {expected} in the list, got {_kind(value)}")
     return value
 
 
 def _plain(value: Any) -> Any:
-    """A number of JSON as a decimal; the digits it was written with, as far as a float has them."""
+    """A JSON number as a decimal, with the digits it was written with as far as a float keeps them."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return CONTEXT.create_decimal(repr(value))
     return value
@@ -390,8 +387,8 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _kind(value: Any) -> str:
     names: tuple[tuple[Any, str], ...] = (
-        (bool, "a truth value"), (Decimal | int | float, "a number"), (str, "a text"), (list, "a list"),
-        (type(None), "nothing"),
+        (bool, "a boolean"), (Decimal | int | float, "a number"), (str, "a string"), (list, "a list"),
+        (type(None), "null"),
     )  # fmt: skip
     return next((name for kind, name in names if isinstance(value, kind)), "an object")
 

@@ -1,9 +1,9 @@
-"""What a verifier sees at a unit, what its evidence points to, and how good a case is: Q_SAC (section 2.1).
+"""The state of a unit, the evidence of a case looked up in it, and the quality of a case, Q_SAC (section 2.1).
 
-A location is looked up in one document: the input's own top keys, and ``data``, ``unit``, ``table``, ``rule`` and
-``context_so_far``, the list of what was submitted before, as App. F names it. Where nothing stands there, or another
-value than the case says, the evidence is flagged; the case stays a case, and is worth less. Left out: whether evidence
-is relevant; Q_SAC is about form and never says that a case is right.
+A location is looked up in one document: the input's own top-level keys, and ``data``, ``unit``, ``table``, ``rule`` and
+``context_so_far``, the list of submitted values, as App. F names it. Evidence is flagged if nothing is there, or
+another value than the case says; that lowers the quality of the case, which remains a case. Not supported: whether
+evidence is relevant; Q_SAC is about form and does not mean that a case is right.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from vouching.methods.assurance.values import as_decimal, read_amount, value_jso
 from vouching.types import EvidencePointer, SafetyCase, Task, TaskUnit, Value
 
 MAX_COMPUTED = 3
-"""Pieces of computed evidence in a case that are worked out; a model may write fifty, each as long as the bound."""
+"""Pieces of computed evidence that are evaluated per case; a model may write fifty long ones."""
 _LONGEST_LOCATION = 500
 _STEP = re.compile(r"""\.?([^.\[\]"'/\s][^.\[\]"'/]*)|\[(\d{1,9})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """m_t: what is known when a unit is decided.
+    """m_t: what is known when a unit is decided; ``submitted`` has the values of earlier units by id.
 
     >>> task = Task("t", {"a": {"b": [3]}}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number")))
     >>> UnitState(task, task.units[1], {"1": Decimal(5)}).document["context_so_far"][0]["amount"]
@@ -36,15 +36,12 @@ class UnitState:
     """
 
     task: Task
-    """The task."""
     unit: TaskUnit
-    """The unit."""
     submitted: Mapping[str, Value]
-    """Submitted values of the units before it, by id; a unit without a value is not there."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """What evidence is looked up in, as JSON."""
+        """The JSON document in which evidence is looked up."""
         before = [unit for unit in self.task.units if unit.id in self.submitted]
         so_far = [
             {"form": unit.form, "line": unit.id, "description": unit.description, "amount": value, "value": value}
@@ -61,20 +58,15 @@ class UnitState:
         }
 
     def inputs(self, value: Value | None = None) -> Inputs:
-        """What an executable rule may look at: of the submitted units only those that this one depends on."""
+        """What an executable rule may read: of the submitted units only those that this one depends on."""
         needed = {name: self.submitted[name] for name in self.unit.depends_on if name in self.submitted}
         return Inputs(self.task.data, needed, self.task.tables, value)
 
 
 def resolve(location: str, document: Any) -> Any:
-    """What stands at a location.
+    """The value at a dotted path, ``w2[0].wages``, or a JSON pointer, ``/w2/0/wages`` (RFC 6901), of a JSON document.
 
-    Args:
-        location: a dotted path, ``w2[0].wages``, or a JSON pointer, ``/w2/0/wages`` (RFC 6901).
-        document: JSON.
-
-    Raises:
-        LookupError: nothing stands there, or the location cannot be read; the message says how far it goes.
+    Raises LookupError if there is none or the location cannot be parsed; the message says how far it leads.
 
     >>> page = {"w2": [{"wages": {"label": "Box 1", "value": 7}}]}
     >>> resolve("w2[0].wages.value", page), resolve("/w2/0/wages/value", page)
@@ -109,7 +101,7 @@ def _steps(location: str) -> list[str]:
 
 
 def evidence_faults(evidence: Sequence[EvidencePointer], state: UnitState) -> list[str | None]:
-    """What is wrong with each piece of evidence; see :func:`evidence_fault`. Few computed ones are tried."""
+    """What is wrong with each piece of evidence, at most ``MAX_COMPUTED`` computed ones; see :func:`evidence_fault`."""
     document = state.document if evidence else {}
     faults: list[str | None] = []
     left = MAX_COMPUTED
@@ -122,10 +114,10 @@ def evidence_faults(evidence: Sequence[EvidencePointer], state: UnitState) -> li
 
 
 def evidence_fault(evidence: EvidencePointer, state: UnitState) -> str | None:
-    """What is wrong with a piece of evidence, as a sentence; None if it stands where it says.
+    """What is wrong with a piece of evidence, as a sentence; None if its value is at its location.
 
-    Evidence of type "unit" or "rule" may give an id alone; of type "computed" gives an expression, which is worked out
-    and has to look at something: the task's data, tables or units, unless it is the unit's own rule.
+    The location of a "unit" or "rule" may be an id alone; that of a "computed" one is an expression, which is evaluated
+    and must read something of the task: data, tables or units, unless it is the unit's own rule.
 
     >>> task = Task("t", {"a": {"value": 7}}, {}, (TaskUnit("1", "number"),))
     >>> state = UnitState(task, task.units[0], {})
@@ -147,7 +139,7 @@ def _fault(evidence: EvidencePointer, state: UnitState, document: Mapping[str, A
         except ExpressionError as error:
             return f"{shown}: {error}."
         own = [state.task.rules[name].value for name in state.unit.rules if name in state.task.rules]
-        if evidence.location not in own and not _looks_around(expression.tree):
+        if evidence.location not in own and not _reads_task(expression.tree):
             return f"{shown}: it looks at nothing of the task."
     else:
         root = {"unit": "unit", "line": "unit", "rule": "rule"}.get(evidence.type, "")
@@ -167,20 +159,20 @@ def _shown(evidence: EvidencePointer) -> str:
     return evidence.location[:120] or "(no location)"
 
 
-def _looks_around(tree: ast.expr) -> bool:
+def _reads_task(tree: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id in ("data", "unit", "table") for node in ast.walk(tree))
 
 
-def _equal(found: Any, said: Any) -> bool:
-    """Whether a case says what stands there; a leaf ``{label, value}`` counts as its value."""
-    if isinstance(found, dict) and not isinstance(said, dict):
+def _equal(found: Any, quoted: Any) -> bool:
+    """Whether a case quotes the value it points to; a leaf ``{label, value}`` counts as its value."""
+    if isinstance(found, dict) and not isinstance(quoted, dict):
         found = cast("dict[str, Any]", found).get("value", found)
-    one, other = _number(found), _number(said)
+    one, other = _number(found), _number(quoted)
     if one is not None and other is not None:
         return one == other
-    if isinstance(found, str) and isinstance(said, str):
-        return found.split() == said.split()
-    return isinstance(found, bool) == isinstance(said, bool) and bool(found == said)
+    if isinstance(found, str) and isinstance(quoted, str):
+        return found.split() == quoted.split()
+    return isinstance(found, bool) == isinstance(quoted, bool) and bool(found == quoted)
 
 
 def _number(value: Any) -> Decimal | None:
@@ -199,11 +191,11 @@ class CaseQuality:
     """Q_SAC and its parts, each in [0, 1]."""
 
     target: float
-    """1 if the claim is about the unit that was asked about."""
+    """1 if the claim is about the unit under review."""
     cites: float
     """1 if the argument cites a rule or a dependency of the unit."""
     evidence: float
-    """Share of the evidence that stands where it says; 0 if there is none."""
+    """Share of the evidence without a fault; 0 if there is none."""
 
     @property
     def total(self) -> float:
@@ -212,15 +204,10 @@ class CaseQuality:
 
 
 def case_quality(case: SafetyCase, state: UnitState, faults: Sequence[str | None] | None = None) -> CaseQuality:
-    """Q_SAC of a case (section 2.1). A pure function; whether the proposal is wrong plays no part.
+    """Q_SAC of a case (section 2.1), which does not depend on whether the proposal is wrong.
 
-    A rule or a dependency is cited by name in ``rules``, in the argument, or as evidence. Of a unit that has neither,
-    an argument at all will do.
-
-    Args:
-        case: the case.
-        state: what was known when it was made.
-        faults: of its evidence, where :func:`evidence_faults` was asked already.
+    A rule or a dependency is cited by name in ``rules``, in the argument, or as evidence; for a unit without either,
+    any argument will do. ``faults`` are those of :func:`evidence_faults`, if already known.
 
     >>> task = Task("t", {"a": 7}, {}, (TaskUnit("1", "number"), TaskUnit("2", "number", depends_on=("1",))))
     >>> case = SafetyCase("2", "Line 2 is wrong.", "It should equal line 1.", (EvidencePointer("input_field", "a", 8),))
@@ -244,7 +231,7 @@ def _cites(case: SafetyCase, state: UnitState) -> bool:
 
 
 def _named(name: str, argument: str) -> bool:
-    # A line 9 is named by "line 9", not by every 9, and a rule A by "rule A".
+    # Line 9 is cited as "line 9", not by any 9, and rule A as "rule A".
     before = r"\b(?:line|unit|rule)s?\s+" if name[:1].isdecimal() or len(name) == 1 else r"(?<!\w)"
     return re.search(rf"{before}{re.escape(name)}(?!\w)", argument, re.IGNORECASE) is not None
 

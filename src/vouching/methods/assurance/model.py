@@ -1,12 +1,12 @@
-"""Language models as verifier, as generator and as approver of structured work (DPA-GRPO, 2 and App. F).
+"""Language models as verifier, generator and approver of structured work (DPA-GRPO, section 2 and App. F).
 
-Own words; the roles and the JSON are those of the paper's App. F. Everything foreign stands between fence lines, the
-constant part first, so that a server that keeps prefixes reads the records once. Of the rules the unit's own are shown,
-or all where it names none; of what was submitted everything.
+The prompts are Vouch's own; the roles and the JSON are those of the paper's App. F. Untrusted text is delimited, the
+constant part first, so that a server with a prefix cache reads the records once. A prompt shows the unit's own rules,
+or all if it names none, and everything that was submitted before.
 
-A verifier's reply that cannot be read is neither a case nor silence: it is asked for once more, and then the unit is
-Unverified. A generator's is data: no draft, no revision, or a proposal that is kept. Not here: training, which samples
-these roles by itself (``game.py``); not supported: several verifiers that vote, and records cut to fit a prompt.
+A verifier's reply that cannot be read is neither a case nor silence: the verifier is asked again once, and then the
+unit is Unverified. A generator's is data: no draft, no revision, or a proposal that is kept. Not supported: majority
+votes of several verifiers, and truncating records to fit a prompt.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -28,7 +28,7 @@ from vouching.methods.assurance.reply import (
     read_case,
     read_choice,
     read_line,
-    read_said,
+    read_reply,
     whole_text,
 )
 from vouching.methods.assurance.rules import Review, Reviewed, case_of_nothing, covered, review_by_rules
@@ -38,7 +38,7 @@ from vouching.prompts import load_prompt
 from vouching.types import Claim, Proposal, SafetyCase, Unverified
 
 Role: TypeAlias = Literal["draft", "review", "revise", "approve"]
-"""Who is asked: the generator for a draft or a revision, the verifier for a review, the approver for its choice."""
+"""The generator drafts and revises, the verifier reviews, the approver approves."""
 _PACKAGE = __package__ or ""
 _TASKS: Mapping[Role, str] = {
     "draft": "Fill in the entry.",
@@ -55,14 +55,7 @@ def unit_messages(
     case: SafetyCase | None = None,
     revision: Proposal | None = None,
 ) -> tuple[Message, Message]:
-    """What one role is asked at a unit.
-
-    Args:
-        role: who is asked.
-        state: what is known.
-        proposal: x; None where there is none that can be read.
-        case: the case against it, for the generator and the approver.
-        revision: z, for the approver.
+    """The prompt of one role at a unit; ``proposal`` is None if it could not be read.
 
     >>> from vouching.types import Task, TaskUnit
     >>> state = UnitState(Task("t", {"a": 1}, {}, (TaskUnit("x", "number"),)), TaskUnit("x", "number"), {})
@@ -91,7 +84,7 @@ def unit_messages(
 
 @cache
 def prompt_digest() -> str:
-    """SHA-256 of all that is constant in the questions, for the record of a run."""
+    """SHA-256 of everything constant in the prompts, for the record of a run."""
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in (*_TASKS, "again")]
     return hashlib.sha256("\0".join([*texts, *_TASKS.values(), delimiter_prompt().text]).encode()).hexdigest()
 
@@ -107,36 +100,33 @@ class AssuranceConfig:
     temperature: float = 0.2
     """Of drafts, reviews and choices."""
     top_p: float = 0.9
-    """Of the same."""
+    """Of all roles."""
     candidates: int = 5
     """K: revisions that are drawn after a case."""
     revision_temperature: float = 0.7
-    """Of revisions."""
     max_tokens: int = 1024
-    """Length of a reply, in tokens; a model that thinks needs more."""
+    """Of a reply; reasoning models need more."""
     seed: int | None = None
-    """Of the sampling."""
 
     def __post_init__(self) -> None:
         if self.candidates < 1:
             raise ConfigError(f"candidates must be at least 1, got {self.candidates}")
-        for check in (self.sampling, self.revising):
-            check()
+        _ = self.sampling(), self.revising()
 
     def sampling(self) -> Sampling:
         """For drafts, reviews and choices."""
         return Sampling(self.max_tokens, self.temperature, self.top_p, seed=self.seed)
 
     def revising(self) -> Sampling:
-        """For revisions, all K at once."""
+        """For all K revisions at once."""
         return Sampling(self.max_tokens, self.revision_temperature, self.top_p, self.candidates, self.seed)
 
 
 class UnitVerifier(Protocol):
-    """Says what is wrong with a proposal, or nothing."""
+    """Raises a case against a proposal, or stays silent."""
 
     async def review(self, state: UnitState, proposal: Proposal | None) -> Reviewed:
-        """A case, silence, or Unverified. Raises ModelError for a failure that may pass."""
+        """A case, silence, or Unverified. Raises ModelError for a failure that a retry may fix."""
         ...
 
 
@@ -144,11 +134,11 @@ class UnitGenerator(Protocol):
     """Proposes values, revises them, and chooses which one to submit."""
 
     async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
-        """x; None if there is none that can be read, and then why not."""
+        """x; None if it cannot be read, and then why."""
         ...
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> Sequence[Proposal]:
-        """Candidates for z, those that can be read."""
+        """The candidates for z that can be read."""
         ...
 
     async def approve(
@@ -159,19 +149,14 @@ class UnitGenerator(Protocol):
 
 
 class ModelVerifier:
-    """A language model that reviews proposals.
-
-    Args:
-        model: what is asked.
-        config: how.
-    """
+    """A language model that reviews proposals."""
 
     def __init__(self, model: Model, config: AssuranceConfig | None = None) -> None:
         self.model = model
         self.config = config or AssuranceConfig()
 
     async def review(self, state: UnitState, proposal: Proposal | None) -> Reviewed:
-        """What the model says about a proposal. Raises ModelError if it is out of reach for now."""
+        """The model's review of a proposal. Raises ModelError if it is temporarily unavailable."""
         shown = "no value" if proposal is None else value_text(proposal.value)
         claim = Claim(f"{state.unit.id} is {shown}", id=state.unit.id)
 
@@ -187,25 +172,22 @@ class ModelVerifier:
         return found
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         await self.model.aclose()
 
 
 class AssuranceVerifier:
     """Executable rules where there are any, a language model for the rest.
 
-    A unit of which rules decide a part is first put to these, and to the model if they find nothing. Where there is no
-    value that can be read nobody is asked: that is a case.
-
-    Args:
-        model: the verifier for rules in words; None leaves such units Unverified.
+    A unit that executable rules decide in part is checked by them first, and by the model if they find nothing. A
+    proposal that cannot be read is a case without a review. Without a model, units with rules in words are Unverified.
     """
 
     def __init__(self, model: UnitVerifier | None = None) -> None:
         self._model = model
 
     async def review(self, state: UnitState, proposal: Proposal | None) -> Reviewed:
-        """A case, silence or Unverified. Raises ModelError if the model is out of reach for now."""
+        """A case, silence or Unverified. Raises ModelError if the model is temporarily unavailable."""
         extent = covered(state)
         found = review_by_rules(state, proposal)
         if extent == "all" or (isinstance(found, Review) and found.case is not None):
@@ -222,21 +204,13 @@ class AssuranceVerifier:
         return Unverified(Claim(f"{state.unit.id} is {shown}", id=state.unit.id), "undecided", message)
 
     async def aclose(self) -> None:
-        """Let go of the model, if there is one."""
+        """Close the model, if there is one."""
         if isinstance(self._model, ModelVerifier):
             await self._model.aclose()
 
 
 def open_assurance(model: str | Model = "embedded", config: AssuranceConfig | None = None) -> AssuranceVerifier:
-    """The verifier of units: executable rules, and a language model for rules in words if one is named.
-
-    Args:
-        model: the model, or its name; "embedded" for the rules alone.
-        config: how it is sampled.
-
-    Raises:
-        ConfigError: a wrong name.
-    """
+    """The verifier of units; "embedded" is executable rules alone. Raises ConfigError for an unknown model."""
     if isinstance(model, str):
         if model == "embedded":
             return AssuranceVerifier()
@@ -247,40 +221,31 @@ def open_assurance(model: str | Model = "embedded", config: AssuranceConfig | No
 
 
 class ModelGenerator:
-    """A language model that proposes and revises, and the approver, the same model under a third prompt.
-
-    Args:
-        model: what is asked.
-        config: how.
-    """
+    """A language model that proposes and revises, and the approver, the same model under a third prompt."""
 
     def __init__(self, model: Model, config: AssuranceConfig | None = None) -> None:
         self.model = model
         self.config = config or AssuranceConfig()
 
     async def draft(self, state: UnitState) -> tuple[Proposal | None, str]:
-        """x; None if the reply holds none, and then why not. Raises ModelError if the model gives no reply."""
-        [said] = await self.model.generate(unit_messages("draft", state), self.config.sampling())
-        return read_said(said, lambda text: read_line(text, state.unit))
+        """x; None if it cannot be read, and then why. Raises ModelError if the model gives no reply."""
+        [reply] = await self.model.generate(unit_messages("draft", state), self.config.sampling())
+        return read_reply(reply, lambda text: read_line(text, state.unit))
 
     async def revisions(self, state: UnitState, proposal: Proposal | None, case: SafetyCase) -> list[Proposal]:
         """Those of K candidates that can be read. Raises ModelError if the model gives no reply."""
         messages = unit_messages("revise", state, proposal, case)
-        said = await self.model.generate(messages, self.config.revising())
-        found = (read_said(one, lambda text: read_line(text, state.unit))[0] for one in said)
+        replies = await self.model.generate(messages, self.config.revising())
+        found = (read_reply(one, lambda text: read_line(text, state.unit))[0] for one in replies)
         return [one for one in found if one is not None]
 
     async def approve(
         self, state: UnitState, proposal: Proposal | None, case: SafetyCase, revision: Proposal
     ) -> tuple[bool, str]:
-        """The choice: KEEP where it cannot be read; between equal values nobody is asked.
-
-        Raises:
-            ModelError: the model gives no reply.
-        """
+        """The choice, KEEP if it cannot be read or both values are equal. Raises ModelError without a reply."""
         if proposal is not None and same_value(proposal.value, revision.value):
             return False, "the best revision has the same value"
         messages = unit_messages("approve", state, proposal, case, revision)
-        [said] = await self.model.generate(messages, replace(self.config.sampling(), n=1))
-        choice, fault = read_said(said, read_choice)
+        [reply] = await self.model.generate(messages, self.config.sampling())
+        choice, fault = read_reply(reply, read_choice)
         return choice or (False, f"the approver's reply cannot be read: {fault}")

@@ -1,8 +1,8 @@
-"""Cases and proposals as JSON: App. F's layout, written, and read from what a language model says.
+"""Cases and proposals as JSON in App. F's layout: written, and read from the replies of language models.
 
 A verifier's reply is a case unless its verdict on the unit is "correct". One that cannot be read is neither: the reader
-raises, and the verifier makes it Unverified. Two keys are added to App. F's: ``rules`` and ``correction``. Left out:
-findings on other units in the same reply; a unit is asked about alone.
+raises, and the verifier makes it Unverified. Two keys are added to App. F's: ``rules`` and ``correction``. Not
+supported: findings on other units in the same reply.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vouching.types import EvidencePointer, Proposal, Rollout, SafetyCase, TaskU
 
 R = TypeVar("R")
 _LONGEST = 200_000
-_LONGEST_MENDED = 20_000
+_LONGEST_REPAIRED = 20_000
 _LIMIT = 50
 _LONGEST_TEXT = 4_000
 
@@ -54,10 +54,7 @@ def case_json(case: SafetyCase, unit: TaskUnit) -> dict[str, Any]:
 
 
 def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
-    """The case in a reply; None if the verdict on the unit is "correct".
-
-    Raises:
-        ReplyError: it holds no finding with a verdict, or several and none about the unit, or another unit's "correct".
+    """The case in a reply; None if the verdict on the unit is "correct". Raises ReplyError if it has neither.
 
     >>> unit = TaskUnit("15", "amount")
     >>> read_case('{"line_findings": [{"line": "15", "verdict": "correct"}]}', unit) is None
@@ -94,8 +91,7 @@ def read_case(reply: str, unit: TaskUnit) -> SafetyCase | None:
 def read_line(reply: str, unit: TaskUnit) -> Proposal:
     """The proposal in a generator's reply: an object with ``value`` (or ``amount``) and perhaps ``rationale``.
 
-    Raises:
-        ReplyError: there is none, it is about another unit, or its value does not fit the unit.
+    Raises ReplyError if there is none, it is about another unit, or its value does not fit the unit.
 
     >>> read_line('Here: {"line": "9", "amount": "$1,234.50", "rationale": "Wages."}', TaskUnit("9", "amount")).value
     Decimal('1234.50')
@@ -123,10 +119,7 @@ def line_json(proposal: Proposal, unit: TaskUnit) -> dict[str, Any]:
 
 
 def read_choice(reply: str) -> tuple[bool, str]:
-    """The approver's answer: whether to revise, and why.
-
-    Raises:
-        ReplyError: it is neither KEEP nor REVISE.
+    """The approver's answer: whether to revise, and why. Raises ReplyError if it is neither KEEP nor REVISE.
 
     >>> read_choice('{"decision": "REVISE", "reason": "The sum is right now."}')
     (True, 'The sum is right now.')
@@ -143,23 +136,23 @@ def read_choice(reply: str) -> tuple[bool, str]:
     return decision == "REVISE", _text(found.get("reason"))
 
 
-def whole_text(said: Completion | Rollout) -> str:
-    """The text of a reply. Raises ReplyError for one that was cut off, which holds nothing."""
-    if said.finish_reason == "length":
+def whole_text(reply: Completion | Rollout) -> str:
+    """The text of a reply. Raises ReplyError if it was cut off."""
+    if reply.finish_reason == "length":
         raise ReplyError("it was cut off: allow more by max_tokens (--max-tokens)")
-    return said.text
+    return reply.text
 
 
-def read_said(said: Completion | Rollout, reader: Callable[[str], R]) -> tuple[R | None, str]:
-    """What a reply holds, and what is wrong with it."""
+def read_reply(reply: Completion | Rollout, reader: Callable[[str], R]) -> tuple[R | None, str]:
+    """The content of a reply, or what is wrong with it."""
     try:
-        return reader(whole_text(said)), ""
+        return reader(whole_text(reply)), ""
     except ReplyError as error:
         return None, str(error)
 
 
 def challenge_text(action: Literal["SAC", "NS"], unit: TaskUnit) -> str:
-    """A verifier's reply that does nothing but this.
+    """A verifier's reply that takes an action and nothing else.
 
     >>> read_case(challenge_text("SAC", TaskUnit("9", "amount")), TaskUnit("9", "amount")).verdict
     'wrong'
@@ -174,48 +167,43 @@ def challenge_text(action: Literal["SAC", "NS"], unit: TaskUnit) -> str:
 
 
 def choice_text(action: Literal["KEEP", "REVISE"]) -> str:
-    """An approver's reply that does nothing but this."""
+    """An approver's reply that takes an action and nothing else."""
     return json.dumps({"decision": action, "reason": ""})
 
 
 def teacher_forced_text(action: Literal["SAC", "NS", "KEEP", "REVISE"], unit: TaskUnit) -> str:
-    """A reply that does nothing but an action, in the layout of the prompts of ``vouch challenge``."""
+    """A reply that takes an action and nothing else, in the layout of the prompts of ``vouch challenge``."""
     return choice_text(action) if action in ("KEEP", "REVISE") else challenge_text(action, unit)
 
 
 def _object(reply: str) -> dict[str, Any]:
-    """The JSON object of a reply, from its first brace to its last; small slips are mended."""
-    said = _whole(spoken(reply))
-    start, end = said.find("{"), said.rfind("}")
-    if start < 0 or end < start or len(said) > _LONGEST:
+    """The JSON object of a reply, from its first brace to its last; small errors are repaired."""
+    whole = _without_surrogates(spoken(reply))
+    start, end = whole.find("{"), whole.rfind("}")
+    if start < 0 or end < start or len(whole) > _LONGEST:
         raise ReplyError("it holds no JSON object")
-    text = said[start : end + 1]
+    text = whole[start : end + 1]
     try:
         found: Any = json.loads(text)
     except RecursionError:
-        raise ReplyError("its objects lie too deep in each other") from None
+        raise ReplyError("its objects are nested too deeply") from None
     except ValueError:
         try:
-            found = repair_json(text, return_objects=True) if len(text) <= _LONGEST_MENDED else None
+            found = repair_json(text, return_objects=True) if len(text) <= _LONGEST_REPAIRED else None
         except (ValueError, RecursionError):
             found = None
     if not isinstance(found, dict):
         raise ReplyError("it holds no JSON object that can be read")
-    return _without_halves(cast("dict[str, Any]", found))
-
-
-def _without_halves(found: dict[str, Any]) -> dict[str, Any]:
-    r"""An object without half characters, which JSON can spell (``\ud800``) and no file can hold."""
     try:
         text = json.dumps(found, ensure_ascii=False)
     except RecursionError:
-        raise ReplyError("its objects lie too deep in each other") from None
-    whole = _whole(text)
-    return found if whole == text else json.loads(whole)
+        raise ReplyError("its objects are nested too deeply") from None
+    clean = _without_surrogates(text)
+    return cast("dict[str, Any]", found) if clean == text else json.loads(clean)
 
 
-def _whole(text: str) -> str:
-    """The text with a question mark for each half character."""
+def _without_surrogates(text: str) -> str:
+    r"""The text with a question mark for each lone surrogate (``\ud800`` in JSON), which no file can hold."""
     return text.encode(errors="replace").decode()
 
 
@@ -237,7 +225,7 @@ def _finding(found: Mapping[str, Any], unit: TaskUnit) -> Mapping[str, Any]:
 
 
 def _evidence(given: Any) -> EvidencePointer:
-    """A piece of evidence; one that is no object has no location, and is flagged for that."""
+    """A piece of evidence; one that is not an object has no location, and is flagged for that."""
     fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     return EvidencePointer(
         _text(fields.get("type")) or "input_field", _text(fields.get("location")), fields.get("value")

@@ -1,17 +1,15 @@
-"""Rewards of challenge and answer: what each role would have earned by either of its two actions (DPA-GRPO, 2.2).
+"""Rewards of both actions of each role (DPA-GRPO, section 2.2).
 
     R_V(SAC) = 1 - S_x - intervention cost      R_V(NS) = S_x
     R_G(KEEP) = S_x                             R_G(REVISE) = S_z - revision cost
 
-S_x and S_z say whether the proposal and its revision are strictly correct; an oracle says so, in training only. The
-paper's rewards have no costs. Without them a challenge that leads to a repair earns as much as a right proposal, and
-where S_x = S_z nothing prefers keeping a wrong proposal (case 6a) to taking a wrong revision (5b): a cost decides both.
-A verifier whose answer cannot be read has neither raised a case nor stayed silent: such a unit has no case here.
+S_x and S_z are 1 if the proposal and its revision are strictly correct, by an oracle, in training only. The paper's
+rewards have no costs. Without them a challenge that leads to a repair earns as much as a right proposal, and where
+S_x = S_z nothing prefers keeping a wrong proposal (case 6a) to accepting a wrong revision (5b): a cost decides both.
 
-:func:`action_rewards` is the only place that says so: the game (``game.py``) takes both actions of a pair from it,
-:func:`reward_of_row` those of a row of ``vouch reward assurance``, and for trainers that sample by themselves
-:func:`reward_of_reply` that of the action in a reply. A reply that cannot be read earns 0 and says so in ``readable``:
-the policy wrote it, so it is data. Not here: what stands for an action that was not taken.
+The game (``game.py``), :func:`reward_of_row` (``vouch reward assurance``) and :func:`reward_of_reply` (trainers that
+sample by themselves) all take rewards from :func:`action_rewards`. A reply that cannot be read earns 0, with
+``readable`` 0: the policy wrote it, so it is data.
 """
 
 from __future__ import annotations
@@ -49,24 +47,24 @@ CASES: Mapping[Case, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AssuranceCosts:
-    """What it costs to speak up and to revise, both in [0, 1). Raises ConfigError for a number outside.
+    """The costs of a case and of a revision, both in [0, 1). Raises ConfigError for a number outside.
 
-    A cost of 1 or more would make silence about every mistake, or keeping every one, as good as anything else.
+    With a cost of 1 or more, silence about every mistake, or keeping it, would be as good as anything else.
     """
 
     intervention: float = 0.0
-    """Taken from the verifier's reward for a case."""
+    """Subtracted from the verifier's reward for a case."""
     revision: float = 0.0
-    """Taken from the generator's reward for a revision."""
+    """Subtracted from the generator's reward for a revision."""
 
     def __post_init__(self) -> None:
         for name in ("intervention", "revision"):
             value = getattr(self, name)
             if not (isfinite(value) and 0 <= value < 1):
-                raise ConfigError(f"{name}_cost is {value!r}, wanted a number from 0 up to, not including, 1")
+                raise ConfigError(f"{name}_cost must be at least 0 and below 1, got {value!r}")
 
     def of(self, action: Action) -> float:
-        """What an action costs."""
+        """The cost of an action."""
         return {"SAC": self.intervention, "REVISE": self.revision}.get(action, 0.0)
 
 
@@ -91,19 +89,19 @@ class Transition:
     y: Challenge
     """The verifier's action: a safety assurance case, or silence."""
     a: Choice | None = None
-    """The generator's answer to a case; None or KEEP without one."""
+    """The generator's answer to a case; None or KEEP if y is NS."""
     s_z: bool | None = None
-    """Whether the revision is strictly correct; None where nobody knows. Without a case it is not looked at."""
+    """Whether the revision is strictly correct; None if unknown. Ignored without a case."""
 
     def __post_init__(self) -> None:
-        for name, value, wanted in (("y", self.y, ("SAC", "NS")), ("a", self.a, ("KEEP", "REVISE", None))):
-            if value not in wanted:
-                raise InputError(f"{name} is {value!r}, wanted {wanted[0]} or {wanted[1]}")
+        for name, value, expected in (("y", self.y, ("SAC", "NS")), ("a", self.a, ("KEEP", "REVISE", None))):
+            if value not in expected:
+                raise InputError(f"{name} is {value!r}, expected {expected[0]} or {expected[1]}")
         if self.y == "NS":
             if self.a == "REVISE":
                 raise InputError("y is NS but a is REVISE: without a case there is nothing to revise")
         elif self.a is None:
-            raise InputError("y is SAC but a is missing, wanted KEEP or REVISE")
+            raise InputError("y is SAC but a is missing, expected KEEP or REVISE")
         elif self.s_z is None and not self.s_x:
             raise InputError("y is SAC and the proposal is wrong, but S_z is missing: cases 5 and 6 need it")
 
@@ -120,15 +118,9 @@ class Transition:
 
 
 def action_rewards(s_x: bool, s_z: bool | None = None, costs: AssuranceCosts = FREE) -> dict[Action, Reward]:
-    """What each action at a unit would earn (Section 2.2): the verifier's two, and the generator's answers to a case.
+    """The reward of each action at a unit, with the parts ``outcome``, the reward without costs, and ``cost``.
 
-    Args:
-        s_x: whether the proposal is right.
-        s_z: whether the revision is; None where nobody knows, and then REVISE is not among the actions.
-        costs: of a case and of a revision.
-
-    Returns:
-        Rewards by action, with the parts ``outcome``, the reward without costs, and ``cost``.
+    If ``s_z``, whether the revision is right, is None, REVISE is not among the actions.
 
     >>> {action: reward.total for action, reward in action_rewards(False, True).items()}
     {'SAC': 1.0, 'NS': 0.0, 'KEEP': 0.0, 'REVISE': 1.0}
@@ -152,19 +144,18 @@ def reward_of_row(
 
     Args:
         row: of a unit, S_x and S_z (1 or 0: is the proposal, is the revision right), y (SAC or NS), and a (KEEP or
-            REVISE; none after NS), as ``Decision.row`` of a game has them. Of a reply, ``response`` and what
+            REVISE; none after NS), as in ``Decision.row``; of a reply, ``response`` and the fields that
             :func:`reward_of_reply` reads.
-        role: who replied, where the row does not say.
+        role: who replied, for rows without ``role``.
         intervention_cost: of a case.
         revision_cost: of a revision.
 
     Returns:
-        Of a unit ``case``, and ``rewards`` and ``advantages`` over the pair, each of the verifier and of the generator:
-        by action, None where there was no such choice or a reward is not known. Of a reply ``total`` and ``parts``.
+        Of a unit ``case``, and ``rewards`` and ``advantages`` over the pair, by player and action; None where there was
+        no such choice or a reward is unknown. Of a reply ``total`` and ``parts``.
 
     Raises:
-        InputError: fields that are missing, no labels or actions, or that contradict each other.
-        ConfigError: a cost that is not in [0, 1).
+        InputError: a field is missing or not valid, or fields contradict each other.
 
     >>> record = reward_of_row({"S_x": 0, "y": "SAC", "a": "KEEP", "S_z": 1})
     >>> record["case"], record["rewards"]["generator"], record["advantages"]["verifier"]
@@ -176,9 +167,9 @@ def reward_of_row(
         return {"total": reward.total, "parts": dict(reward.parts)}
     s_x, s_z = _label(row, "S_x"), _label(row, "S_z")
     if s_x is None:
-        raise InputError(f"the row has the keys {[*row]}, wanted S_x, 1 if the proposal is right and 0 if not")
+        raise InputError(f"the row has the keys {[*row]}, expected S_x, 1 if the proposal is right and 0 if not")
     if row.get("y") is None:
-        raise InputError("y is missing, wanted SAC or NS: an answer that cannot be read is neither")
+        raise InputError("y is missing, expected SAC or NS (a reply that cannot be read is neither)")
     unit = Transition(s_x, row["y"], row.get("a"), s_z)
     rewards = action_rewards(s_x, s_z, costs)
     pairs: dict[str, tuple[Action, Action] | None] = {
@@ -201,11 +192,11 @@ REWARD_LINES = RewardLines(
     lambda counts: f", {counts['1']:,} right and accepted, {counts['5a']:,} repaired",
     ("case", "rewards", "advantages"),
 )
-"""The lines of ``vouch reward assurance``."""
+"""How ``vouch reward assurance`` reads and counts lines."""
 
 
 def _advantages(rewards: Mapping[str, float | None]) -> dict[str, float] | None:
-    """Over a pair, in population standard deviations: 1 and -1, or 0 for equals; None where a reward is not known."""
+    """Over a pair, in population standard deviations: 1 and -1, or 0 if tied; None if a reward is unknown."""
     (one, first), (other, second) = rewards.items()
     if first is None or second is None:
         return None
@@ -220,12 +211,11 @@ def _label(row: Mapping[str, Any], name: str) -> bool | None:
     if value is None:
         return None
     if not isinstance(value, bool | int | float) or value not in (0, 1):
-        raise InputError(f"{name} is {value!r:.60}, wanted 1 (right) or 0 (wrong)")
+        raise InputError(f"{name} is {value!r:.60}, expected 1 (right) or 0 (wrong)")
     return bool(value)
 
 
 UNREADABLE = Reward(0.0, {"outcome": 0.0, "readable": 0.0})
-"""Of a reply that cannot be read."""
 _NEEDED: Mapping[Any, tuple[str, ...]] = {
     "generator": ("unit", "gold"), "verifier": ("unit", "gold", "proposal"),
     "approver": ("unit", "gold", "proposal", "revision"),
@@ -234,17 +224,17 @@ _NEEDED: Mapping[Any, tuple[str, ...]] = {
 
 
 def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs: AssuranceCosts = FREE) -> Reward:
-    """What one role earns by a reply: S_x of a draft, R_V of the action in a review, R_G of that in a choice.
+    """The reward of one role's reply: S_x of a draft, R_V of the action in a review, R_G of that in a choice.
 
     Args:
-        reply: all that the policy wrote.
-        row: ``unit`` as a task file has it, ``gold``, its right value, and what the role is shown: ``proposal``, also
-            ``revision`` for the approver; null for a value that cannot be read.
+        reply: the whole text that the policy wrote.
+        row: ``unit`` as in a task file, ``gold``, its right value, and what the role is shown: ``proposal``, also
+            ``revision`` for the approver; null for a value that could not be read.
         role: "generator", "verifier" or "approver"; None for the row's own ``role``.
         costs: of a case and of a revision.
 
     Raises:
-        InputError: no such role, no unit, a value that is none, or a field is missing by which the role is judged.
+        InputError: the role is unknown, or a field that its reward needs is missing or not valid.
 
     >>> row = {"unit": {"id": "total", "type": "amount"}, "gold": 42, "proposal": 41, "revision": 42}
     >>> replies = {"generator": '{"amount": 42}', "verifier": '{"verdict": "wrong"}', "approver": "KEEP"}
@@ -253,11 +243,13 @@ def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs:
     """
     role = role or row.get("role")
     if role not in _NEEDED:
-        raise InputError(f"the row has the role {role!r}, wanted {', '.join(_NEEDED)}")
+        raise InputError(f"the row has the role {role!r}, expected {', '.join(_NEEDED)}")
     if missing := [name for name in _NEEDED[role] if name not in row]:
-        raise InputError(f"the row of the {role} lacks {' and '.join(missing)}; a value that cannot be read is null")
+        raise InputError(
+            f"the row of the {role} has no {' and no '.join(missing)}; use null for a value that could not be read"
+        )
     if not isinstance(row["unit"], Mapping):
-        raise InputError(f"the row has the unit {row['unit']!r:.60}, wanted one as a task file has it")
+        raise InputError(f"the row has the unit {row['unit']!r:.60}, expected an object as in a task file")
     unit = _unit(cast("Mapping[str, Any]", row["unit"]))
     try:
         if role == "generator":
@@ -275,7 +267,7 @@ def reward_of_reply(reply: str, row: Mapping[str, Any], role: Any = None, costs:
 
 
 def _unit(unit: Mapping[str, Any]) -> TaskUnit:
-    """A unit from plain data, without what it depends on. Raises InputError if it is none."""
+    """A unit from plain data, without its dependencies and rules."""
     plain = {key: value for key, value in unit.items() if key not in ("depends_on", "rules")}
     return as_task({"task": "unit", "data": {}, "units": [plain]}, "the unit").units[0]
 

@@ -1,7 +1,7 @@
-"""A verifier that needs no model: it applies the executable rules of a unit and argues with the value they give.
+"""A verifier without a model: it applies the executable rules of a unit and argues from the value that they give.
 
-Everything is worked out from the values submitted before, so a mistake is challenged where it is made and not again in
-every unit that follows from it. Left out: rules in words, and tolerance; a rule that allows a range is a check.
+Everything is computed from the values submitted before, so a mistake is challenged where it is made and not again in
+every unit that depends on it. Not supported: rules in words, and tolerance; a rule that allows a range is a check.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from vouching.types import Claim, EvidencePointer, Proposal, Rule, SafetyCase, U
 MAX_EVIDENCE = 12
 """Inputs that a case quotes; the rest are counted in its argument."""
 LONGEST_SHOWN = 100
-"""Characters of an expression that an argument repeats; a longer one it only names."""
+"""Characters of the longest expression that an argument repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a verifier says about a proposal: a case, or silence."""
+    """A verifier's answer to a proposal: a case, or silence."""
 
     case: SafetyCase | None
-    """The case; None for silence (NS)."""
+    """None for silence (NS)."""
     by: str = "rules"
-    """What judged: "rules", or the name of a model."""
+    """Who judged: "rules", or the name of a model."""
 
 
 Reviewed: TypeAlias = Review | Unverified
-"""A verifier's answer, or that there is none."""
+"""A verifier's answer, or why there is none."""
 
 
 def covered(state: UnitState) -> Literal["all", "some", "none"]:
-    """How much of a unit its executable rules decide: all with a rule for its value, or if no rule is in words only."""
+    """How much of a unit executable rules decide: "all" with a value rule, or if no rule is in words only."""
     rules = [state.task.rules[name] for name in state.unit.rules]
     if any(rule.value is not None for rule in rules) or (rules and all(rule.executable for rule in rules)):
         return "all"
@@ -47,15 +47,9 @@ def covered(state: UnitState) -> Literal["all", "some", "none"]:
 
 
 def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
-    r"""What the executable rules of a unit say about a proposal; silence where it has none.
+    r"""A case, silence, or Unverified where a rule has no value for these inputs and no other rule makes a case.
 
-    Args:
-        state: what is known.
-        proposal: what is proposed; None where the generator gave nothing that can be read.
-
-    Returns:
-        A case, silence, or Unverified where a rule has no value for these inputs and no other makes a case.
-
+    A proposal of None is one that could not be read.
     >>> from decimal import Decimal
     >>> from vouching.methods.assurance.task import as_task
     >>> task = as_task({"task": "t", "data": {"items": [{"amount": 40.5}, {"amount": 2}]},
@@ -82,24 +76,17 @@ def review_by_rules(state: UnitState, proposal: Proposal | None) -> Reviewed:
 
 
 def case_of_nothing(state: UnitState) -> SafetyCase:
-    """The case against a proposal that has no value, which needs nobody's judgment.
-
-    >>> from vouching.types import Task, TaskUnit
-    >>> task = Task("t", {}, {}, (TaskUnit("x", "number"),))
-    >>> case_of_nothing(UnitState(task, task.units[0], {})).claim
-    'x has no value that can be read.'
-    """
+    """The case against a proposal without a readable value, which needs no judgment."""
     rules = [state.task.rules[name] for name in state.unit.rules]
     argument = " ".join(f"{rule.id}: {rule.text}" for rule in rules) or "Every unit needs a value."
     return SafetyCase(state.unit.id, f"{_subject(state, None)}.", argument, (), state.unit.rules)
 
 
 def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyCase | None:
-    """The case that one rule makes."""
     unit = state.unit
     if rule.value is not None:
         found = evaluate(parse(rule.value), state.inputs())
-        right = read_value(found.value, unit, f"what {rule.value[:60]!r} comes to")
+        right = read_value(found.value, unit, f"the value of {rule.value[:60]!r}")
         if proposal is not None and same_value(right, proposal.value):
             return None
         shown = value_text(right, unit.type)
@@ -116,7 +103,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
         if found.value is True:
             return None
         if found.value is not False:
-            raise ExpressionError(f"{rule.check!r} comes to {value_text(found.value)}, wanted True or False")
+            raise ExpressionError(f"{rule.check!r} evaluates to {value_text(found.value)}, expected True or False")
         reads = {path: value for path, value in found.reads.items() if path != "value"}
         argument = f"{rule.id}: {rule.text} This does not hold: {_once(rule.check)}."
         claim = f"{_subject(state, proposal)}, against rule {rule.id}."
@@ -126,7 +113,7 @@ def _applied(rule: Rule, state: UnitState, proposal: Proposal | None) -> SafetyC
 
 
 def _once(expression: str) -> str:
-    """An expression, or that there is one: a long one stands in the task, and as evidence of a value."""
+    """An expression, or a reference to it if it is long: the task has it in full."""
     text = " ".join(expression.split())
     return text if len(text) <= LONGEST_SHOWN else "the rule's expression"
 

@@ -1,7 +1,7 @@
-"""Structured work challenged from its first unit to its last, and the record of a fill that a long run resumes.
+"""``vouch challenge``: a task from its first unit to its last, and the record from which an interrupted fill resumes.
 
-The record has a line for each unit as it is decided. Its first line says what makes the others: the task and the
-settings; a run with others refuses the file. Not here: the evidence as data; a line has the finding, which quotes it.
+The record has a line for each unit as it is decided. Its first line identifies the task and the settings; a run with
+others refuses the file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import IO, Any, cast
@@ -33,55 +33,42 @@ from vouching.types import Assurance, Proposal, Task, TaskUnit, UnitResult, Valu
 from vouching.types.serial import finding_from, finding_json
 
 
-@dataclass(frozen=True, slots=True)
-class ChallengeConfig:
-    """Who judges and who generates, and how a model is asked."""
-
-    model: str | None = None
-    """Name of the model that generates, and judges unless ``verifier`` does; None where rules are enough."""
-    verifier: str | None = None
-    """Name of the model that judges."""
-    candidates: int = 5
-    """Revisions after a case."""
-    seed: int | None = None
-    """Of the sampling."""
-    max_tokens: int = 1024
-    """Length of a reply."""
-
-
 async def challenged(
     task: Task,
     proposal: Mapping[str, Proposal] | None,
-    config: ChallengeConfig,
+    names: tuple[str | None, str | None],
+    config: AssuranceConfig,
     gold: Mapping[str, Proposal] | None = None,
     output: Path | None = None,
     resume: bool = False,
 ) -> Assurance:
-    """Verify the values of a task, or generate them where there are none; the right values only count cases.
+    """Verify the values of a task, or generate them if ``proposal`` is None.
 
     Args:
         task: the work.
-        proposal: the values; None has them generated.
-        config: by whom.
-        gold: the right values.
-        output: where the steps of a fill are kept.
-        resume: whether to finish such a file.
+        proposal: the values.
+        names: of the model that generates, and judges unless the second does; both None if rules are enough.
+        config: how they are sampled.
+        gold: the right values, only to count cases.
+        output: where the steps of a fill are recorded.
+        resume: whether to continue such a file.
 
     Raises:
         InputError: the output cannot be used, or a unit has no value.
-        ConfigError: an unknown model, a setting out of range, or nobody to generate.
-        ModelError: a model is out of reach.
+        ConfigError: an unknown model, or none to generate.
+        ModelError: a model is unavailable.
     """
-    asked = AssuranceConfig(candidates=config.candidates, max_tokens=config.max_tokens, seed=config.seed)
-    generating = Metered(open_model(config.model)) if config.model else None
-    judging = Metered(open_model(config.verifier)) if config.verifier else generating
-    verifier = AssuranceVerifier(ModelVerifier(judging, asked) if judging else None)
+    model, judge = names
+    generating = Metered(open_model(model)) if model else None
+    judging = Metered(open_model(judge)) if judge else generating
+    verifier = AssuranceVerifier(ModelVerifier(judging, config) if judging else None)
     metered = [one for one in (generating, judging if judging is not generating else None) if one is not None]
     steps: dict[str, Step] = {}
     with ExitStack() as open_files:
         file = None
         if output is not None:
-            settings = {**asdict(config), "prompts": prompt_digest()}
+            sampling = {key: getattr(config, key) for key in ("candidates", "seed", "max_tokens")}
+            settings = {"model": model, "verifier": judge, **sampling, "prompts": prompt_digest()}
             file, done = open_steps(output, settings_line(task, settings), task, resume)
             open_files.enter_context(file)
             steps.update(done)
@@ -96,9 +83,9 @@ async def challenged(
             if proposal is not None:
                 record = await challenge(task, proposal, verifier, on_step=keep)
             elif generating is None:
-                raise ConfigError("nobody is named to generate values: name a language model")
+                raise ConfigError("no model to generate values: name a language model")
             else:
-                record = await fill(task, ModelGenerator(generating, asked), verifier, done=dict(steps), on_step=keep)
+                record = await fill(task, ModelGenerator(generating, config), verifier, done=dict(steps), on_step=keep)
         finally:
             for one in metered:
                 await one.aclose()
@@ -106,11 +93,7 @@ async def challenged(
 
 
 def settings_line(task: Task, settings: Mapping[str, Any]) -> str:
-    """The first line of a record: what makes the lines below it.
-
-    >>> settings_line(Task("t", {}, {}, ()), {"model": "m"})[:33]
-    '{"kind": "steps", "task": "t", "d'
-    """
+    """The first line of a record: a digest of the task, and the settings."""
     content = [task.data, task.tables, [asdict(rule) for rule in task.rules.values()], [asdict(u) for u in task.units]]
     digest = hashlib.sha256(json.dumps([task.description, content]).encode()).hexdigest()
     return json.dumps({"kind": "steps", "task": task.id, "digest": digest, **settings})
@@ -119,25 +102,18 @@ def settings_line(task: Task, settings: Mapping[str, Any]) -> str:
 def open_steps(path: Path, first: str, task: Task, resume: bool) -> tuple[IO[str], dict[str, Step]]:
     """The file to write steps to, and the steps that it has already.
 
-    Args:
-        path: ends in .jsonl.
-        first: from :func:`settings_line`.
-        task: gives the types of values.
-        resume: whether the file may be there already.
-
-    Raises:
-        InputError: it is there and not to be resumed, belongs to other work, or cannot be read or written.
+    Raises InputError if it exists and is not to be resumed, belongs to other work, or cannot be read or written.
     """
     if path.suffix != ".jsonl":
-        raise InputError(f"--output {path}: wanted a file that ends in .jsonl")
+        raise InputError(f"--output {path}: expected a file that ends in .jsonl")
     try:
-        # A character that was cut in two stands in a line that was.
+        # A truncated character can only be in the truncated last line.
         text = path.read_bytes().decode(errors="replace") if path.exists() else ""
     except OSError as error:
         raise InputError(f"--output {path} cannot be read: {error}") from None
     if text and not resume:
-        raise InputError(f"--output {path} is there already: finish it with --resume, or name another file")
-    # A line that was being written when the run ended is none.
+        raise InputError(f"--output {path} already exists: continue it with --resume, or name another file")
+    # A last line without a newline was interrupted and is dropped.
     whole = text[: text.rfind("\n") + 1]
     lines = whole.splitlines()
     if lines and lines[0] != first:
@@ -154,11 +130,7 @@ def open_steps(path: Path, first: str, task: Task, resume: bool) -> tuple[IO[str
 
 
 def step_line(unit: TaskUnit, step: Step) -> str:
-    """A step as a line.
-
-    >>> step_line(TaskUnit("a", "number"), Step(UnitResult("a", "", False, None, ""), None))[:40]
-    '{"unit": "a", "submitted": null, "propos'
-    """
+    """A step as a line of the record."""
     values = {key: _exact(getattr(step, key)) for key in ("submitted", "proposal", "revision")}
     return json.dumps({"unit": unit.id, **values, "finding": finding_json(step.finding)}, ensure_ascii=False)
 
@@ -170,11 +142,11 @@ def _step(line: str, number: int, path: Path, task: Task) -> tuple[str, Step]:
         submitted, proposal, revision = (_value(fields[key], unit) for key in ("submitted", "proposal", "revision"))
         return unit.id, Step(finding_from(fields["finding"]), submitted, proposal, revision=revision)
     except (ValueError, KeyError, TypeError, InvalidOperation) as error:
-        raise InputError(f"--output {path}, line {number} is no step of this task: {error}") from None
+        raise InputError(f"--output {path}, line {number} is not a step of this task: {error}") from None
 
 
 def _exact(value: Value | None) -> bool | int | float | str | None:
-    """A value as JSON has it; a number that no float is (a third, the cents of a hundred billions) as its digits."""
+    """A value as JSON; a number that no float represents (a third, cents beyond 15 digits) as its digits."""
     shown = value_json(value)
     return f"{value:f}" if isinstance(value, Decimal) and as_decimal(shown) != value else shown
 
@@ -186,10 +158,9 @@ def _value(raw: Any, unit: TaskUnit) -> Value | None:
 
 
 def case_counts(task: Task, steps: Mapping[str, Step], gold: Mapping[str, Proposal]) -> dict[str, int]:
-    """How many units are of which case, by the right values; units that nobody could judge are of none.
+    """Units by case of the paper; those that nobody could judge are not counted.
 
-    Where nobody answered a case, as when a finished proposal is verified, it is "2 or 3" (the proposal is right) or
-    "5 or 6".
+    A case without an answer, as when a finished proposal is verified, counts as "2 or 3" (right proposal) or "5 or 6".
 
     >>> from decimal import Decimal
     >>> task = Task("t", {}, {}, (TaskUnit("a", "number"),))

@@ -1,9 +1,9 @@
-"""A task from its file, checked before anything is asked: rules exist, dependencies come first, expressions fit.
+"""Tasks, proposals and training rows from files, checked before any model is called.
 
-    task: trip                       what it is called
-    description: Check a claim.      optional, like everything below that is marked so
+    task: trip                       its name
+    description: Check a claim.      optional
     data: {items: [...]}             the input records
-    tables: {limits: {Oslo: 75}}     optional: tables for expressions
+    tables: {limits: {Oslo: 75}}     optional: lookup tables for expressions
     rules:
       - {id: R1, text: The total is the sum of the items., value: sum(i.amount for i in data.items)}
       - {id: R2, text: A reason is given., check: value != "-"}
@@ -11,13 +11,13 @@
       - {id: total, type: amount, rules: [R1], description: optional, form: optional}
       - {id: reason, type: text, rules: [R2], depends_on: [total]}
 
-A proposal is ``{"values": {"total": "$1,234.50", "reason": {"value": "Fair", "rationale": "optional"}}}``. Left out:
-units that may stay empty; a choice with such a value says it better.
-
-Tasks with their right values, to train on, come from files of rows and from folders as ``recipes/taxes`` writes them:
+A proposal is ``{"values": {"total": "$1,234.50", "reason": {"value": "Fair", "rationale": "optional"}}}``. Training
+rows, tasks with their right values, come from files of rows and from folders as ``recipes/taxes`` writes them:
 
     {"id": "trip", "task": {"task": "trip", "data": ..., "units": [...]}, "gold": {"total": 42.5}}     a row
     DIR/tasks/NAME.json, DIR/proposals/NAME.json                                                       a folder
+
+Not supported: units that may stay empty; use a choice with such a value.
 """
 
 from __future__ import annotations
@@ -84,30 +84,26 @@ def read_proposal(path: str | Path, task: Task) -> dict[str, Proposal]:
 
 
 def read_file(path: str | Path) -> Any:
-    """The content of a JSON or YAML file. Raises InputError for one that cannot be read or is too large."""
+    """The content of a JSON or YAML file. Raises InputError if it cannot be read or is too large."""
     try:
         size = Path(path).stat().st_size
-        # A character has four bytes at most; what is larger is not even read.
+        # UTF-8 has at most four bytes per character.
         raw = Path(path).read_bytes() if size <= 4 * LONGEST_JSON and Path(path).is_file() else b""
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not raw:
-        what = "is empty" if not size else "is no regular file"
-        what = f"has {size:,} bytes, at most {4 * LONGEST_JSON:,} are read" if size > 4 * LONGEST_JSON else what
-        raise InputError(f"{path} {what}: wanted a JSON or YAML file")
+        what = "is empty" if not size else "is not a regular file"
+        what = f"has {size:,} bytes, more than the limit of {4 * LONGEST_JSON:,}" if size > 4 * LONGEST_JSON else what
+        raise InputError(f"{path} {what}: expected a JSON or YAML file")
     ending = Path(path).suffix.lower()
     if ending == ".xml":
-        raise InputError(f"{path}: XML is not read, wanted JSON or YAML")
+        raise InputError(f"{path}: XML is not supported, expected JSON or YAML")
     text, _ = decode_text(raw, str(path))
     return read_data(text, str(path), yaml={".yaml": True, ".yml": True, ".json": False}.get(ending))
 
 
 def as_task(found: Any, name: str = "the task") -> Task:
-    """A task from plain data.
-
-    Raises:
-        InputError: a field is missing, wrong or unknown; an id stands twice or is not there; dependencies go round in
-            a circle or come later; an expression cannot be read, or reads a unit that its unit does not depend on.
+    """A task from plain data. Raises InputError, which names the field, for a task that is not valid.
 
     >>> task = as_task({"task": "t", "data": {"a": 1}, "rules": [{"id": "R", "text": "As a.", "value": "data.a"}],
     ...                 "units": [{"id": "x", "type": "number", "rules": ["R"]}]})
@@ -116,7 +112,7 @@ def as_task(found: Any, name: str = "the task") -> Task:
     >>> as_task({"task": "t", "data": {}, "units": [{"id": "x", "type": "number", "rules": ["Q"]}]})
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: the task: units[0].rules[0] is 'Q', but there is no such rule; there are none
+    vouching.errors.InputError: the task: units[0].rules[0] is 'Q', but there is no such rule; the task has no rules
     """
     file = _validated(found, name)
     try:
@@ -132,21 +128,18 @@ def as_task(found: Any, name: str = "the task") -> Task:
 
 
 def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str, Proposal]:
-    """A proposal from plain data: a value for every unit of the task.
-
-    Raises:
-        InputError: a unit has no value or one of a wrong type, or the task has no such unit.
+    """A proposal from plain data. Raises InputError unless it has one valid value for every unit of the task.
 
     >>> task = as_task({"task": "t", "data": {}, "units": [{"id": "x", "type": "amount"}]})
     >>> as_proposal({"values": {"x": "$1,234.50"}}, task)["x"].value
     Decimal('1234.50')
     """
     if not isinstance(found, dict) or not isinstance(cast("dict[str, Any]", found).get("values"), dict):
-        raise InputError(f'{name}: wanted an object with "values": {{unit: value}}')
+        raise InputError(f'{name}: expected an object with "values": {{unit: value}}')
     fields = cast("dict[str, Any]", found)
     unknown = sorted(fields.keys() - {"values", "task"})
     if unknown:
-        raise InputError(f"{name}: there is no field {unknown[0]!r} here; there are values and task")
+        raise InputError(f"{name}: unknown field {unknown[0]!r}; the fields are values and task")
     if fields.get("task", task.id) != task.id:
         raise InputError(f"{name}: task is {fields['task']!r}, but the task is {task.id!r}")
     values = cast("dict[str, Any]", fields["values"])
@@ -161,10 +154,7 @@ def as_proposal(found: Any, task: Task, name: str = "the proposal") -> dict[str,
 
 
 def read_row(row: Mapping[str, Any]) -> tuple[Task, dict[str, Value]]:
-    """The task of a row, and the right value of each of its units.
-
-    Raises:
-        InputError: there is no task, or not a right value for every unit.
+    """The task of a training row and the right value of each unit. Raises InputError if either is missing.
 
     >>> task, gold = read_row({"task": {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]},
     ...                        "gold": {"x": 3}})
@@ -174,7 +164,9 @@ def read_row(row: Mapping[str, Any]) -> tuple[Task, dict[str, Value]]:
     name = f"row {row.get('id', '?')!r}"
     for key in ("task", "gold"):
         if not isinstance(row.get(key), Mapping):
-            raise InputError(f"{name} has no {key}, wanted a task as its file has it, and gold: {{unit: value}}")
+            raise InputError(
+                f"{name} has no {key}, expected task (the content of a task file) and gold: {{unit: value}}"
+            )
     task = as_task(dict(row["task"]), f"{name}: task")
     right = as_proposal({"values": dict(row["gold"])}, task, f"{name}: gold")
     return task, {unit: one.value for unit, one in right.items()}
@@ -186,10 +178,12 @@ def _proposed(given: Any, unit: TaskUnit, name: str) -> Proposal:
         fields = cast("dict[str, Any]", given)
         steps.append("value")
         if not {"value"} <= fields.keys() <= {"value", "rationale"}:
-            raise InputError(f"{name}: {path_of('values', unit.id)} has the keys {[*fields]}, wanted value, rationale")
+            raise InputError(
+                f"{name}: {path_of('values', unit.id)} has the keys {[*fields]}, expected value and perhaps rationale"
+            )
         given, rationale = fields["value"], fields.get("rationale", "")
         if not isinstance(rationale, str):
-            raise InputError(f"{name}: {path_of('values', unit.id, 'rationale')} is no text")
+            raise InputError(f"{name}: {path_of('values', unit.id, 'rationale')} is not a string")
     return Proposal(unit.id, read_value(given, unit, f"{name}: {path_of(*steps)}"), rationale)
 
 
@@ -207,29 +201,28 @@ def _validated(found: Any, name: str) -> _File:
         if first["type"] == "unexpected_keyword_argument":
             known = {1: _File, 3: _Rule if first["loc"][0] == "rules" else _Unit}.get(len(first["loc"]), _File)
             names = list(cast("Any", known).__dataclass_fields__)
-            near = _near(str(first["loc"][-1]), names) or f"; there are {', '.join(names)}"
-            raise InputError(f"{name}: {place}: there is no such field{near}") from None
+            near = _near(str(first["loc"][-1]), names) or f"; the fields are {', '.join(names)}"
+            raise InputError(f"{name}: {place}: unknown field{near}") from None
         raise InputError(f"{name}: {place} {_complaint(first['type'], first['input'], first['msg'])}") from None
 
 
 def _complaint(kind: str, got: Any, message: str) -> str:
-    """What is wrong with a field, in words of JSON."""
     if kind == "missing":
         return "is missing"
-    texts = {"list_type": "a list", "dict_type": "an object", "dataclass_type": "an object", "string_type": "a text"}
-    wanted = texts.get(kind) or message.removeprefix("Input should be ").replace("'", "")
+    texts = {"list_type": "a list", "dict_type": "an object", "dataclass_type": "an object", "string_type": "a string"}
+    expected = texts.get(kind) or message.removeprefix("Input should be ").replace("'", "")
     shown = "an object" if isinstance(got, dict) else "a list" if isinstance(got, list) else shown_value(got)
-    return f"is {shown}, wanted {wanted}"
+    return f"is {shown}, expected {expected}"
 
 
 def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
     for number, rule in enumerate(given):
         if rule.id in rules or not rule.id.strip():
-            raise InputError(f"{path_of('rules', number, 'id')} is {rule.id!r}, wanted an id of its own")
+            raise InputError(f"{path_of('rules', number, 'id')} is {rule.id!r}, expected a unique id")
         if rule.value is not None and rule.check is not None:
             raise InputError(
-                f"{path_of('rules', number)} has a value and a check, wanted one of them: make it two rules"
+                f"{path_of('rules', number)} has a value and a check, expected one of them: split it into two rules"
             )
         for key, text in (("value", rule.value), ("check", rule.check)):
             if text is None:
@@ -240,23 +233,25 @@ def _rules(given: Sequence[_Rule]) -> dict[str, Rule]:
             except ExpressionError as error:
                 raise InputError(f"{place}: {error}") from None
             if asks != (key == "check"):
-                wanted = "must be about value, the proposal" if key == "check" else "cannot be made from value, itself"
-                raise InputError(f"{place}: {text[:60]!r} {wanted}")
+                expected = (
+                    "must refer to value, the proposal" if key == "check" else "must not refer to value, the proposal"
+                )
+                raise InputError(f"{place}: {text[:60]!r} {expected}")
         rules[rule.id] = Rule(rule.id, rule.text, rule.value, rule.check)
     return rules
 
 
 def _units(given: Sequence[_Unit]) -> tuple[TaskUnit, ...]:
     if not given:
-        raise InputError("units is empty, wanted at least one unit")
+        raise InputError("units is empty, expected at least one unit")
     taken: set[str] = set()
     units: list[TaskUnit] = []
     for number, unit in enumerate(given):
         if unit.id in taken or not unit.id.strip():
-            raise InputError(f"{path_of('units', number, 'id')} is {unit.id!r}, wanted an id of its own")
+            raise InputError(f"{path_of('units', number, 'id')} is {unit.id!r}, expected a unique id")
         if (unit.type == "choice") != bool(unit.choices):
-            wanted = "a choice needs at least one" if unit.type == "choice" else f"{unit.type} takes none"
-            raise InputError(f"{path_of('units', number, 'choices')}: {wanted}")
+            expected = "a choice needs at least one" if unit.type == "choice" else f"{unit.type} takes none"
+            raise InputError(f"{path_of('units', number, 'choices')}: {expected}")
         taken.add(unit.id)
         units.append(
             TaskUnit(
@@ -268,7 +263,7 @@ def _units(given: Sequence[_Unit]) -> tuple[TaskUnit, ...]:
 
 
 def _check_order(units: Sequence[TaskUnit]) -> None:
-    """Every dependency is a unit that stands before; a circle is named as one."""
+    """Check that every dependency is an earlier unit, and name cycles."""
     places = {unit.id: number for number, unit in enumerate(units)}
     for number, unit in enumerate(units):
         for at, needed in enumerate(unit.depends_on):
@@ -276,14 +271,14 @@ def _check_order(units: Sequence[TaskUnit]) -> None:
             if needed not in places:
                 raise InputError(f"{place} is {needed!r}, but there is no such unit{_near(needed, [*places])}")
             if places[needed] >= number:
-                circle = _circle(needed, unit.id, units, places)
-                if circle:
-                    raise InputError(f"{place}: the dependencies go round in a circle: {' -> '.join(circle)}")
+                cycle = _cycle(needed, unit.id, units, places)
+                if cycle:
+                    raise InputError(f"{place}: the dependencies form a cycle: {' -> '.join(cycle)}")
                 raise InputError(f"{place} is {needed!r}, which comes later: move units[{places[needed]}] before it")
 
 
-def _circle(start: str, goal: str, units: Sequence[TaskUnit], places: Mapping[str, int]) -> list[str]:
-    """The way from a unit along dependencies back to the one that needs it; empty if there is none."""
+def _cycle(start: str, goal: str, units: Sequence[TaskUnit], places: Mapping[str, int]) -> list[str]:
+    """The path from ``start`` along dependencies to ``goal`` and back; empty if there is none."""
     came: dict[str, str] = {start: goal}
     queue = [start]
     for here in queue:
@@ -304,7 +299,8 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
     for at, name in enumerate(unit.rules):
         place = path_of("units", number, "rules", at)
         if name not in task.rules:
-            near = _near(name, [*task.rules]) or f"; there are {', '.join(task.rules)[:200] or 'none'}"
+            known = f"; the rules are {', '.join(task.rules)[:200]}" if task.rules else "; the task has no rules"
+            near = _near(name, [*task.rules]) or known
             raise InputError(f"{place} is {name!r}, but there is no such rule{near}")
         rule = task.rules[name]
         exact += rule.value is not None
@@ -313,7 +309,7 @@ def _check_rules(unit: TaskUnit, number: int, task: Task) -> None:
             if unmet:
                 raise InputError(f"{place}: rule {name} reads the unit {unmet[0]!r}: add it to depends_on")
     if exact > 1:
-        raise InputError(f"{path_of('units', number, 'rules')}: {exact} rules give its value, wanted one at most")
+        raise InputError(f"{path_of('units', number, 'rules')}: {exact} rules give its value, expected at most one")
 
 
 def _near(word: str, known: Sequence[str]) -> str:
@@ -322,34 +318,20 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 
 def read_work(paths: Sequence[str]) -> list[dict[str, Any]]:
-    r"""Rows of the assurance game, in order; those that name themselves twice are an error.
-
-    Args:
-        paths: files of rows, and folders of tasks whose proposals are right.
-
-    Raises:
-        InputError: a file or a row cannot be used, a folder's proposals have mistakes, or there is no row.
-
-    >>> import json, tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
-    >>> task = {"task": "t", "data": {}, "units": [{"id": "x", "type": "number"}]}
-    >>> _ = path.write_text(json.dumps({"id": "one", "task": task, "gold": {"x": 3}}) + "\n")
-    >>> [row["id"] for row in read_work([str(path)])]
-    ['one']
-    """
+    """Training rows from files of rows and from folders of tasks with right proposals; ids must be unique."""
     rows: list[dict[str, Any]] = []
     for path in paths:
         if not Path(path).suffix and not Path(path).exists():
-            made = f"python recipes/taxes/make.py --out {path}"
-            raise InputError(f"{path}: there is no such folder or file; make one with  {made}")
+            command = f"python recipes/taxes/make.py --out {path}"
+            raise InputError(f"{path}: no such folder or file; make one with  {command}")
         rows += _of_folder(Path(path)) if Path(path).is_dir() else read_as(path, _task_row)
     if paths and not rows:
-        raise InputError(f"{', '.join(paths)}: no rows; give some with task and gold")
+        raise InputError(f"{', '.join(paths)}: no rows, expected some with task and gold")
     return with_unique_ids(rows)
 
 
 def units_of(rows: Sequence[dict[str, Any]]) -> int:
-    """Units of the longest task, 0 if there is none."""
+    """Units of the longest task; 0 without rows."""
     return max((len(row["task"]["units"]) for row in rows), default=0)
 
 
@@ -361,11 +343,12 @@ def _task_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _of_folder(folder: Path) -> list[dict[str, Any]]:
     mistakes = folder / "mistakes.jsonl"
     if mistakes.is_file() and mistakes.stat().st_size:
-        raise InputError(f"the proposals in {folder} have mistakes: make them without, with recipes/taxes/make.py")
+        raise InputError(
+            f"the proposals in {folder} contain mistakes: regenerate them without, with recipes/taxes/make.py"
+        )
     if not (folder / "tasks").is_dir():
         raise InputError(
-            f"{folder} is a folder without tasks/ and proposals/: name one that recipes/taxes/make.py wrote, or files "
-            "of rows"
+            f"{folder} has no tasks/ and proposals/: name a folder of recipes/taxes/make.py, or files of rows"
         )
     rows: list[dict[str, Any]] = []
     for path in sorted((folder / "tasks").glob("*.json")):

@@ -1,20 +1,21 @@
-"""The game of challenge and answer as a table, small enough to solve (DPA-GRPO, section 3 and App. D).
+"""The game in tabular form, small enough to solve (DPA-GRPO, section 3 and App. D).
 
 In a context m the generator proposes something right (x = 1) or wrong (x = 0); the verifier, seeing m and x, raises a
 case or stays silent; after a case the generator keeps or revises, and a revision is right with a probability that
-belongs to (m, x). Every policy is a logit: its probability is ``sigmoid(logit)``. Here are the objectives J_f and J_v
-with their KL terms, each player's own gradient (the game's field F), its flow, and the alternating updates of
+depends on (m, x). Every policy is a logit: its probability is ``sigmoid(logit)``. The module has the objectives J_f and
+J_v with their KL terms, each player's own gradient (the game's field F), its flow, and the alternating updates of
 Algorithm 1.
 
-Theorem 2 says that at a local equilibrium the worse action has probability zero. With beta > 0 it cannot: the gradient
-is ``sigmoid' (gap - beta (l - l_ref))``, zero only at odds = reference odds x exp(gap / beta), which are finite. What
-holds is that bound (:func:`worse_action_bound`). Left out: how a revision is drafted, and that the approver sees it.
+Departures: Theorem 2 says that at a local equilibrium the worse action has probability zero. With beta > 0 it cannot:
+the gradient is ``sigmoid' (gap - beta (l - l_ref))``, zero only at odds = reference odds x exp(gap / beta), which are
+finite. What holds is that bound (:func:`worse_action_bound`). Not supported: how a revision is drafted, and that the
+approver sees it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,7 +51,7 @@ def soft_best_response(reference_odds: ArrayLike, gap: ArrayLike, beta: float) -
     (0.5, 0.649)
     """
     if not beta > 0:
-        raise ConfigError(f"beta is {beta!r}, wanted a number above 0: without KL the best response is the best action")
+        raise ConfigError(f"beta must be above 0, got {beta!r}: without KL the best response is the best action")
     return _sigmoid(np.log(np.asarray(reference_odds, dtype=float)) + np.asarray(gap, dtype=float) / beta)
 
 
@@ -67,14 +68,14 @@ def worse_action_bound(reference_odds: float, gap: float, beta: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """Both players' policies, or a change of them: arrays of M contexts and X = 2 proposals, wrong first."""
+    """Both players' policies, or a step of them: arrays over M contexts and X = 2 proposals, wrong first."""
 
     proposal_M: FloatArray
-    """Of a right proposal (generator)."""
+    """Of a right proposal, by the generator."""
     revise_MX: FloatArray
-    """Of revising after a case (generator)."""
+    """Of revising after a case, by the generator."""
     sac_MX: FloatArray
-    """Of raising a case (verifier)."""
+    """Of raising a case, by the verifier."""
 
     def moved(self, step: Logits, size: float) -> Logits:
         """These and ``size`` times a step."""
@@ -91,40 +92,35 @@ class Logits:
 
 
 def even_logits(contexts: int) -> Logits:
-    """Policies that toss a coin everywhere."""
+    """Policies that choose evenly everywhere."""
     return Logits(np.zeros(contexts), np.zeros((contexts, 2)), np.zeros((contexts, 2)))
 
 
 @dataclass(frozen=True, slots=True)
 class TabularGame:
-    """The game: how often a context comes, how good revisions are, what holds the policies back.
-
-    Raises InputError for arrays that do not fit together or probabilities outside [0, 1].
-    """
+    """The game. Raises InputError for arrays that do not fit together or probabilities outside [0, 1]."""
 
     weight_M: FloatArray
     """Probabilities of the contexts; they sum to 1."""
     revision_MX: FloatArray
     """E[S_z] of a revision of a wrong and of a right proposal, in [0, 1]."""
     reference: Logits
-    """What the KL terms hold the policies to."""
+    """The reference policies of the KL terms."""
     beta: float = 0.04
     """Coefficient of every KL term, >= 0."""
     intervention_cost: float = 0.0
-    """Of a case, to the verifier."""
     revision_cost: float = 0.0
-    """Of a revision, to the generator."""
 
     def __post_init__(self) -> None:
         contexts = len(self.weight_M)
         if self.revision_MX.shape != (contexts, 2) or self.reference.sac_MX.shape != (contexts, 2):
-            raise InputError(f"{contexts} contexts want revisions and reference logits of shape ({contexts}, 2)")
+            raise InputError(f"{contexts} contexts need revisions and reference logits of shape ({contexts}, 2)")
         inside = ((self.revision_MX >= 0) & (self.revision_MX <= 1)).all() and (self.weight_M >= 0).all()
         if not inside or not np.isclose(self.weight_M.sum(), 1):
-            raise InputError("weights must be probabilities that sum to 1, and revisions lie in [0, 1]")
+            raise InputError("weights must be probabilities that sum to 1, and revisions must be in [0, 1]")
 
     def verifier_objective(self, logits: Logits) -> float:
-        """J_v(theta; phi): expected reward of the verifier less its KL term (Section 2.2).
+        """J_v(theta; phi): expected reward of the verifier minus its KL term (section 2.2).
 
         >>> one = TabularGame(np.ones(1), np.zeros((1, 2)), even_logits(1))
         >>> one.verifier_objective(even_logits(1))  # a coin is right half of the time
@@ -136,7 +132,7 @@ class TabularGame:
         return float((self._reach(logits) * value_MX).sum())
 
     def generator_objective(self, logits: Logits) -> float:
-        """J_f(phi; theta): expected reward of the generator less its KL terms on proposals and answers.
+        """J_f(phi; theta): expected reward of the generator minus its KL terms on proposals and answers.
 
         >>> one = TabularGame(np.ones(1), np.ones((1, 2)), even_logits(1))
         >>> one.generator_objective(even_logits(1))  # wrong half of the time, a quarter of which is repaired
@@ -146,7 +142,7 @@ class TabularGame:
         return float((self._reach(logits) * self._proposal_values(logits)).sum() - self.beta * self.weight_M @ kl_M)
 
     def field(self, logits: Logits) -> Logits:
-        """F: the gradient of each player's own objective in its own logits, the right side of the game's ODE."""
+        """F: the gradient of each player's own objective in its own logits, the right-hand side of the game's ODE."""
         reach_MX, sac_MX = self._reach(logits), _sigmoid(logits.sac_MX)
         gap_MX = generator_gap(_RIGHT_X, self.revision_MX, self.revision_cost)
         value_MX = self._proposal_values(logits)
@@ -159,7 +155,7 @@ class TabularGame:
         )
 
     def profitable_deviations(self, logits: Logits) -> Logits:
-        """What a player would gain by its best action at one decision, others fixed and no KL: >= 0, 0 at equilibrium.
+        """Gain of the best action at one decision, others fixed and without KL: >= 0, and 0 at an equilibrium.
 
         >>> game = TabularGame(np.ones(1), np.array([[1.0, 0.0]]), even_logits(1))
         >>> game.profitable_deviations(even_logits(1)).sac_MX.tolist()  # each is wrong half of the time it is reached
@@ -176,14 +172,14 @@ class TabularGame:
         )
 
     def equilibrium(self) -> Logits:
-        """Where the field vanishes: soft best responses, each to those that come after it. Wants beta > 0.
+        """The zero of the field: soft best responses, each to those that come after it. Requires beta > 0.
 
         >>> game = TabularGame(np.ones(1), np.array([[0.6, 0.9]]), even_logits(1))
         >>> game.field(game.equilibrium()).distance(even_logits(1)) < 1e-9
         True
         """
         if not self.beta > 0:
-            raise ConfigError(f"beta is {self.beta!r}, wanted a number above 0: without KL the field vanishes nowhere")
+            raise ConfigError(f"beta must be above 0, got {self.beta!r}: without KL the field has no zero")
         challenge_MX = np.broadcast_to(verifier_gap(_RIGHT_X, self.intervention_cost), self.revision_MX.shape)
         answer_MX = generator_gap(_RIGHT_X, self.revision_MX, self.revision_cost)
         here = self.reference.moved(Logits(np.zeros_like(self.weight_M), answer_MX, challenge_MX), 1 / self.beta)
@@ -192,12 +188,12 @@ class TabularGame:
         return here.moved(Logits(value_MX[:, 1] - value_MX[:, 0], still, still), 1 / self.beta)
 
     def _reach(self, logits: Logits) -> FloatArray:
-        """(M, X) probability of context and proposal."""
+        """(M, X) joint probability of context and proposal."""
         right_M = _sigmoid(logits.proposal_M)
         return self.weight_M[:, None] * np.stack([1 - right_M, right_M], axis=1)
 
     def _proposal_values(self, logits: Logits, beta: float | None = None) -> FloatArray:
-        """(M, X) what a proposal brings the generator, the KL term of its answer included."""
+        """(M, X) value of a proposal to the generator, with the KL term of its answer."""
         strength = self.beta if beta is None else beta
         gap_MX = generator_gap(_RIGHT_X, self.revision_MX, self.revision_cost)
         answer_MX = _sigmoid(logits.revise_MX) * gap_MX - strength * _kl(logits.revise_MX, self.reference.revise_MX)
@@ -205,7 +201,7 @@ class TabularGame:
 
 
 def flow(game: TabularGame, start: Logits, time: float, steps: int) -> Iterator[Logits]:
-    """The game's ODE by the classical Runge-Kutta method: the states at 0, time / steps, ..., time."""
+    """The game's ODE by the classical Runge-Kutta method; yields the states at 0, time / steps, ..., time."""
     size, here = time / steps, start
     yield here
     for _ in range(steps):
@@ -222,12 +218,8 @@ def alternating_updates(
 ) -> Iterator[Logits]:
     """Algorithm 1, lines 18 and 19: a step of the verifier, then one of the generator against it.
 
-    Args:
-        game: the game.
-        start: the first policies.
-        rate: size of a step; ``steps`` of them cover the time ``rate * steps`` of the ODE.
-        steps: how many.
-        draws: a generator of random numbers and the contexts drawn per step; None takes all, by their weight.
+    ``steps`` of size ``rate`` cover the time ``rate * steps`` of the ODE. ``draws`` is a random generator and the
+    number of contexts drawn per step; None takes all contexts by their weight.
     """
     here = start
     yield here
@@ -242,17 +234,11 @@ def alternating_updates(
 
 
 def outlook(game: TabularGame, time: float = 200.0, steps: int = 2000) -> dict[str, dict[str, float]]:
-    """Where policies that start at the reference are after a time of the game's ODE, and where its equilibrium is.
-
-    Args:
-        game: with one context.
-        time: how long the ODE runs; a step of Algorithm 1 with rate r takes r.
-        steps: of the integration.
+    """Policies of a game with one context that start at the reference, after ``time`` of its ODE and at equilibrium.
 
     Returns:
-        By choice ("right proposal", "case if wrong", "case if right", "revise if wrong", "revise if right"): its
-        probability at the ``start``, after the ``time`` and at the ``equilibrium``, and the ``gain`` of the best
-        deviation from where the time led.
+        By choice ("right proposal", "case if wrong", ...): its probability at the ``start``, after the ``time`` and at
+        the ``equilibrium``, and the ``gain`` of the best deviation from the state after ``time``.
 
     >>> game = TabularGame(np.ones(1), np.array([[0.6, 0.9]]), even_logits(1))
     >>> case = outlook(game, steps=400)["case if wrong"]
@@ -271,21 +257,14 @@ _RIGHT_X = np.array([0.0, 1.0])
 
 
 def _flat(logits: Logits) -> FloatArray:
-    """The choices of a game with one context, in the order of their names."""
+    """The logits of a game with one context, in the order of ``_CHOICES``."""
     return np.concatenate([logits.proposal_M, logits.sac_MX[0], logits.revise_MX[0]])
 
 
 def _sampled(game: TabularGame, random: np.random.Generator, contexts: int) -> TabularGame:
-    """The game with the weights of a batch of contexts: its field is an unbiased estimate."""
+    """The game weighted by a batch of contexts: its field is an unbiased estimate."""
     counts_M = random.multinomial(contexts, game.weight_M)
-    return TabularGame(
-        counts_M / contexts,
-        game.revision_MX,
-        game.reference,
-        game.beta,
-        game.intervention_cost,
-        game.revision_cost,
-    )
+    return replace(game, weight_M=counts_M / contexts)
 
 
 def _sigmoid(logit: ArrayLike) -> FloatArray:
@@ -298,10 +277,10 @@ def _slope(logit: FloatArray) -> FloatArray:
 
 
 def _kl(logit: FloatArray, reference: FloatArray) -> FloatArray:
-    """KL divergence of two coins in nats, from their logits: p (l - r) + log(1 - p) - log(1 - q)."""
+    """KL divergence of two Bernoulli variables in nats, from their logits: p (l - r) + log(1 - p) - log(1 - q)."""
     return _sigmoid(logit) * (logit - reference) - np.logaddexp(0, logit) + np.logaddexp(0, reference)
 
 
 def _gain(gap: FloatArray, probability: FloatArray) -> FloatArray:
-    """Best reward less expected reward of a two-way choice whose first action is better by ``gap``."""
+    """Best reward minus expected reward of a two-way choice whose first action is better by ``gap``."""
     return np.where(gap > 0, gap * (1 - probability), -gap * probability)

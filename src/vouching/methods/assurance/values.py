@@ -1,13 +1,10 @@
-"""Values of units: from JSON or a form to what a unit's type says, and back to text.
+"""Values of units, from JSON or a form to the unit's type and back to text; and JSON and YAML files of structured work.
 
-"$1,234.50", "1,234.50", "USD 1234.5" and "(1,234.50)" for a loss are amounts; a thousands separator stands before
-three digits, or it is none. Left out: decimal commas ("1.234,50"), which cannot be told from separators safely.
-
-JSON and YAML files of structured work, read to plain data; every complaint names the path of the field.
-
-YAML is composed by PyYAML and never constructed: only maps, lists, texts, decimal numbers, true, false and null come
-out, so ``NO`` stays Norway, ``12:30`` a time and a date a text, and no tag makes an object. An alias is refused, which
-leaves no way to make a small file large. Left out: XML, several documents in one file, and comments kept.
+"$1,234.50", "1,234.50", "USD 1234.5" and "(1,234.50)" for a loss are amounts; a thousands separator must be followed by
+three digits. YAML is composed by PyYAML and never constructed: only maps, lists, strings, decimal numbers, true, false
+and null come out, so ``NO`` stays Norway, ``12:30`` a time and a date a string, and no tag makes an object. Aliases are
+refused, so a small file cannot expand into a large one. Not supported: decimal commas ("1.234,50"), which cannot be
+distinguished from separators safely; XML; several documents in one file.
 """
 
 from __future__ import annotations
@@ -33,11 +30,11 @@ _AMOUNT = re.compile(
 )
 _LONGEST = 60
 LARGEST = Decimal(10) ** 18
-"""Numbers from here up are no amounts but mistakes."""
+"""From here up a number is taken for a mistake."""
 
 
 def read_amount(text: str) -> Decimal | None:
-    """The number in an amount of money as people write it; None if it is none.
+    """The number in an amount of money as people write it; None if it is not one.
 
     >>> read_amount("$1,234.50"), read_amount("(12)"), read_amount("-$3"), read_amount("1,23")
     (Decimal('1234.50'), Decimal('-12'), Decimal('-3'), None)
@@ -53,53 +50,47 @@ def read_amount(text: str) -> Decimal | None:
 
 
 def read_value(raw: Any, unit: TaskUnit, place: str) -> Value:
-    """A unit's value from JSON.
-
-    Args:
-        raw: as it was written.
-        unit: says what it must be.
-        place: the JSON path to it, for messages.
+    """A unit's value from JSON; ``place`` is its JSON path, for messages.
 
     Raises:
-        InputError: it is of another type, not finite, or none of the choices.
-
+        InputError: it is of another type, not finite, or not one of the choices.
     >>> read_value("$1,234.50", TaskUnit("9", "amount"), "values.9")
     Decimal('1234.50')
     >>> read_value("abc", TaskUnit("9", "amount"), "values.9")
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: values.9 is 'abc', wanted an amount: a number, or a text such as $1,234.50
+    vouching.errors.InputError: values.9 is 'abc', expected an amount: a number, or a string such as $1,234.50
     """
     if unit.type == "boolean":
         if isinstance(raw, bool):
             return raw
-        raise InputError(f"{place} is {shown_value(raw)}, wanted true or false")
+        raise InputError(f"{place} is {shown_value(raw)}, expected true or false")
     if unit.type in ("choice", "text"):
         return _read_text(raw, unit, place)
-    wanted = {
-        "amount": "an amount: a number, or a text such as $1,234.50", "number": "a number",
+    expected = {
+        "amount": "an amount: a number, or a string such as $1,234.50", "number": "a number",
         "integer": "a whole number",
     }[unit.type]  # fmt: skip
     number = read_amount(raw) if unit.type == "amount" and isinstance(raw, str) else as_decimal(raw)
     if number is None:
-        raise InputError(f"{place} is {shown_value(raw)}, wanted {wanted}")
+        raise InputError(f"{place} is {shown_value(raw)}, expected {expected}")
     if abs(number) >= LARGEST:
-        raise InputError(f"{place} is {shown_value(raw)}, wanted {wanted} below 10^18")
+        raise InputError(f"{place} is {shown_value(raw)}, expected {expected} below 10^18")
     if unit.type == "integer" and number != number.to_integral_value():
-        raise InputError(f"{place} is {shown_value(raw)}, wanted a whole number")
+        raise InputError(f"{place} is {shown_value(raw)}, expected a whole number")
     return number
 
 
 def _read_text(raw: Any, unit: TaskUnit, place: str) -> str:
     if not isinstance(raw, str) or not raw.strip():
-        raise InputError(f"{place} is {shown_value(raw)}, wanted a text with something in it")
+        raise InputError(f"{place} is {shown_value(raw)}, expected a non-empty string")
     if unit.type == "choice" and raw not in unit.choices:
-        raise InputError(f"{place} is {shown_value(raw)}, wanted one of {', '.join(unit.choices)}")
+        raise InputError(f"{place} is {shown_value(raw)}, expected one of {', '.join(unit.choices)}")
     return raw
 
 
 def as_decimal(raw: Any) -> Decimal | None:
-    """A number of JSON as an exact decimal; None for what is no number, or not finite.
+    """A JSON number as an exact decimal; None for anything else, and for nan and infinities.
 
     >>> as_decimal(0.1), as_decimal(float("nan")), as_decimal(True)
     (Decimal('0.1'), None, None)
@@ -114,7 +105,7 @@ def as_decimal(raw: Any) -> Decimal | None:
 
 
 def value_text(value: Value | None, kind: ValueType = "number") -> str:
-    """A value as text: numbers without exponent and idle noughts, amounts with both digits of their cents, "" for None.
+    """A value as text: numbers without exponent or trailing zeros, amounts with none or two decimals, "" for None.
 
     >>> value_text(Decimal("1E+3")), value_text(Decimal("0.50")), value_text(Decimal("0.5"), "amount"), value_text(True)
     ('1000', '0.5', '0.50', 'true')
@@ -130,40 +121,32 @@ def value_text(value: Value | None, kind: ValueType = "number") -> str:
 
 
 def value_json(value: Value | None) -> bool | int | float | str | None:
-    """A value as JSON has it.
-
-    >>> value_json(Decimal("12.50")), value_json(Decimal("12")), value_json("yes")
-    (12.5, 12, 'yes')
-    """
+    """A value as JSON has it: an int where a number is whole, else a float."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return value
 
 
 def same_value(one: Value, other: Value) -> bool:
-    """Whether two values are equal; a number never equals a truth value or a text.
-
-    >>> same_value(Decimal("1.50"), Decimal("1.5")), same_value(True, Decimal(1))
-    (True, False)
-    """
+    """Whether two values are equal; a number never equals a boolean or a string."""
     return isinstance(one, bool) == isinstance(other, bool) and type(one) is type(other) and one == other
 
 
 def shown_value(raw: Any) -> str:
-    """A value that is refused, for a message: as JSON writes it, texts in single quotes."""
+    """A refused value for a message: as JSON writes it, strings in single quotes."""
     if raw is None or isinstance(raw, bool):
         return {None: "null", True: "true", False: "false"}[raw]
     # repr of a whole number with thousands of digits raises.
-    text = "a number of enormous length" if isinstance(raw, int) and abs(raw) >= 10**40 else repr(raw)
+    text = "a number with too many digits" if isinstance(raw, int) and abs(raw) >= 10**40 else repr(raw)
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 LONGEST_JSON = 20_000_000
 """Characters of a JSON file."""
 LONGEST_YAML = 2_000_000
-"""Characters of a YAML file, which takes ten times as long to read."""
+"""Characters of a YAML file, which takes ten times as long to parse."""
 DEEPEST = 60
-"""How deep objects and lists may lie in each other."""
+"""Levels of nested objects and lists."""
 _LONGEST_NUMBER = 40
 _LARGEST = 10**_LONGEST_NUMBER
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -180,11 +163,11 @@ def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> An
 
     Args:
         text: the whole text.
-        name: what to call it in messages.
-        yaml: whether it is YAML; None looks whether it begins as a JSON object or list does.
+        name: what messages call it.
+        yaml: whether it is YAML; None decides by whether it begins with a JSON object or list.
 
     Raises:
-        InputError: it is too large or too deep, or neither; a key stands twice; a number is not finite.
+        InputError: it cannot be parsed, is too large or nested too deeply, repeats a key or has a non-finite number.
         MissingExtraError: it is YAML, and PyYAML is not installed.
 
     >>> read_data("units: [a, NO]\nlimit: 12.5")
@@ -192,26 +175,24 @@ def read_data(text: str, name: str = "the file", yaml: bool | None = None) -> An
     >>> read_data('{"data": {"w2": [{"wages": NaN}]}}')
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: the file: data.w2[0].wages is nan, wanted a finite number
+    vouching.errors.InputError: the file: data.w2[0].wages is nan, expected a finite number
     """
     begins = text[:1000].lstrip("\ufeff \t\r\n")
     if begins.startswith(("<?xml", "<!")):
-        raise InputError(f"{name}: XML is not read, wanted JSON or YAML")
+        raise InputError(f"{name}: XML is not supported, expected JSON or YAML")
     as_yaml = not begins.startswith(("{", "[")) if yaml is None else yaml
     limit, kind = (LONGEST_YAML, "YAML") if as_yaml else (LONGEST_JSON, "JSON")
     if len(text) > limit:
-        raise InputError(f"{name} has {len(text):,} characters, at most {limit:,} of {kind} are read: split the work")
+        raise InputError(
+            f"{name} has {len(text):,} characters, more than the {limit:,} of {kind} allowed: split the work"
+        )
     found = _from_yaml(text, name) if as_yaml else _from_json(text.removeprefix("\ufeff"), name)
     _check(found, name)
     return found
 
 
 def path_of(*steps: str | int) -> str:
-    """Steps into a file as one path.
-
-    >>> path_of("units", 3, "depends_on", 0), path_of("values", "25d"), path_of("values", "a b")
-    ('units[3].depends_on[0]', 'values.25d', 'values["a b"]')
-    """
+    """Steps into a file as one path: ``units[3].depends_on[0]``, ``values["a b"]``."""
     path = ""
     for step in steps:
         if isinstance(step, int):
@@ -229,18 +210,18 @@ def _from_json(text: str, name: str) -> Any:
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{name} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+        raise InputError(f"{name} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
-        raise InputError(f"{name}: its objects lie too deep in each other, wanted at most {DEEPEST} levels") from None
+        raise InputError(f"{name} is nested too deeply, expected at most {DEEPEST} levels") from None
     except ValueError as error:  # a whole number of thousands of digits
-        raise InputError(f"{name} is no JSON that can be read: {error}") from None
+        raise InputError(f"{name} is JSON that cannot be read: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InputError(f"the key {twice[:60]!r} stands twice in one object (keys: {', '.join(found)[:100]})")
+        raise InputError(f"the key {twice[:60]!r} appears twice in one object (keys: {', '.join(found)[:100]})")
     return found
 
 
@@ -256,21 +237,21 @@ def _from_yaml(text: str, name: str) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise InputError(f"{name} is no YAML: {place}{getattr(error, 'problem', None) or error}") from None
+        raise InputError(f"{name} is not YAML: {place}{getattr(error, 'problem', None) or error}") from None
     except RecursionError:
-        raise InputError(f"{name}: its parts lie too deep in each other, wanted at most {DEEPEST} levels") from None
+        raise InputError(f"{name} is nested too deeply, expected at most {DEEPEST} levels") from None
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 
 
 def _plain(node: Node, seen: set[int], path: tuple[str | int, ...]) -> Any:
-    """What a node of YAML stands for, in the core schema of YAML 1.2."""
+    """The value of a YAML node, in the core schema of YAML 1.2."""
     from yaml import MappingNode, ScalarNode, SequenceNode
 
     if id(node) in seen:
         raise InputError(f"{path_of(*path)} is an alias of another part: write it out")
     if len(path) > DEEPEST:
-        raise InputError(f"{path_of(*path)} lies too deep, wanted at most {DEEPEST} levels")
+        raise InputError(f"{path_of(*path)} is nested too deeply, expected at most {DEEPEST} levels")
     seen.add(id(node))
     if isinstance(node, MappingNode):
         return _mapping(node, seen, path)
@@ -287,7 +268,7 @@ def _plain(node: Node, seen: set[int], path: tuple[str | int, ...]) -> Any:
     if word in _SINGLE:
         return _SINGLE[word]
     if re.fullmatch(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)", word):
-        raise InputError(f"{path_of(*path)} is {word}, wanted a finite number")
+        raise InputError(f"{path_of(*path)} is {word}, expected a finite number")
     if len(word) <= _LONGEST_NUMBER and _WHOLE.fullmatch(word):
         return word if node.tag.endswith(":str") else int(word)  # !!str 12
     return float(word) if len(word) <= _LONGEST_NUMBER and _DECIMAL.fullmatch(word) else word
@@ -297,14 +278,14 @@ def _mapping(node: MappingNode, seen: set[int], path: tuple[str | int, ...]) -> 
     _check_tag(node, "map", path)
     found: dict[str, Any] = {}
     for key_node, value_node in cast("list[tuple[Node, Node]]", node.value):
-        # A key is its own letters: a unit 9 is "9", the country NO is "NO".
+        # Keys stay strings: a unit 9 is "9", the country NO is "NO".
         key = cast("Hashable", key_node.value)
         if not isinstance(key, str):
-            raise InputError(f"{path_of(*path) or 'the top'} has a key that is no text")
+            raise InputError(f"{path_of(*path) or 'the top'} has a key that is not a string")
         if key_node.tag.endswith(":merge"):
-            raise InputError(f"{path_of(*path, key)}: merge keys are not read: write the part out")
+            raise InputError(f"{path_of(*path, key)}: merge keys are not supported: write the part out")
         if key in found:
-            raise InputError(f"{path_of(*path, key)} stands twice")
+            raise InputError(f"{path_of(*path, key)} appears twice")
         found[key] = _plain(value_node, seen, (*path, key))
     return found
 
@@ -316,34 +297,33 @@ def _check_tag(node: Node, kind: str, path: tuple[str | int, ...]) -> None:
     tag = node.tag
     short = tag.removeprefix("tag:yaml.org,2002:")
     if tag == short or (short != kind if kind else short not in _CORE):
-        raise InputError(f"{path_of(*path) or 'the top'} has the tag {tag[:60]}: wanted plain YAML without tags")
+        raise InputError(f"{path_of(*path) or 'the top'} has the tag {tag[:60]}: expected plain YAML without tags")
 
 
 def _check(found: Any, name: str) -> None:
-    """Refuse what is no value: numbers without end, half characters, parts too deep."""
+    """Refuse non-finite numbers, lone surrogates, and nesting that is too deep."""
     stack: list[tuple[dict[str, Any] | list[Any], tuple[str | int, ...]]] = [({"": found}, ())]
     while stack:
         inside, path = stack.pop()
         if len(path) > DEEPEST + 1:
-            raise InputError(f"{name}: {path_of(*path[1:])} lies too deep, wanted at most {DEEPEST} levels")
+            raise InputError(f"{name}: {path_of(*path[1:])} is nested too deeply, expected at most {DEEPEST} levels")
         for key, value in inside.items() if isinstance(inside, dict) else enumerate(inside):
-            # A path costs more than a look at a number, and a file may have millions: only what needs one gets it.
+            # A path costs more than a look at a number, and a file may have millions: only faults get one.
             if isinstance(value, dict | list):
                 stack.append((cast("dict[str, Any] | list[Any]", value), (*path, key)))
                 continue
-            fault = _no_value(value)
-            if fault:
+            if fault := _fault(value):
                 raise InputError(f"{name}: {path_of(*path[1:], key) if path else 'the top'} {fault}")
         if isinstance(inside, dict) and any(_SURROGATE.search(key) for key in inside):
-            raise InputError(f"{name}: {path_of(*path[1:]) or 'the top'} has half a character (a lone surrogate)")
+            raise InputError(f"{name}: {path_of(*path[1:]) or 'the top'} has a lone surrogate, half of a character")
 
 
-def _no_value(value: Any) -> str:
-    """What is wrong with a text, a number, a truth value or null; empty for what is right."""
+def _fault(value: Any) -> str:
+    """What is wrong with a single value; empty if nothing is."""
     if isinstance(value, str):
-        return "has half a character (a lone surrogate)" if _SURROGATE.search(value) else ""
+        return "has a lone surrogate, half of a character" if _SURROGATE.search(value) else ""
     if isinstance(value, float) and not math.isfinite(value):
-        return f"is {value}, wanted a finite number"
+        return f"is {value}, expected a finite number"
     if isinstance(value, int | float) and not -_LARGEST < value < _LARGEST:
-        return f"is a number beyond 10^{_LONGEST_NUMBER}, wanted a smaller one"
+        return f"is a number beyond 10^{_LONGEST_NUMBER}, expected a smaller one"
     return ""

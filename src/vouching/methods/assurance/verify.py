@@ -3,10 +3,10 @@
     x = draft(m)      y = review(m, x)      on a case: z = best of K revisions, a = KEEP or REVISE      o = x or z
     m' = m with o     the next unit sees what was submitted
 
-The revision is chosen without gold: of the values that the K candidates give, most frequent first, the first that the
-verifier itself lets pass, else the most frequent. Departures: the released code passes the draft on and chooses by
-gold; here the submitted value goes on, and gold enters only by ``oracle``, for training. Left out: several rounds at
-one unit, and going back to an earlier one.
+Revisions are selected without gold: of the values of the K candidates, most frequent first, the first that the verifier
+accepts, else the most frequent. Departures: the released code passes the draft on to the next unit and selects by gold;
+here the submitted value is passed on, and gold enters only by ``oracle``, for training. Not supported: several rounds
+at one unit, and returning to an earlier one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from vouching.methods.assurance.values import as_decimal, same_value, value_json
 from vouching.types import Assurance, Proposal, SafetyCase, Task, TaskUnit, UnitResult, Unverified, Value
 
 Oracle: TypeAlias = Callable[[UnitState, Value], bool]
-"""Says whether a value is right. For training only: with it, what is measured is not what will be deployed."""
+"""Whether a value is right. For training only: results measured with an oracle do not hold in deployment."""
 Select: TypeAlias = Literal["verified", "agreement"]
-"""How a revision is chosen: by the verifier's own check and agreement, or by agreement alone."""
+"""How a revision is selected: by the verifier's own check and agreement, or by agreement alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +36,26 @@ class Step:
     """What happened at one unit."""
 
     finding: UnitResult | Unverified
-    """The record; Unverified if nobody could judge the proposal, which then stands."""
+    """Unverified if nobody could judge the proposal, which then stands."""
     submitted: Value | None
     """o; None if there is no value at all."""
     proposal: Value | None = None
-    """x; None if there was none that could be read."""
+    """x; None if it could not be read."""
     case: SafetyCase | None = None
-    """y; None for silence, or where nobody could judge."""
+    """y; None for silence, or if nobody could judge."""
     revision: Value | None = None
-    """z, taken or not; None if there is none."""
+    """z, accepted or not."""
 
 
 OnStep: TypeAlias = Callable[[TaskUnit, Step], None]
-"""Called after each unit, for progress and for a record that survives."""
 
 
 async def challenge(
     task: Task, proposal: Mapping[str, Proposal], verifier: UnitVerifier, on_step: OnStep | None = None
 ) -> Assurance:
-    """Verify a finished proposal, unit by unit. Nobody revises: what is proposed counts as submitted.
+    """Verify a finished proposal, unit by unit. Nothing is revised: what is proposed counts as submitted.
 
-    Args:
-        task: the work.
-        proposal: a value for each unit.
-        verifier: what reviews.
-        on_step: called after each unit.
-
-    Raises:
-        InputError: a unit has no proposal.
-        ModelError: a model is out of reach for now.
-
+    Raises InputError for a unit without a proposal, ModelError if a model is temporarily unavailable.
     >>> import asyncio
     >>> from vouching.methods.assurance.model import AssuranceVerifier
     >>> from vouching.methods.assurance.task import as_proposal, as_task
@@ -86,12 +76,7 @@ async def challenge(
 
 
 async def verify(task: object, proposal: object, verifier: UnitVerifier) -> Assurance:
-    """The same from plain data: a task, or what its file has, and a mapping with "values", one for each unit.
-
-    Raises:
-        InputError: the task or the proposal cannot be used.
-        ModelError: a model is out of reach for now.
-    """
+    """:func:`challenge` from plain data: the content of a task file, and a mapping with "values", one for each unit."""
     work = task if isinstance(task, Task) else as_task(task)
     return await challenge(work, as_proposal(proposal, work), verifier)
 
@@ -106,19 +91,16 @@ async def fill(
     done: Mapping[str, Step] | None = None,
     on_step: OnStep | None = None,
 ) -> Assurance:
-    """Do the work: generate, challenge, keep or revise, submit.
+    """Do the work: generate, challenge, keep or revise, submit. Raises ModelError if a model gives no reply.
 
     Args:
         task: the work.
-        generator: what proposes, revises and chooses.
-        verifier: what reviews.
-        select: how a revision is chosen among the candidates.
-        oracle: chooses the revision by gold instead; for training only.
-        done: steps of a run that was cut short, by unit; they are taken over.
+        generator: proposes, revises and chooses.
+        verifier: reviews.
+        select: how a revision is selected among the candidates.
+        oracle: selects the revision by gold instead; for training only.
+        done: the steps of an interrupted run, by unit; they are kept.
         on_step: called after each new unit.
-
-    Raises:
-        ModelError: a model gives no reply.
     """
     return await _through(
         task, lambda state: play_unit(state, generator, verifier, select, oracle), done or {}, on_step
@@ -131,7 +113,7 @@ async def _through(
     done: Mapping[str, Step],
     on_step: OnStep | None,
 ) -> Assurance:
-    """Unit by unit; each sees what was submitted before it."""
+    """Decide unit by unit; each sees what was submitted before it."""
     submitted: dict[str, Value] = {}
     findings: list[UnitResult | Unverified] = []
     for unit in task.units:
@@ -177,16 +159,15 @@ async def best_revision(
     oracle: Oracle | None = None,
     challenged: Proposal | None = None,
 ) -> Proposal | None:
-    """z: the best of the candidates; None if there are none.
+    """z: the best of the readable candidates; None if there are none.
 
     Args:
         state: what is known.
-        candidates: revisions that can be read.
-        verifier: checks the values, most frequent first, until one passes; not asked for ``select="agreement"``.
-        select: how to choose.
-        oracle: takes a right value if there is one; for training only.
-        challenged: the draft; its value did not pass, and is not put to the verifier again.
-
+        candidates: revisions.
+        verifier: checks values, most frequent first, until one passes; not used by ``select="agreement"``.
+        select: how to select.
+        oracle: selects a right value if there is one; for training only.
+        challenged: the draft; its value did not pass and is not checked again.
     >>> import asyncio
     >>> from decimal import Decimal
     >>> from vouching.methods.assurance.model import AssuranceVerifier
@@ -213,7 +194,7 @@ async def best_revision(
 
 
 async def _verified(state: UnitState, proposal: Proposal | None, verifier: UnitVerifier) -> Step:
-    """The proposal reviewed; what it says is submitted, as long as nobody revises it."""
+    """The proposal after its review; its value is submitted unless it is revised."""
     value = proposal.value if proposal else None
     found = await verifier.review(state, proposal)
     if isinstance(found, Unverified):
@@ -239,7 +220,7 @@ def _result(state: UnitState, proposal: Proposal | None, found: Review) -> UnitR
 
 
 def _decided(step: Step, unit: TaskUnit, revision: Proposal | None, revise: bool, why: str) -> Step:
-    """The step after the generator's answer to the case."""
+    """The step after the generator's answer to a case."""
     assert isinstance(step.finding, UnitResult)
     value = revision.value if revision else None
     submitted = value if revise else step.submitted
@@ -254,7 +235,7 @@ def _decided(step: Step, unit: TaskUnit, revision: Proposal | None, revise: bool
 
 
 def _with_doubts(task: Task, findings: Sequence[UnitResult | Unverified]) -> Iterator[UnitResult | Unverified]:
-    """The findings, each with the units in doubt that it rests on."""
+    """The findings, each with the open units that it depends on."""
     doubts: dict[str, tuple[str, ...]] = {}
     for unit, found in zip(task.units, findings, strict=True):
         below = {name for needed in unit.depends_on for name in doubts[needed]}
