@@ -1,4 +1,4 @@
-"""A local index: what it finds, and that it is the same index in whatever steps it came to be."""
+"""A local index: what it finds, whatever steps it was built in."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from tests.search.corpora import TOWNS, LetterEncoder, built, ids
 from vouching.errors import ConfigError, InputError, SearchError
 from vouching.search.base import search_engines
-from vouching.search.bm25 import K1, B
 from vouching.search.dense import write_graph
-from vouching.search.index import Index, index_facts, open_index, open_segments
-from vouching.search.index_writer import change_index
+from vouching.search.index import Index, index_facts, open_index
+from vouching.search.index_writer import MAX_REMOVED, change_index
 from vouching.search.manifest import FORMAT
-from vouching.search.segment_writer import TITLE_WEIGHT
+from vouching.search.store import TITLE_WEIGHT
 from vouching.search.terms import query_terms, terms
 from vouching.types import Source
 
@@ -59,10 +58,11 @@ def test_scores_are_those_of_bm25s(texts: list[str], query: str) -> None:
     with TemporaryDirectory() as folder:
         index = built(Path(folder) / "i", [Source(text, str(number)) for number, text in enumerate(texts)])
         found = {passage.span.source_id: passage.score for passage in index.find(query, len(texts))}
-    other = bm25s.BM25(k1=K1, b=B, method="lucene")
+    other = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
     other.index([terms(text) for text in texts], show_progress=False)
     wanted = other.get_scores(query_terms(query)) if set(query_terms(query)) & {*terms(" ".join(texts))} else []
-    assert found == {str(n): pytest.approx(score, rel=1e-4) for n, score in enumerate(wanted) if score > 0}
+    # tantivy multiplies by k1 + 1, which changes no ranking.
+    assert found == {str(n): pytest.approx(2.2 * score, rel=1e-4) for n, score in enumerate(wanted) if score > 0}
 
 
 STEPS = st.lists(
@@ -73,7 +73,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, TEXTS)
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_an_index_answers_as_one_built_at_once_whatever_came_and_went(
     steps: list[tuple[list[tuple[int, str]], list[int]]], query: str
 ) -> None:
@@ -92,9 +92,29 @@ def test_an_index_answers_as_one_built_at_once_whatever_came_and_went(
         index = open_index(folder, LetterEncoder())
         same = built(other, [Source(text, name) for name, text in left.items()], LetterEncoder())
         assert len(index) == len(same) == len(left)
+        removed = index_facts(folder)["removed_passages"]
+        assert removed <= MAX_REMOVED * len(left)
         for way in (Index.by_words, Index.by_meaning):
             found, wanted = ({p.span.source_id: p.score for p in way(one, query, len(left))} for one in (index, same))
-            assert found == {name: pytest.approx(score, rel=1e-4) for name, score in wanted.items()}
+            assert found.keys() == wanted.keys()
+            # The statistics behind BM25 count removed passages until the index is written anew.
+            if way is Index.by_meaning or not removed:
+                assert found == {name: pytest.approx(score, rel=1e-4) for name, score in wanted.items()}
+
+
+def test_removed_passages_are_dropped_from_the_statistics_once_they_are_many(tmp_path: Path) -> None:
+    sources = [Source("mill tower" if number else "mill", str(number)) for number in range(40)]
+    built(tmp_path / "i", sources, LetterEncoder())
+    counts: list[int] = []
+    for number in range(1, 8):
+        with change_index(tmp_path / "i", LetterEncoder()) as writer:
+            writer.remove([str(number)])
+        counts.append(index_facts(tmp_path / "i")["removed_passages"])
+    # Of 36 that are left, 4 are more than a tenth.
+    assert counts == [1, 2, 3, 0, 1, 2, 3]
+    index = open_index(tmp_path / "i", LetterEncoder())
+    assert ids(index.find("mill", 40)) == ["0", *map(str, range(8, 40))]
+    assert {*ids(index.by_meaning("tower", 40))} == {"0", *map(str, range(8, 40))}
 
 
 def test_few_segments_are_left_however_many_steps_were_taken(tmp_path: Path) -> None:
@@ -104,12 +124,11 @@ def test_few_segments_are_left_however_many_steps_were_taken(tmp_path: Path) -> 
         with change_index(folder) as writer:
             writer.add(Source(f"mill {number}", str(number)))
     facts = index_facts(folder)
-    # A segment that stays has more than twice as many as those after it: 41 documents make at most 27, 9, 3, 1.
+    # tantivy merges eight segments of similar size into one.
     assert facts["documents"] == 41
-    assert facts["segments"] <= 4
-    assert {path.name for path in folder.iterdir()} == {
-        "index.json", "lock", *(note.name for note in open_index(folder).manifest.segments),
-    }  # fmt: skip
+    assert facts["segments"] <= 8
+    state = f"state-{open_index(folder).manifest.state:06}"
+    assert {path.name for path in folder.iterdir()} == {"index.json", "lock", state}
 
 
 def test_an_open_index_stays_as_it_was_while_another_process_could_change_it(tmp_path: Path) -> None:
@@ -175,12 +194,23 @@ def test_a_graph_finds_what_comparing_all_vectors_finds(tmp_path: Path) -> None:
         writer.remove(map(str, range(0, 20)))
     exact = open_index(tmp_path / "i", LetterEncoder())
     wanted = exact.by_meaning("oslo ada", 60)
-    [segment] = open_segments(tmp_path / "i")[1]
-    write_graph(segment)
+    write_graph(the_state(tmp_path / "i"))
     found = open_index(tmp_path / "i", LetterEncoder()).by_meaning("oslo ada", 60)
     assert len(found) == len(wanted) == 40
     # Half precision keeps three digits.
     assert [p.score for p in found] == pytest.approx([p.score for p in wanted], abs=2e-3)
+
+
+def test_a_graph_grows_with_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vouching.search.dense.MAX_EXACT", 10)
+    built(tmp_path / "i", [Source(f"mill {WORDS[number % 6]}", str(number)) for number in range(30)], LetterEncoder())
+    assert (the_state(tmp_path / "i") / "graph.usearch").exists()
+    with change_index(tmp_path / "i", LetterEncoder()) as writer:
+        writer.add(Source("a fortress", "new"))
+        writer.remove(["0"])
+    index = open_index(tmp_path / "i", LetterEncoder())
+    assert ids(index.by_meaning("a fortress", 1)) == ["new"]
+    assert {*ids(index.by_meaning("mill", 31))} == {"new", *map(str, range(1, 30))}
 
 
 def test_an_index_is_asked_beside_other_engines(tmp_path: Path) -> None:
@@ -191,9 +221,9 @@ def test_an_index_is_asked_beside_other_engines(tmp_path: Path) -> None:
     asyncio.run(towns.aclose())
 
 
-def test_what_is_asked_wrongly_is_told(tmp_path: Path) -> None:
+def test_a_wrong_request_is_refused(tmp_path: Path) -> None:
     index = built(tmp_path / "i")
-    with pytest.raises(InputError, match="got most=0, wanted at least 1 passage"):
+    with pytest.raises(InputError, match="expected a limit of at least 1 passage, got 0"):
         index.find("mill", 0)
     with pytest.raises(ConfigError, match="index:i has no vectors"):
         index.by_meaning("mill", 1)
@@ -205,7 +235,7 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
     built(tmp_path / "i", encoder=LetterEncoder())
     other = LetterEncoder()
     other.digest = "other"
-    with pytest.raises(ConfigError, match=r"made by letters \(0123456789ab\), got letters \(other\)"):
+    with pytest.raises(ConfigError, match=r"computed by letters \(0123456789ab\), got letters \(other\)"):
         open_index(tmp_path / "i", other)
 
 
@@ -214,7 +244,7 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
     [
         ({"format": FORMAT + 1}, f"has format {FORMAT + 1} .written by vouching .*, this version reads {FORMAT}"),
         ({"format": "x"}, r"index.json is damaged .*: build the index again"),
-        ({"segments": [{}]}, r"index.json is damaged .*: build the index again"),
+        ({"format": 1, "segments": []}, f"has format 1 .written by vouching .*, this version reads {FORMAT}: build it "),
         ({"colour": "red"}, r"index.json is damaged .*: build the index again"),
     ],
 )
@@ -228,25 +258,24 @@ def test_an_index_of_another_format_or_with_a_damaged_manifest_is_refused(
         open_index(tmp_path / "i")
 
 
-@pytest.mark.parametrize("left", [0, 30, 1000, -64])
-def test_a_file_that_was_cut_off_is_refused_when_the_index_is_opened(tmp_path: Path, left: int) -> None:
+PARTS = ("*.term", "*.idx", "*.store", "*.fast", "*.fieldnorm", "meta.json", "vectors.f32", "rows.npy")
+
+
+@pytest.mark.parametrize("left", [0, 30, -64])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_file_that_was_cut_off_is_refused_when_the_index_is_opened(tmp_path: Path, part: str, left: int) -> None:
     built(tmp_path / "i", encoder=LetterEncoder())
-    [path] = (tmp_path / "i").glob("segment-*")
+    [path] = the_state(tmp_path / "i").glob(part)
     path.write_bytes(path.read_bytes()[:left])
-    with pytest.raises(InputError, match=r"cannot be read .*: build it again"):
+    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build it again"):
         open_index(tmp_path / "i", LetterEncoder())
 
 
-def test_a_damaged_place_is_told_and_no_accident(tmp_path: Path) -> None:
+def test_damage_inside_stored_passages_is_an_error_of_the_search(tmp_path: Path) -> None:
     built(tmp_path / "i")
-    [path] = (tmp_path / "i").glob("segment-*")
-    head = json.loads(path.read_bytes().partition(b"\n")[0])
-    start = len(path.read_bytes()) - head["bytes"]
-    kind, shape, place = head["arrays"]["posted"]
-    assert (kind, shape[0] > 1) == ("<i4", True)
-    damaged = bytearray(path.read_bytes())
-    damaged[start + place : start + place + 4 * shape[0]] = b"\xff\xff\xff\x7f" * shape[0]
-    path.write_bytes(damaged)
+    [path] = the_state(tmp_path / "i").glob("*.store")
+    content = path.read_bytes()
+    path.write_bytes(b"\xff" * 40 + content[40:])
     index = open_index(tmp_path / "i")
     with pytest.raises(SearchError, match="index:i cannot be read"):
         index.find("mill")
@@ -254,18 +283,19 @@ def test_a_damaged_place_is_told_and_no_accident(tmp_path: Path) -> None:
         asyncio.run(index.search("mill", 5))
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    built(tmp_path / "i")
-    [path] = (tmp_path / "i").glob("segment-*")
+@pytest.mark.parametrize("part", PARTS)
+def test_a_missing_file_is_an_error_when_the_index_is_opened(tmp_path: Path, part: str) -> None:
+    built(tmp_path / "i", encoder=LetterEncoder())
+    [path] = the_state(tmp_path / "i").glob(part)
     path.unlink()
-    with pytest.raises(InputError, match=r"lacks .*segment-000001: build it again"):
-        open_index(tmp_path / "i")
+    with pytest.raises(InputError, match=r"cannot be read (?s:.*): build it again"):
+        open_index(tmp_path / "i", LetterEncoder())
 
 
-def test_a_folder_without_an_index_is_told_apart_from_an_unfinished_one(tmp_path: Path) -> None:
+def test_a_folder_without_an_index_is_distinguished_from_an_unfinished_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no index in"):
         open_index(tmp_path)
-    (tmp_path / "segment-000001").touch()
+    (tmp_path / "state-000001").mkdir()
     with pytest.raises(InputError, match="was never finished"):
         open_index(tmp_path)
 
@@ -275,10 +305,28 @@ def test_many_equal_passages_are_found_in_order(tmp_path: Path) -> None:
     assert ids(index.find("mill", 4)) == ["0", "1", "2", "3"]
 
 
+def test_equal_passages_of_several_segments_are_found_in_order(tmp_path: Path) -> None:
+    built(tmp_path / "i", [Source("mill tower", str(number)) for number in range(20)])
+    for number in range(20, 120, 20):
+        with change_index(tmp_path / "i") as writer:
+            for one in range(number, number + 20):
+                writer.add(Source("mill tower", str(one)))
+    index = open_index(tmp_path / "i")
+    assert index_facts(tmp_path / "i")["segments"] > 1
+    assert ids(index.find("mill tower", 4)) == ["0", "1", "2", "3"]
+    assert ids(index.find("tower mill", 120)) == [*map(str, range(120))]
+
+
 def test_the_weight_of_titles_is_that_of_words_repeated(tmp_path: Path) -> None:
     titled = built(tmp_path / "a", [Source("mill", "1", "tower"), Source("coast", "2")])
     plain = built(tmp_path / "b", [Source("tower " * TITLE_WEIGHT + "mill", "1"), Source("coast", "2")])
     assert titled.find("tower")[0].score == pytest.approx(plain.find("tower")[0].score)
+
+
+def the_state(folder: Path) -> Path:
+    """The folder with the files of an index."""
+    [state] = folder.glob("state-*")
+    return state
 
 
 def test_an_index_that_vanishes_under_a_reader_does_not_disturb_it(tmp_path: Path) -> None:

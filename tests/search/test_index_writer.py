@@ -23,8 +23,7 @@ from vouching.search.index_writer import IndexWriter, change_index, create_index
 from vouching.types import Source
 with {opens}(sys.argv[1]) as writer:
     writer.add(Source("Half a mill.", "half.txt"))
-    writer.flush()
-    assert any(name.startswith("segment-") for name in os.listdir(sys.argv[1]))
+    assert any(name.startswith("state-") for name in os.listdir(sys.argv[1]))
     {ends}
 """
 
@@ -47,7 +46,7 @@ def test_a_build_that_is_killed_leaves_no_index_and_can_be_repeated(tmp_path: Pa
         open_index(folder)
     index = built(folder)
     assert ids(index.find("mill")) == ["mill.txt", "oslo.txt"]
-    assert len([*folder.glob("segment-*")]) == 1
+    assert len([*folder.glob("state-*")]) == 1
 
 
 def test_a_change_that_is_killed_changes_nothing_and_leaves_nothing_after_the_next(tmp_path: Path) -> None:
@@ -58,7 +57,7 @@ def test_a_change_that_is_killed_changes_nothing_and_leaves_nothing_after_the_ne
     with change_index(folder) as writer:
         writer.add(Source("Another mill.", "other.txt"))
     assert {*ids(open_index(folder).find("mill"))} == {"mill.txt", "oslo.txt", "other.txt"}
-    assert len([*folder.glob("segment-*")]) == index_facts(folder)["segments"]
+    assert len([*folder.glob("state-*")]) == 1
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
@@ -69,7 +68,6 @@ def test_an_error_or_an_interrupt_leaves_things_as_they_were(tmp_path: Path, err
     def stop(opens: Callable[[Path], AbstractContextManager[IndexWriter]], folder: Path) -> None:
         with opens(folder) as writer:
             writer.add(Source("Half a mill.", "half.txt"))
-            writer.flush()
             raise error
 
     for opens, folder in ((create_index, tmp_path / "new"), (change_index, tmp_path / "old")):
@@ -100,7 +98,6 @@ def test_a_writer_that_is_refused_opens_the_way_for_no_third(tmp_path: Path) -> 
     folder = tmp_path / "i"
     with create_index(folder) as writer:
         writer.add(TOWNS[0])
-        writer.flush()
         for _ in range(2):
             with pytest.raises(InputError, match="is being written by another process"), create_index(folder):
                 pass
@@ -132,11 +129,11 @@ def test_a_disk_that_takes_no_more_leaves_the_index_as_it_was(tmp_path: Path) ->
     ends = (
         "import resource; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))\n"
-        "    writer.add(Source('mill ' * 3000, 'long.txt'))"
+        "    writer.add(Source(' '.join(map(str, range(9999))), 'long.txt'))"
     )
     assert run("change_index", ends, folder) == 1
     assert len(open_index(folder)) == 3
-    assert len([*folder.glob("segment-*")]) == 1
+    assert len([*folder.glob("state-*")]) == 1
 
 
 def test_the_same_id_twice_is_refused_and_the_first_stays(tmp_path: Path) -> None:
@@ -160,7 +157,7 @@ def test_a_lone_surrogate_is_refused_and_the_rest_goes_on(tmp_path: Path, source
 
 
 def test_passages_of_too_few_words_are_refused(tmp_path: Path) -> None:
-    wanted = pytest.raises(ConfigError, match="got passages of 20 words, wanted at least 64")
+    wanted = pytest.raises(ConfigError, match="expected passages of at least 64 words, got 20")
     with wanted, create_index(tmp_path / "i", max_words=20):
         pass
     assert not (tmp_path / "i").exists()
@@ -175,12 +172,3 @@ def test_a_document_whose_text_changed_is_replaced(tmp_path: Path) -> None:
     assert ids(index.find("mill")) == ["mill.txt", "oslo.txt"]
     assert ids(index.find("1873 Ada")) == []
     assert len(index) == 3
-
-
-def test_nothing_is_written_where_nothing_was_added(tmp_path: Path) -> None:
-    with create_index(tmp_path / "i") as writer:
-        writer.flush()
-        writer.add(TOWNS[0])
-        writer.flush()
-        writer.flush()
-    assert index_facts(tmp_path / "i")["segments"] == 1

@@ -17,14 +17,14 @@ PIECES = st.lists(
 
 
 @given(PIECES, st.integers(MIN_WORDS, 90))
-def test_every_word_lies_in_a_passage_and_no_passage_has_too_many(pieces: list[str], limit: int) -> None:
+def test_every_word_lies_in_a_passage_and_no_passage_has_too_many(pieces: list[str], most: int) -> None:
     text = "".join(pieces)
-    cuts = cut_passages(text, limit)
+    cuts = cut_passages(text, most)
     words = find_words(text)
     assert all(any(start <= word.start and word.end <= end for start, end in cuts) for word in words)
     for start, end in cuts:
         assert text[start:end] == text[start:end].strip() != ""
-        assert 1 <= len(find_words(text, start, end)) <= limit
+        assert 1 <= len(find_words(text, start, end)) <= most
     assert cuts == sorted(cuts)
     assert len({start for start, _ in cuts}) == len(cuts)
 

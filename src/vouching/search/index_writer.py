@@ -1,75 +1,71 @@
-"""Making and changing an index: documents come and go, and nobody sees a half-made state.
+"""Making and changing an index: documents are added and removed, and nobody sees a half-made state.
 
-New documents become new segments, removed ones are marked; both count when the manifest is replaced at the end, or not
-at all. A segment is merged with those before it that are not much larger, so that there are few however many steps
-were taken. One process writes at a time. Left out: several writers, and going on with a build that was stopped.
+A change is written into a new state, which begins with links to the files of the current one; tantivy never changes a
+file in place. The change counts when the manifest is replaced, for words and vectors at once. One process writes at a
+time. Not supported: several writers, and resuming a build that was stopped.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+import shutil
+from collections.abc import Generator, Iterable
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from tantivy import FieldType, Index, Occur, Query
 
 from vouching.errors import ConfigError, InputError
-from vouching.search.arrays import write_arrays
-from vouching.search.dense import EXACT_MOST, graph_path, write_graph
-from vouching.search.index import open_segments, query_encoder
-from vouching.search.manifest import MANIFEST, Manifest, SegmentNote, read_manifest, write_manifest
-from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS
-from vouching.search.segment import Segment, name_hash
-from vouching.search.segment_writer import MAX_PASSAGES, SegmentBuilder
+from vouching.search.dense import DENSE_FILES, DenseWriter, copy_live
+from vouching.search.index import open_state, query_encoder
+from vouching.search.manifest import MANIFEST, Manifest, read_manifest, state_path, write_manifest
+from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS, cut_passages, pages_of
+from vouching.search.store import Store, entry, file_of, name_hash, schema
 from vouching.search.vectors import SentenceEncoder
 from vouching.types import Source
 
 LOCK = "lock"
-"""A file that the process which writes has locked."""
-_OWN = ("segment-*", "graph-*", "removed-*", "*.new")
-
-
-@dataclass(slots=True)
-class _Part:
-    """A segment as the manifest will name it."""
-
-    segment: Segment
-    note: SegmentNote
-    left: NDArray[np.bool_]
-    """(P,) which passages are left."""
-
-    def __len__(self) -> int:
-        return int(self.left.sum())
+"""A file that is locked by the process that writes."""
+MAX_REMOVED = 0.1
+"""Share of removed passages above which an index is written anew, so that its statistics are exact again."""
+_MEMORY = 128_000_000
+"""Bytes that tantivy may use before it writes a segment."""
+_OWN = ("state-*", "*.new")
 
 
 class IndexWriter:
     """Changes an index; made by :func:`create_index` and :func:`change_index`, at whose end the changes count.
 
+    tantivy counts removed passages in its statistics. Once they are more than a tenth, the index is written anew.
+
     Args:
         folder: the index.
         manifest: what it consists of.
-        segments: its segments, open.
-        encoder: makes the vectors of passages; None if it has none.
+        old: its passages; None for a new index.
+        encoder: computes the vectors of passages; None if it has none.
     """
 
-    def __init__(
-        self, folder: Path, manifest: Manifest, segments: Sequence[Segment], encoder: SentenceEncoder | None
-    ) -> None:
-        self._folder = folder
-        self._manifest = manifest
-        self._encoder = encoder
-        self._number = manifest.number
-        self._parts = [_Part(*pair, pair[0].left) for pair in zip(segments, manifest.segments, strict=True)]
-        self._old = tuple(self._parts)
-        self._builder = SegmentBuilder(manifest.max_words, encoder)
+    def __init__(self, folder: Path, manifest: Manifest, old: Store | None, encoder: SentenceEncoder | None) -> None:
+        self._folder, self._manifest, self._old = folder, manifest, old
+        before = state_path(folder, manifest.state)
+        self._state = manifest.state + 1
+        path = state_path(folder, self._state)
+        path.mkdir()
+        if old is not None:
+            for file in before.iterdir():
+                if file.suffix != ".lock" and file.name not in DENSE_FILES:
+                    _link(file, path / file.name)
+        self._dense = DenseWriter(path, encoder, before if old is not None else None) if encoder is not None else None
+        self._words = Index(schema(), str(path)).writer(_MEMORY, 1)
+        self._number = manifest.numbers
         self._added: set[int] = set()
+        self._removed: set[int] = set()
 
     def __len__(self) -> int:
-        """How many passages the index has with the changes so far, the replaced ones among them."""
-        return sum(map(len, self._parts)) + len(self._builder)
+        """How many passages were added."""
+        return self._number - self._manifest.numbers
 
     def add(self, source: Source) -> int:
         """Add a document; it replaces one with its id that was there before.
@@ -78,115 +74,111 @@ class IndexWriter:
             How many passages it has; 0 for one without words, which is not kept.
 
         Raises:
-            InputError: its id was added already, or it has characters that no file can hold.
-            OSError: the disk takes no more.
+            InputError: its id was added already, or it contains a lone surrogate.
+            OSError: the disk is full.
         """
         name = name_hash(source.id)
         if name in self._added:
-            raise InputError(f"the id {source.id!r} came twice: every document needs an id of its own")
-        passages = self._builder.add(source)
+            raise InputError(f"the id {source.id!r} came twice: every document needs its own id")
+        cuts = cut_passages(source.text, self._manifest.max_words)
+        paged = file_of(source.id) == source.id and source.url.lower().endswith(".pdf")
+        pages = pages_of(source.text, [start for start, _ in cuts]) if paged else [0] * len(cuts)
+        try:
+            entries = [
+                entry(self._number + at, not at, [
+                    source.id, source.title, f"{source.url}#page={page}" if page else source.url, start, end,
+                    source.text[start:end],
+                ])
+                for at, ((start, end), page) in enumerate(zip(cuts, pages, strict=True))
+            ]  # fmt: skip
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"document {source.id!r} contains a lone surrogate, which is no character ({error})"
+            ) from None
+        with _disk_errors(self._folder):
+            if self._old is not None:
+                # Not by term: with numbers, tantivy 0.27 then deletes nothing.
+                self._words.delete_documents_by_query(Query.term_query(schema(), "document", name, "basic"))
+            for document in entries:
+                self._words.add_document(document)
+        for at, (start, end) in enumerate(cuts if self._dense is not None else ()):
+            assert self._dense is not None
+            lead = f"{source.title}. " if source.title else ""
+            self._dense.add(self._number + at, lead + source.text[start:end])
+        self._number += len(entries)
         self._added.add(name)
-        if self._builder.full:
-            self.flush()
-        return passages
+        return len(entries)
 
     def remove(self, names: Iterable[str]) -> int:
-        """Remove documents that were there before: by id, or all rows of a file by its path. Unknown names do nothing.
+        """Remove documents that were there before: by id, or all rows of a file by its path. Unknown names are ignored.
 
         Returns:
             How many documents were removed.
         """
-        wanted = np.array([*map(name_hash, names)], np.uint64)
-        return sum(_mark(part, np.asarray(np.isin(part.segment.names, wanted).any(axis=1))) for part in self._old)
-
-    def flush(self) -> None:
-        """Write what was added so far as a segment, which frees its memory; it counts at the end, with all the rest.
-
-        Raises:
-            OSError: the disk takes no more.
-        """
-        if len(self._builder):
-            builder, self._builder = self._builder, SegmentBuilder(self._manifest.max_words, self._encoder)
-            self._parts.append(self._written(builder))
+        hashes = [*map(name_hash, names)]
+        if self._old is None or not hashes:
+            return 0
+        query, found = self._old.named(hashes)
+        earlier = Query.range_query(
+            schema(), "number", FieldType.Unsigned, upper_bound=self._manifest.numbers, include_upper=False
+        )
+        with _disk_errors(self._folder):
+            self._words.delete_documents_by_query(
+                Query.boolean_query([(Occur.Must, query), (Occur.Must, earlier)])
+            )
+        gone = found - self._removed
+        self._removed |= gone
+        return len(gone)
 
     def commit(self) -> None:
-        """Let the changes count. Raises OSError if the disk takes no more; the index then is as it was."""
-        self.flush()
-        added = np.array([*self._added], np.uint64)
-        for part in self._old:
-            _mark(part, np.isin(part.segment.names[:, 0], added))
-        self._parts = self._compacted([part for part in self._parts if len(part)])
-        if self._encoder is not None and sum(map(len, self._parts)) > EXACT_MOST:
-            for part in self._parts:
-                if not graph_path(part.segment).exists():
-                    write_graph(part.segment)
-        notes = tuple(self._noted(part) for part in self._parts)
-        write_manifest(self._folder, replace(self._manifest, segments=notes, number=self._number))
+        """Make the changes count. Raises OSError if the disk is full; the index then stays as it was."""
+        with _disk_errors(self._folder):
+            self._words.commit()
+            self._words.wait_merging_threads()
+        store = Store(state_path(self._folder, self._state))
+        if self._dense is not None:
+            self._dense.finish(np.array([number for number, *_ in store.everything()], np.int64))
+        if store.removed > MAX_REMOVED * len(store):
+            self._write_anew(store)
+        write_manifest(self._folder, replace(self._manifest, state=self._state, numbers=self._number))
 
-    def _written(self, builder: SegmentBuilder) -> _Part:
-        path = self._folder / self._fresh_name("segment")
-        found = builder.write(path)
-        segment = Segment(path)
-        note = SegmentNote(path.name, len(segment), len(segment.names), found)
-        return _Part(segment, note, segment.left)
+    def close(self) -> None:
+        """End the threads of tantivy; what was not committed is lost."""
+        with suppress(Exception):
+            self._words.wait_merging_threads()
 
-    def _compacted(self, parts: list[_Part]) -> list[_Part]:
-        """The segments with the last ones merged, and those rewritten of which more than half was removed."""
-        size, tail = 0, len(parts)
-        while tail and len(parts[tail - 1]) <= min(2 * size or MAX_PASSAGES, MAX_PASSAGES - size):
-            tail -= 1
-            size += len(parts[tail])
-        kept = [self._merged([part]) if 2 * len(part) < len(part.left) else part for part in parts[:tail]]
-        ending = parts[tail:]
-        whole = len(ending) == 1 and len(ending[0]) == len(ending[0].left)
-        return kept + (ending if whole or not ending else [self._merged(ending)])
-
-    def _merged(self, parts: Sequence[_Part]) -> _Part:
-        """One segment of the documents that are left of several."""
-        builder = SegmentBuilder(self._manifest.max_words, self._encoder)
-        for part in parts:
-            places, vectors = part.segment.places, part.segment.vectors
-            for number in np.unique(places[part.left, 0]).tolist():
-                source, own = part.segment.document(number)
-                cuts = [(start, end) for start, end in places[own, 1:3].tolist()]
-                builder.add(source, cuts, None if vectors is None else np.asarray(vectors[own]))
-        return self._written(builder)
-
-    def _noted(self, part: _Part) -> SegmentNote:
-        """The segment's entry in the manifest; what was removed of it is written if that is new."""
-        if np.array_equal(part.left, part.segment.left):
-            return part.note
-        name = self._fresh_name("removed")
-        write_arrays(self._folder / name, {"removed": ~part.left})
-        return replace(part.note, removed=name)
-
-    def _fresh_name(self, kind: str) -> str:
-        self._number += 1
-        return f"{kind}-{self._number:06}"
-
-
-def _mark(part: _Part, documents: NDArray[np.bool_]) -> int:
-    """Mark documents of a segment as removed; how many of them were still there."""
-    going = part.left & documents[part.segment.places[:, 0]]
-    part.left = part.left & ~going
-    return len(np.unique(part.segment.places[going, 0]))
+    def _write_anew(self, store: Store) -> None:
+        """Write the passages that are left into another state, without the removed ones."""
+        before = state_path(self._folder, self._state)
+        self._state += 1
+        path = state_path(self._folder, self._state)
+        path.mkdir()
+        words = Index(schema(), str(path)).writer(_MEMORY, 1)
+        with _disk_errors(self._folder):
+            for number, _, place in store.everything():
+                [first] = store.is_first([place])
+                words.add_document(entry(number, first, store.record(place)))
+            words.commit()
+            words.wait_merging_threads()
+        if self._dense is not None:
+            copy_live(before, path)
 
 
 @contextmanager
 def create_index(
     path: str | Path, max_words: int = PASSAGE_WORDS, encoder: SentenceEncoder | None = None
 ) -> Generator[IndexWriter]:
-    """Make an index, as a context: it is there when the block has ended well.
+    """Make an index, as a context: it exists once the block has ended without an error.
 
     Args:
-        path: its folder, which must be new, empty, or left from a build that was stopped.
-        max_words: words of a passage, at least 64.
-        encoder: makes a vector of each passage; None to search by words alone.
+        path: its folder, which must be new, empty, or left over from a build that was stopped.
+        max_words: words per passage, at least 64.
+        encoder: computes a vector for each passage; None to search by words alone.
 
     Raises:
         InputError: the folder is in use or cannot be made, or no document with words was added.
         ConfigError: ``max_words`` is too small.
-        OSError: the disk takes no more.
+        OSError: the disk is full.
 
     >>> import tempfile
     >>> with create_index(Path(tempfile.mkdtemp()) / "towns") as writer:
@@ -195,8 +187,8 @@ def create_index(
     """
     folder = Path(path)
     if max_words < MIN_WORDS:
-        raise ConfigError(f"got passages of {max_words} words, wanted at least {MIN_WORDS}: they overlap by half that")
-    with _written(folder):
+        raise ConfigError(f"expected passages of at least {MIN_WORDS} words, got {max_words}: they overlap by half that")
+    with _explained(folder):
         fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         _refuse_full(folder)
@@ -204,11 +196,12 @@ def create_index(
         with _locked(folder):
             _refuse_full(folder)
             manifest = Manifest(max_words, encoder.name if encoder else None, encoder.digest if encoder else None)
-            writer = IndexWriter(folder, manifest, (), encoder)
-            yield writer
-            if not len(writer):
-                raise InputError(f"no document with words was added: there is nothing to make the index {folder} of")
-            writer.commit()
+            writer = IndexWriter(folder, manifest, None, encoder)
+            with closing(writer):
+                yield writer
+                if not len(writer):
+                    raise InputError(f"no document with words was added: there is nothing to make the index {folder} of")
+                writer.commit()
     finally:
         if fresh and not (folder / MANIFEST).exists():
             with suppress(OSError):
@@ -217,16 +210,16 @@ def create_index(
 
 @contextmanager
 def change_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Generator[IndexWriter]:
-    """Change an index, as a context: the changes count together when the block has ended well.
+    """Change an index, as a context: the changes count together once the block has ended without an error.
 
     Args:
         path: its folder.
-        encoder: makes the vectors of new passages; None to open the one that the index was built with, if any.
+        encoder: computes the vectors of new passages; None to open the one that the index was built with, if any.
 
     Raises:
         InputError: there is no index, it is damaged or in use, or may not be written.
         ConfigError: it has another format, or was built with another encoder.
-        OSError: the disk takes no more.
+        OSError: the disk is full.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "towns"
@@ -237,18 +230,19 @@ def change_index(path: str | Path, encoder: SentenceEncoder | None = None) -> Ge
     1
     """
     folder = Path(path)
-    open_segments(folder)
+    open_state(folder)
     with _locked(folder):
-        manifest, segments = open_segments(folder)
-        writer = IndexWriter(folder, manifest, segments, query_encoder(folder, manifest, encoder))
-        yield writer
-        writer.commit()
+        manifest, store, _ = open_state(folder)
+        writer = IndexWriter(folder, manifest, store, query_encoder(folder, manifest, encoder))
+        with closing(writer):
+            yield writer
+            writer.commit()
 
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None]:
-    """Keep others from writing, where the system has locks for that, and leave nothing that the index does not name."""
-    with _written(folder):
+    """Exclude other writers, where the system has locks, and delete what the index does not name."""
+    with _explained(folder):
         file = (folder / LOCK).open("ab")
     with file:
         try:
@@ -260,9 +254,9 @@ def _locked(folder: Path) -> Generator[None]:
         except ImportError:
             pass
         except BlockingIOError:
-            raise InputError(f"{folder} is being written by another process: wait for its end, or end it") from None
+            raise InputError(f"{folder} is being written by another process: wait until it ends, or end it") from None
         except OSError:
-            pass  # a file system that knows no locks
+            pass  # a file system without locks
         _sweep(folder)
         try:
             yield
@@ -274,19 +268,18 @@ def _locked(folder: Path) -> Generator[None]:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete what a writer made and the index does not name; what a reader has open stays readable to it."""
+    """Delete what a writer made and the index does not name; readers keep what they have open."""
     with suppress(OSError, InputError, ConfigError):
-        named = {LOCK}
-        if (folder / MANIFEST).exists():
-            for note in read_manifest(folder).segments:
-                named |= {note.name, note.name.replace("segment", "graph"), note.removed or note.name}
-        for path in (path for pattern in _OWN for path in folder.glob(pattern)):
-            if path.name not in named:
+        named = state_path(folder, read_manifest(folder).state).name if (folder / MANIFEST).exists() else None
+        for path in (path for pattern in _OWN for path in folder.glob(pattern) if path.name != named):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
                 path.unlink()
 
 
 def _refuse_full(folder: Path) -> None:
-    """Refuse a folder that holds an index, or anything that no writer left there."""
+    """Refuse a folder that holds an index, or files that no writer left there."""
     if (folder / MANIFEST).exists():
         raise InputError(f"{folder} holds an index: add to it, or name another folder")
     foreign = next((path.name for path in folder.iterdir() if not any(map(path.match, (LOCK, *_OWN)))), None)
@@ -295,10 +288,27 @@ def _refuse_full(folder: Path) -> None:
 
 
 @contextmanager
-def _written(folder: Path) -> Generator[None]:
-    """Say what is wrong with a folder that cannot be written."""
+def _explained(folder: Path) -> Generator[None]:
+    """Explain what is wrong with a folder that cannot be written."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{error.filename or folder} cannot be written ({reason}): name a folder of yours") from error
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Generator[None]:
+    """Raise what tantivy cannot write as OSError, as Python does."""
+    try:
+        yield
+    except ValueError as error:
+        raise OSError(None, str(error), str(folder)) from error
+
+
+def _link(file: Path, to: Path) -> None:
+    """Link a file, or copy it where the file system has no links."""
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copy2(file, to)

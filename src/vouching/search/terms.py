@@ -1,8 +1,8 @@
-"""What a text is searched by: its words as stems, and the script they are written in.
+"""What a text is searched by: the stems of its words, and its script.
 
-Stems are those that verifiers compare by (``text.words``): forms of one word meet, accents do not matter. A character
-of Chinese, Japanese or Korean is a word of its own. Left out: splitting compounds, synonyms, and scripts that put no
-blanks between words other than these.
+Stems are those that verifiers compare (``text.words``): forms of one word meet, accents do not matter. Each character
+of Chinese, Japanese or Korean is a word. Not supported: splitting compounds, synonyms, and segmentation of other
+scripts without spaces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def terms(text: str) -> list[str]:
 
 
 def query_terms(query: str) -> list[str]:
-    """The stems of a query, each once; words that only carry grammar count where there is nothing else.
+    """The distinct stems of a query, without function words unless it has nothing else.
 
     >>> query_terms("Who built the mills of the mill town?"), query_terms("The Who")
     (['build', 'mill', 'town'], ['the', 'who'])
@@ -35,7 +35,7 @@ def query_terms(query: str) -> list[str]:
 
 
 def scripts(words: Iterable[str]) -> Counter[str]:
-    """How many words begin with a letter of each script; words without one do not count.
+    """How many words begin with a letter of each script; other words are not counted.
 
     >>> scripts(["mill", "Oslo", "москва", "1973"])
     Counter({'latin': 2, 'cyrillic': 1})
@@ -45,5 +45,5 @@ def scripts(words: Iterable[str]) -> Counter[str]:
 
 @lru_cache(maxsize=10_000)
 def _script(letter: str) -> str:
-    """The first word of a letter's Unicode name, which is its script for nearly all; empty for what is no letter."""
+    """The first word of a letter's Unicode name, which is its script for nearly all; empty for other characters."""
     return unicodedata.name(letter, "").split(" ")[0].lower() if letter.isalpha() else ""

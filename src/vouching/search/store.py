@@ -1,0 +1,182 @@
+"""Passages in a tantivy index: its fields, and how passages are written to it and read from it.
+
+tantivy ranks by BM25 with k1 = 1.2 and b = 0.75. It gets the stems of a passage as words between spaces, those of the
+title twice, and returns the passage as it was stored. Its statistics count removed passages until they are dropped,
+see :class:`~vouching.search.index_writer.IndexWriter`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tantivy import DocAddress, Document, Index, Occur, Query, Schema, SchemaBuilder
+
+from vouching.rows.read import FORMATS
+from vouching.search.terms import scripts, terms
+from vouching.types import Passage, Span
+
+TITLE_WEIGHT = 2
+"""How often a word of the title counts in each passage; chosen on training questions, see docs/search.md."""
+Record: TypeAlias = list[Any]
+"""A stored passage: id and title of its document, address, start, end, text."""
+Hit: TypeAlias = tuple[int, float, DocAddress]
+"""Number of a passage, its score, and where it is stored."""
+_TIES = 16
+"""Additional passages that are fetched, so that equal scores at the limit can be ordered."""
+_ROW = re.compile(rf"(.*?(?:{'|'.join(map(re.escape, FORMATS))}))#", re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def schema() -> Schema:
+    """The fields of a passage."""
+    builder = SchemaBuilder()
+    builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("script", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("number", indexed=True, fast=True)
+    builder.add_unsigned_field("document", indexed=True, fast=True)
+    builder.add_unsigned_field("file", indexed=True)
+    builder.add_boolean_field("first", indexed=True, fast=True)
+    builder.add_bytes_field("passage", stored=True)
+    return builder.build()
+
+
+def entry(number: int, first: bool, record: Record) -> Document:
+    """A passage as a tantivy document.
+
+    Args:
+        number: its number, which orders passages with equal scores.
+        first: whether it is the first passage of its document.
+        record: what is stored.
+
+    Raises:
+        UnicodeEncodeError: it contains a lone surrogate.
+    """
+    name, title, *_, text = record
+    stems = terms(text)
+    document = Document()
+    document.add_bytes("passage", json.dumps(record, ensure_ascii=False).encode())
+    document.add_text("terms", " ".join(terms(title) * TITLE_WEIGHT + stems))
+    document.add_text("script", max(found, key=found.__getitem__) if (found := scripts(stems)) else "")
+    document.add_unsigned("number", number)
+    document.add_unsigned("document", name_hash(name))
+    document.add_unsigned("file", name_hash(file_of(name)))
+    document.add_boolean("first", first)
+    return document
+
+
+class Store:
+    """The passages of one state of an index, opened for reading: a snapshot.
+
+    Raises:
+        ValueError: tantivy cannot read it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        index = Index.open(str(path))
+        index.config_reader("manual")
+        self._searcher = index.searcher()
+        self.segments: int = self._searcher.num_segments
+        """How many parts tantivy keeps it in."""
+        self._scripts: dict[str, int] = dict(self._searcher.terms_with_prefix("script", ""))
+
+    def __len__(self) -> int:
+        """How many passages it has, without removed ones."""
+        return self._searcher.num_docs
+
+    @property
+    def removed(self) -> int:
+        """How many removed passages the statistics still count."""
+        return sum(self._scripts.values()) - len(self)
+
+    @property
+    def documents(self) -> int:
+        """How many documents it has."""
+        return self._searcher.search(self._is_first(), 1, count=True).count
+
+    @property
+    def scripts(self) -> dict[str, int]:
+        """How many passages are mainly in each script."""
+        return {script: count for script, count in self._scripts.items() if script}
+
+    def ranked(self, stems: Iterable[str], limit: int) -> list[Hit]:
+        """The passages with the highest BM25 scores for distinct stems; equal scores in order of their numbers."""
+        clauses = [(Occur.Should, Query.term_query(schema(), "terms", stem, "freq")) for stem in stems]
+        if not clauses or not len(self):
+            return []
+        query, count = Query.boolean_query(clauses), limit + _TIES
+        while True:
+            hits = self._searcher.search(query, count, count=False).hits
+            # tantivy returns any of the passages that are tied at the limit, so all of these are needed.
+            if len(hits) < count or _rounded(hits[-1][0]) < _rounded(hits[limit - 1][0]):
+                break
+            count *= 4
+        return sorted(self._numbered(hits), key=lambda hit: (-_rounded(hit[1]), hit[0]))[:limit]
+
+    def numbered(self, numbers: Sequence[int]) -> dict[int, DocAddress]:
+        """Where the passages with these numbers are stored, as far as they exist."""
+        query = Query.term_set_query(schema(), "number", numbers)
+        hits = self._searcher.search(query, max(1, len(numbers)), count=False).hits
+        return {number: place for number, _, place in self._numbered(hits)}
+
+    def everything(self) -> list[Hit]:
+        """All passages in order of their numbers."""
+        hits = self._searcher.search(Query.all_query(), max(1, len(self)), count=False).hits
+        return sorted(self._numbered(hits), key=lambda hit: hit[0])
+
+    def record(self, place: DocAddress) -> Record:
+        """A passage as it was stored."""
+        return json.loads(self._searcher.doc(place).get_first("passage"))
+
+    def is_first(self, places: Sequence[DocAddress]) -> list[bool]:
+        """Whether these are the first passages of their documents."""
+        return self._searcher.fast_field_values("first", places)
+
+    def passage(self, place: DocAddress, score: float, origin: str) -> Passage:
+        """A passage as a search returns it."""
+        name, title, url, start, end, text = self.record(place)
+        return Passage(Span(text, start, end, name), score, title, url, origin)
+
+    def named(self, hashes: Sequence[int]) -> tuple[Query, set[int]]:
+        """The query for documents by the hashes of their ids or files, and the hashes of those that exist."""
+        fields = ((Occur.Should, Query.term_set_query(schema(), name, hashes)) for name in ("document", "file"))
+        query = Query.boolean_query([*fields])
+        firsts = Query.boolean_query([(Occur.Must, query), (Occur.Must, self._is_first())])
+        places = [place for _, place in self._searcher.search(firsts, max(1, len(self)), count=False).hits]
+        return query, set(self._searcher.fast_field_values("document", places))
+
+    def _is_first(self) -> Query:
+        return Query.term_query(schema(), "first", True, "basic")
+
+    def _numbered(self, hits: Sequence[tuple[float, DocAddress]]) -> list[Hit]:
+        numbers = self._searcher.fast_field_values("number", [place for _, place in hits])
+        return [(number, score, place) for number, (score, place) in zip(numbers, hits, strict=True)]
+
+
+def _rounded(score: float) -> float:
+    """A score without the digits that depend on the order in which tantivy adds single-precision numbers."""
+    return float(f"{score:.5g}")
+
+
+def name_hash(name: str) -> int:
+    """A 64-bit hash of a name, the same in every process.
+
+    >>> name_hash("mill.txt") == name_hash("mill.txt") != name_hash("oslo.txt")
+    True
+    """
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def file_of(name: str) -> str:
+    """The file of a document that is a row, by its id; the id itself for any other document.
+
+    >>> file_of("rows.jsonl#17"), file_of("rows.jsonl#C#"), file_of("mill#2.txt")
+    ('rows.jsonl', 'rows.jsonl', 'mill#2.txt')
+    """
+    found = _ROW.match(name)
+    return found[1] if found else name
