@@ -39,7 +39,7 @@ from vouching.bench.catalog import data_folder
 from vouching.bench.multihop import FILES, MultihopRow, corpus, multihop_rows, recall
 from vouching.search.index import index_facts, open_index
 from vouching.search.index_writer import change_index, create_index
-from vouching.search.segment_writer import TITLE_WEIGHT
+from vouching.search.store import TITLE_WEIGHT
 from vouching.search.terms import query_terms, terms
 from vouching.search.vectors import SHIPPED, SentenceEncoder, open_encoder
 from vouching.text.words import lower_words
@@ -170,7 +170,7 @@ def told(train: Rows, held_out: Rows, find: Callable[[str], list[Passage]]) -> d
 def beside_bm25s(texts: list[list[str]], queries: Sequence[str]) -> dict[str, Any]:
     """The package bm25s on the same terms: its time to build, without finding the terms, and to search."""
     clock = Clock()
-    other = bm25s.BM25(k1=0.9, b=0.75)
+    other = bm25s.BM25(k1=1.2, b=0.75)
     other.index(texts, show_progress=False)
     taken = clock.read()
     known = other.vocab_dict
@@ -192,7 +192,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         of_text: Callable[[str], list[str]] = terms,
         of_query: Callable[[str], list[str]] = query_terms,
         title: int = TITLE_WEIGHT,
-        k1: float = 0.9,
+        k1: float = 1.2,
         b: float = 0.75,
     ) -> float:
         other = bm25s.BM25(k1=k1, b=b)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.search.corpora import TOWNS, built, ids
 from vouching.errors import ConfigError, InputError
-from vouching.search.index import index_facts, open_index
+from vouching.search.index import open_index
 from vouching.search.index_writer import IndexWriter, change_index, create_index
 from vouching.types import Source
 

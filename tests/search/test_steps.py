@@ -187,7 +187,7 @@ def test_where_no_engine_answers_the_search_has_failed_after_one_query() -> None
     assert (found.ended, len(found.turns), found.searcher) == ("failed", 1, "deterministic")
 
 
-@pytest.mark.parametrize(("name", "value"), [("queries", 0), ("most", 0), ("wide", -1)])
+@pytest.mark.parametrize(("name", "value"), [("queries", 0), ("limit", 0), ("wide", -1)])
 def test_numbers_below_one_are_refused(name: str, value: int) -> None:
     with pytest.raises(ConfigError, match=f"{name} must be at least 1, got {value}"):
         StepSearch([library()], **{name: value})  # type: ignore[arg-type]

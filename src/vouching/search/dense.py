@@ -52,8 +52,8 @@ class Dense:
         scores = self._near(vector, limit) if self._graph is not None else self._vectors @ vector
         scores = np.where(self._live, scores, np.float32(0))
         order = np.argsort(-scores, kind="stable")[:limit]
-        return [(number, score) for number, score in zip(self._rows[order].tolist(), scores[order].tolist(), strict=True)
-                if score > 0]  # fmt: skip
+        found = zip(self._rows[order].tolist(), scores[order].tolist(), strict=True)
+        return [(number, score) for number, score in found if score > 0]
 
     def _near(self, vector: NDArray[np.float32], limit: int) -> NDArray[np.float32]:
         """The dot products of at least ``limit`` live rows near a vector; 0 for the others."""

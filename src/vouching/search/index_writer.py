@@ -8,6 +8,7 @@ time. Not supported: several writers, and resuming a build that was stopped.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager, suppress
@@ -23,6 +24,7 @@ from vouching.search.index import open_state, query_encoder
 from vouching.search.manifest import MANIFEST, Manifest, read_manifest, state_path, write_manifest
 from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS, cut_passages, pages_of
 from vouching.search.store import Store, entry, file_of, name_hash, schema
+from vouching.search.terms import Stems
 from vouching.search.vectors import SentenceEncoder
 from vouching.types import Source
 
@@ -60,6 +62,7 @@ class IndexWriter:
         self._dense = DenseWriter(path, encoder, before if old is not None else None) if encoder is not None else None
         self._words = Index(schema(), str(path)).writer(_MEMORY, 1)
         self._number = manifest.numbers
+        self._stems = Stems()
         self._added: set[int] = set()
         self._removed: set[int] = set()
 
@@ -88,7 +91,7 @@ class IndexWriter:
                 entry(self._number + at, not at, [
                     source.id, source.title, f"{source.url}#page={page}" if page else source.url, start, end,
                     source.text[start:end],
-                ])
+                ], self._stems)
                 for at, ((start, end), page) in enumerate(zip(cuts, pages, strict=True))
             ]  # fmt: skip
         except UnicodeEncodeError as error:
@@ -123,9 +126,7 @@ class IndexWriter:
             schema(), "number", FieldType.Unsigned, upper_bound=self._manifest.numbers, include_upper=False
         )
         with _disk_errors(self._folder):
-            self._words.delete_documents_by_query(
-                Query.boolean_query([(Occur.Must, query), (Occur.Must, earlier)])
-            )
+            self._words.delete_documents_by_query(Query.boolean_query([(Occur.Must, query), (Occur.Must, earlier)]))
         gone = found - self._removed
         self._removed |= gone
         return len(gone)
@@ -156,8 +157,7 @@ class IndexWriter:
         words = Index(schema(), str(path)).writer(_MEMORY, 1)
         with _disk_errors(self._folder):
             for number, _, place in store.everything():
-                [first] = store.is_first([place])
-                words.add_document(entry(number, first, store.record(place)))
+                words.add_document(entry(number, store.is_first(place), store.record(place), self._stems))
             words.commit()
             words.wait_merging_threads()
         if self._dense is not None:
@@ -187,7 +187,9 @@ def create_index(
     """
     folder = Path(path)
     if max_words < MIN_WORDS:
-        raise ConfigError(f"expected passages of at least {MIN_WORDS} words, got {max_words}: they overlap by half that")
+        raise ConfigError(
+            f"expected passages of at least {MIN_WORDS} words, got {max_words}: they overlap by half that"
+        )
     with _explained(folder):
         fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
@@ -200,7 +202,7 @@ def create_index(
             with closing(writer):
                 yield writer
                 if not len(writer):
-                    raise InputError(f"no document with words was added: there is nothing to make the index {folder} of")
+                    raise InputError(f"no document with words was added: the index {folder} would be empty")
                 writer.commit()
     finally:
         if fresh and not (folder / MANIFEST).exists():
@@ -303,7 +305,8 @@ def _disk_errors(folder: Path) -> Generator[None]:
     try:
         yield
     except ValueError as error:
-        raise OSError(None, str(error), str(folder)) from error
+        number = int(found[1]) if (found := re.search(r"\(os error (\d+)\)", str(error))) else None
+        raise OSError(number, os.strerror(number) if number else str(error), str(folder)) from error
 
 
 def _link(file: Path, to: Path) -> None:

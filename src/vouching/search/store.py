@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from tantivy import DocAddress, Document, Index, Occur, Query, Schema, SchemaBuilder
 
 from vouching.rows.read import FORMATS
-from vouching.search.terms import scripts, terms
+from vouching.search.terms import Stems, scripts
 from vouching.types import Passage, Span
 
 TITLE_WEIGHT = 2
@@ -46,23 +46,24 @@ def schema() -> Schema:
     return builder.build()
 
 
-def entry(number: int, first: bool, record: Record) -> Document:
+def entry(number: int, first: bool, record: Record, stems: Stems) -> Document:
     """A passage as a tantivy document.
 
     Args:
         number: its number, which orders passages with equal scores.
         first: whether it is the first passage of its document.
         record: what is stored.
+        stems: caches the stems of words.
 
     Raises:
         UnicodeEncodeError: it contains a lone surrogate.
     """
     name, title, *_, text = record
-    stems = terms(text)
+    words = stems.of(text)
     document = Document()
     document.add_bytes("passage", json.dumps(record, ensure_ascii=False).encode())
-    document.add_text("terms", " ".join(terms(title) * TITLE_WEIGHT + stems))
-    document.add_text("script", max(found, key=found.__getitem__) if (found := scripts(stems)) else "")
+    document.add_text("terms", " ".join(stems.of(title) * TITLE_WEIGHT + words))
+    document.add_text("script", max(found, key=found.__getitem__) if (found := scripts(words)) else "")
     document.add_unsigned("number", number)
     document.add_unsigned("document", name_hash(name))
     document.add_unsigned("file", name_hash(file_of(name)))
@@ -97,7 +98,8 @@ class Store:
     @property
     def documents(self) -> int:
         """How many documents it has."""
-        return self._searcher.search(self._is_first(), 1, count=True).count
+        found: Any = self._searcher.search(self._is_first(), 1, count=True)
+        return found.count
 
     @property
     def scripts(self) -> dict[str, int]:
@@ -131,11 +133,11 @@ class Store:
 
     def record(self, place: DocAddress) -> Record:
         """A passage as it was stored."""
-        return json.loads(self._searcher.doc(place).get_first("passage"))
+        return json.loads(self._searcher.doc(place)["passage"][0])
 
-    def is_first(self, places: Sequence[DocAddress]) -> list[bool]:
-        """Whether these are the first passages of their documents."""
-        return self._searcher.fast_field_values("first", places)
+    def is_first(self, place: DocAddress) -> bool:
+        """Whether this is the first passage of its document."""
+        return bool(self._values("first", [place])[0])
 
     def passage(self, place: DocAddress, score: float, origin: str) -> Passage:
         """A passage as a search returns it."""
@@ -148,13 +150,16 @@ class Store:
         query = Query.boolean_query([*fields])
         firsts = Query.boolean_query([(Occur.Must, query), (Occur.Must, self._is_first())])
         places = [place for _, place in self._searcher.search(firsts, max(1, len(self)), count=False).hits]
-        return query, set(self._searcher.fast_field_values("document", places))
+        return query, set(self._values("document", places))
 
     def _is_first(self) -> Query:
         return Query.term_query(schema(), "first", True, "basic")
 
+    def _values(self, field: str, places: list[DocAddress]) -> list[int]:
+        return cast("list[int]", self._searcher.fast_field_values(field, places))
+
     def _numbered(self, hits: Sequence[tuple[float, DocAddress]]) -> list[Hit]:
-        numbers = self._searcher.fast_field_values("number", [place for _, place in hits])
+        numbers = self._values("number", [place for _, place in hits])
         return [(number, score, place) for number, (score, place) in zip(numbers, hits, strict=True)]
 
 

@@ -11,8 +11,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from operator import itemgetter
 
 from vouching.text.words import find_words, lower_words, stem
+
+_MAX_KNOWN = 1_000_000
+_INITIAL = itemgetter(slice(0, 1))
 
 
 def terms(text: str) -> list[str]:
@@ -40,7 +44,25 @@ def scripts(words: Iterable[str]) -> Counter[str]:
     >>> scripts(["mill", "Oslo", "москва", "1973"])
     Counter({'latin': 2, 'cyrillic': 1})
     """
-    return Counter(script for word in words if (script := _script(word[:1])))
+    found: Counter[str] = Counter()
+    for letter, count in Counter(map(_INITIAL, words)).items():
+        if script := _script(letter):
+            found[script] += count
+    return found
+
+
+class Stems(dict[str, str]):
+    """The stems of many texts; each word is stemmed once."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MAX_KNOWN:
+            self.clear()
+        found = self[word] = stem(word)
+        return found
+
+    def of(self, text: str) -> list[str]:
+        """As :func:`terms`."""
+        return [*map(self.__getitem__, lower_words(text))]
 
 
 @lru_cache(maxsize=10_000)
