@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vouching.methods.embedded.evidence import KeptIndexes, index_sources, is_common, rarity, synonyms
+from vouching.methods.embedded.evidence import IndexCache, index_sources, is_common, rarity, synonyms
 from vouching.text.words import stem, synonym_groups
 from vouching.types import Source
 
@@ -118,7 +118,7 @@ def source_of(size: int, letter: str = "a") -> tuple[Source, ...]:
 
 
 def test_the_index_used_longest_ago_is_given_up_first() -> None:
-    kept = KeptIndexes(limit=2)
+    kept = IndexCache(limit=2)
     one, two = kept.index(source_of(1)), kept.index(source_of(2))
     assert kept.index(source_of(1)) is one  # now "two" was used longest ago
     kept.index(source_of(3))
@@ -127,7 +127,7 @@ def test_the_index_used_longest_ago_is_given_up_first() -> None:
 
 
 def test_old_indexes_are_given_up_when_their_texts_grow_too_long() -> None:
-    kept = KeptIndexes(limit=8, max_characters=10)
+    kept = IndexCache(limit=8, max_characters=10)
     four, six = kept.index(source_of(4)), kept.index(source_of(6))
     assert kept.index(source_of(4)) is four  # 4 + 6 = 10 characters fit
     assert kept.index(source_of(6)) is six
@@ -137,21 +137,21 @@ def test_old_indexes_are_given_up_when_their_texts_grow_too_long() -> None:
 
 
 def test_the_newest_index_is_kept_whatever_its_size() -> None:
-    kept = KeptIndexes(limit=8, max_characters=10)
+    kept = IndexCache(limit=8, max_characters=10)
     small, large = kept.index(source_of(1)), kept.index(source_of(50))
     assert kept.index(source_of(50)) is large
     assert kept.index(source_of(1)) is not small
 
 
 def test_sources_that_differ_only_in_their_id_or_title_have_indexes_of_their_own() -> None:
-    kept = KeptIndexes()
+    kept = IndexCache()
     plain = kept.index((Source("It opened."),))
     assert kept.index((Source("It opened.", "b"),)) is not plain
     assert kept.index((Source("It opened.", title="Bridge"),)) is not plain
 
 
 def test_threads_that_share_indexes_each_get_the_index_of_their_own_sources() -> None:
-    kept = KeptIndexes(limit=3)
+    kept = IndexCache(limit=3)
     wanted = [(Source(f"Bridge {number} opened."),) for number in range(7)] * 60
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(kept.index, wanted))

@@ -11,9 +11,9 @@ from vouching.text.words import stem
 from vouching.types import Source
 
 
-def focused(claim: str, *texts: str, within: tuple[int, int] | None = None) -> Focus:
+def focused(claim: str, *texts: str) -> Focus:
     """The focus of a claim on sources with these texts."""
-    return focus_on(read(claim), index_sources([Source(text) for text in texts]), within)
+    return focus_on(read(claim), index_sources([Source(text) for text in texts]))
 
 
 def looked_up(position: int, weight: float, exact: set[int], close: set[int]) -> Lookup:
@@ -75,13 +75,6 @@ def test_a_word_that_the_claim_repeats_draws_attention_only_once() -> None:
     bridge, others = rarity(stem("bridge")), rarity(stem("river")) + rarity(stem("lake"))
     assert bridge < others < 2 * bridge  # counted twice, the bridge would come first
     assert focused("Bridge to bridge, river, lake.", "One bridge stands. The river meets the lake.").sentences == (1, 0)
-
-
-def test_only_words_inside_the_given_part_are_looked_up() -> None:
-    claim = "The bridge opened. The river froze."
-    focus = focused(claim, "The bridge opened. The river froze.", within=(19, len(claim)))
-    assert [word.stem for word in focus.lookups] == [stem("river"), stem("froze")]
-    assert focus.sentences == (1,)
 
 
 @pytest.mark.parametrize("source", ["", "Lions roar.", "Answer: Attributable."])

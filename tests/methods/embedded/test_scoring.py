@@ -100,8 +100,8 @@ def test_a_model_is_read_from_the_contents_of_its_file() -> None:
     assert model.ceilings == {"negated": 0.3}
 
 
-def test_a_file_of_another_version_says_which_was_wanted() -> None:
-    with pytest.raises(WeightsError, match=r"format 2, wanted 1"):
+def test_a_file_of_another_version_says_which_was_expected() -> None:
+    with pytest.raises(WeightsError, match=r"format 2, expected 1"):
         score_model_of(json.dumps(RECORD | {"format": 2}).encode())
 
 

@@ -1,1 +1,1 @@
-"""The verifier that ships: exact comparators and a small calibrated model, offline."""
+"""The default verifier: exact comparators and a small calibrated model, offline."""

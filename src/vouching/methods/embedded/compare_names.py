@@ -1,4 +1,4 @@
-"""Names of a claim held against those of the sources: the same, somewhere else, replaced by another, or unknown."""
+"""Compare the names of a claim with those of the sources: the same, elsewhere, replaced by another, or unknown."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from vouching.text.entities import Entity, same_entity
 from vouching.text.words import stem
 
 _MISSPELT = 75
-"""Similarity, of 100, from which on two names may be one with a slip of spelling."""
+"""Similarity, out of 100, above which two names may be one with a spelling slip."""
 
 
 def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
-    """Where a name occurs, under any form, or what stands in its place."""
+    """Find where a name occurs, in any form, or which name takes its place."""
     stems = [stem(word) for word in value.key.split()]
     for position, reading, _ in scene.readings():
         place = _find_run(reading, stems)
@@ -42,7 +42,7 @@ def compare_name(scene: Scene, part: Part, value: Entity) -> Comparison:
     if all(scene.index.postings.get(s) for s in stems):
         return _in_its_slot(scene, part, value) or Comparison(part, "elsewhere")
     in_titles = all(scene.index.postings.get(s) or s in scene.index.title_stems for s in stems)
-    # A title says what a source is about; it does not overrule another name in this one's place.
+    # A title names the topic of a source; it does not overrule another name in this slot.
     return _replacement(scene, part, value) or Comparison(part, "elsewhere" if in_titles else "absent")
 
 
@@ -58,10 +58,10 @@ def _find_run(reading: ParsedSentence, stems: Sequence[str]) -> tuple[int, int] 
 
 
 def _synonym_run(scene: Scene, value: Entity, reading: ParsedSentence) -> tuple[int, int] | None:
-    """Where synonyms of all words of a name stand ("coronavirus" for "COVID-19")."""
+    """Where synonyms of all words of a name occur ("coronavirus" for "COVID-19")."""
     lookups = [scene.lookups.get(p) for p in scene.claim.content(value.start, value.end)]
     places = [occurrences(lookup, reading) for lookup in lookups if lookup]
-    # A name with a word that is not looked up ("World War I") means more than the rest of it.
+    # A name with a word that is not looked up ("World War I") means more than its other words.
     if not places or len(places) < len(value.key.split()) or any(not found for found in places):
         return None
     first, last = min(found[0] for found in places), max(found[0] for found in places)
@@ -71,7 +71,7 @@ def _synonym_run(scene: Scene, value: Entity, reading: ParsedSentence) -> tuple[
 
 
 def _spelled_out(reading: ParsedSentence, letters: Sequence[str]) -> tuple[int, int] | None:
-    """Where capitalised words have these initials, small words between them skipped."""
+    """Where capitalised words have these initials; small words between them are skipped."""
     words = [w for w in reading.words if w.is_content and reading.text[w.start].isupper()]
     for first in range(len(words) - len(letters) + 1):
         run = words[first : first + len(letters)]
@@ -82,7 +82,7 @@ def _spelled_out(reading: ParsedSentence, letters: Sequence[str]) -> tuple[int, 
 
 
 def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
-    """Another name of the home sentence in the slot of this one."""
+    """Another name in the same slot of the home sentence."""
     if scene.home is None or scene.topic < SAME_TOPIC or _is_defined_acronym(scene.claim, value):
         return None
     reading = scene.index.read(scene.home)
@@ -94,7 +94,7 @@ def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
     for rival in rivals:
         same_slot = before != "" and before == _preposition_before(reading, rival.start)
         same_form = (len(rival.key.split()) > 1) == (len(words) > 1) and rival.kind == value.kind
-        # Half a name in common ("Pierre" for "Marie Curie"), or the one name that is left over.
+        # Half a name in common ("Pierre" for "Marie Curie"), or the only remaining name.
         half = same_form and len(words) > 1 and _half_the_same(words, rival.key.split())
         alone = same_form and len(rivals) == 1 and scene.topic >= SAME_STATEMENT
         rank = 2.0 * half + 2.0 * same_slot + same_form + 0.5 * rival.certain
@@ -107,7 +107,7 @@ def _replacement(scene: Scene, part: Part, value: Entity) -> Comparison | None:
 
 
 def _in_its_slot(scene: Scene, part: Part, value: Entity) -> Comparison | None:
-    """Another name beside the same word of the home sentence, which says the rest of the claim."""
+    """Another name next to the same word of a home sentence that has the rest of the claim."""
     if scene.home is None or scene.topic < SAYS_THE_REST:
         return None
     reading = scene.index.read(scene.home)
@@ -123,7 +123,7 @@ def _in_its_slot(scene: Scene, part: Part, value: Entity) -> Comparison | None:
 
 
 def _beside_the_same(scene: Scene, value: Entity, reading: ParsedSentence, rival: Entity) -> bool:
-    """Whether the same word in small letters stands before or after both names, with the same between them."""
+    """Whether the same lower-case word, with the same gap, precedes or follows both names."""
     claim = scene.claim
     for here, there, gaps in (
         (nearest_before(claim, value.start), nearest_before(reading, rival.start), _gap_before),
@@ -147,13 +147,13 @@ def _gap_after(reading: ParsedSentence, name: Entity, word: int) -> list[str]:
 
 
 def _article(reading: ParsedSentence, name: Entity) -> bool:
-    """Whether an article stands before a name: "the Englishman" describes, "Casey" names."""
+    """Whether an article precedes a name: "the Englishman" describes, "Casey" names."""
     word = word_before(reading, name.start, ())
     return word is not None and word.lower in ("the", "a", "an") and not reading.text[word.end : name.start].strip()
 
 
 def _half_the_same(words: Sequence[str], others: Sequence[str]) -> bool:
-    """True for names that share a word, but not for forms of one name ("Andy Cooper", "Andrew Lewis Cooper")."""
+    """True for names that share a word and are not forms of one name ("Andy Cooper", "Andrew Lewis Cooper")."""
     return bool(set(words) & set(others)) and not (words[-1] == others[-1] and words[0][0] == others[0][0])
 
 
@@ -166,6 +166,6 @@ def _is_defined_acronym(reading: ParsedSentence, entity: Entity) -> bool:
 
 
 def _preposition_before(reading: ParsedSentence, offset: int) -> str:
-    """The preposition right before ``offset`` (articles skipped), or "" if another word stands there."""
+    """The preposition right before ``offset``, ignoring articles; "" if another word is there."""
     word = word_before(reading, offset, ("the", "a", "an"))
     return word.lower if word and not word.is_content else ""

@@ -1,7 +1,7 @@
-"""Quantities and dates of a claim held against those of the sources.
+"""Compare the quantities and dates of a claim with those of the sources.
 
-A value agrees or differs only with its counterpart: the value that stands with the same words. What something changed
-by is held against what it changed by, or from what to what. Left out: any other arithmetic over several values.
+A value is compared only with its counterpart: the value that goes with the same words. An amount of change is compared
+with the source's amount of change, or with its "from A to B". Not supported: any other arithmetic over several values.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from vouching.text.mentions import DateMention, Quantity
 from vouching.text.words import word_before
 
 _AGREES, _SAME_PLACE, _SAME_NOUN, _SAME_UNIT = 0.6, 0.7, 0.5, 0.3
-"""What speaks for a counterpart, beside the coverage of its sentence."""
+"""Bonuses that rank counterparts, added to the coverage of their sentence."""
 _THE_SAME = 0.95
-"""Share of the claim's words that a sentence must have to disagree with the one that supports the claim."""
+"""Share of the claim's words that a sentence must have to contradict the one that supports the claim."""
 _BY = re.compile(r"\b[bB]y(?: (?:about|almost|around|exactly|nearly|only|over|roughly|some))?\s[^\s\d]{0,3}\Z")
 _TO = re.compile(r"\s(?:up |down )?to\s[^\s\d]{0,3}\Z")
 _OF = re.compile(r" of (?:all |its |the |their )?\Z")
@@ -30,7 +30,7 @@ _REACH = 24
 
 
 def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
-    """The best counterpart of a quantity and how it compares."""
+    """Find the best counterpart of a quantity and compare the two."""
     best: tuple[float, Comparison] | None = None
     conflict: tuple[int, int, int] | None = None
     change = _is_change(scene.claim, value)
@@ -48,7 +48,7 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
             same_place = scene.same_meaning(
                 nearest_after(scene.claim, part.value_end), reading, nearest_after(reading, after)
             )
-            if not agrees and same_place and _speaks_of_all(scene, position):
+            if not agrees and same_place and _covers_the_rest(scene, position):
                 conflict = conflict or (position, rival.start, rival.end)
             same_words = scene.claim.text[value.start : value.end] == reading.text[rival.start : rival.end]
             slip = relation == "differs" and value.scaled and _agrees_on_another_scale(value, rival)
@@ -66,7 +66,7 @@ def compare_quantity(scene: Scene, part: Part, value: Quantity) -> Comparison:
 
 
 def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
-    """The best counterpart of a date or duration and how it compares."""
+    """Find the best counterpart of a date or duration and compare the two."""
     best: tuple[float, Comparison] | None = None
     conflict: tuple[int, int, int] | None = None
     for position, reading, coverage in scene.readings():
@@ -78,27 +78,27 @@ def compare_date(scene: Scene, part: Part, value: DateMention) -> Comparison:
             same_place = scene.same_meaning(
                 nearest_before(scene.claim, part.value_start), reading, nearest_before(reading, rival.start)
             )
-            if not agrees and relation == "differs" and same_place and _speaks_of_all(scene, position):
+            if not agrees and relation == "differs" and same_place and _covers_the_rest(scene, position):
                 conflict = conflict or (position, rival.start, rival.end)
-            twin = _nearly_the_same(value, rival)
+            twin = _nearly_equal(value, rival)
             on_topic = position == scene.home and (scene.topic >= SAME_TOPIC or twin)
             if not agrees and not on_topic:
                 continue
             rank = coverage + _SAME_PLACE * (same_place or twin) + _AGREES * agrees
             if best is None or rank > best[0]:
                 outcome = "absent" if relation == "more_specific" else _outcome(scene, agrees, coverage)
-                start = _with_wordnearest_before(reading, rival.start) if same_place and part.words else rival.start
+                start = _with_word_before(reading, rival.start) if same_place and part.words else rival.start
                 best = rank, Comparison(part, outcome, position, start, rival.end, rival.start, rival.end)
     return _with_conflict(best[1], conflict) if best else scene.anywhere(part)
 
 
 def _is_change(reading: ParsedSentence, value: Quantity) -> bool:
-    """Whether a value says by how much something changed."""
+    """Whether a value is an amount of change ("by 20")."""
     return _BY.search(reading.text[max(0, value.start - _REACH) : value.start]) is not None
 
 
 def _changes(reading: ParsedSentence) -> Iterator[Quantity]:
-    """By how much something changed "from 240 to 260 euros", at the place of both values."""
+    """The amounts of change in "from 240 to 260 euros", with the span of both values."""
     for first, last in pairwise(reading.quantities):
         gap = reading.text[first.end : last.start]
         if word_before(reading.text, first.start) == "from" and _TO.fullmatch(gap):
@@ -108,7 +108,7 @@ def _changes(reading: ParsedSentence) -> Iterator[Quantity]:
 
 
 def _end_of_whole(reading: ParsedSentence, value: Quantity) -> int:
-    """Where the words begin that a value counts: in "47 of 212 members" after the whole."""
+    """Where the counted words begin: in "47 of 212 members" after the whole."""
     for whole in reading.quantities:
         if whole.start > value.end and _OF.fullmatch(reading.text[value.end : whole.start]):
             return whole.end
@@ -116,7 +116,7 @@ def _end_of_whole(reading: ParsedSentence, value: Quantity) -> int:
 
 
 def _agrees_on_another_scale(value: Quantity, rival: Quantity) -> bool:
-    """Whether a number would agree with "million" for "billion", or the other way round."""
+    """Whether the values would agree if "million" were "billion", or the like."""
     return any(
         compare_quantities(
             replace(
@@ -131,12 +131,12 @@ def _agrees_on_another_scale(value: Quantity, rival: Quantity) -> bool:
 
 
 def _denied(scene: Scene, here: int, reading: ParsedSentence, there: int) -> bool:
-    """Whether one side denies the value and the other does not ("not $5 but $6")."""
+    """Whether exactly one side denies the value ("not $5 but $6")."""
     return is_negated(here, scene.claim.negations) != is_negated(there, reading.negations)
 
 
-def _speaks_of_all(scene: Scene, sentence: int) -> bool:
-    """Whether a sentence has all the claim's words beside values and names: it says the same of another value."""
+def _covers_the_rest(scene: Scene, sentence: int) -> bool:
+    """Whether a sentence has all the claim's words except values and names."""
     return scene.topic_in([sentence]) >= _THE_SAME
 
 
@@ -151,12 +151,12 @@ def _outcome(scene: Scene, agrees: bool, coverage: float) -> Outcome:
     return "elsewhere" if coverage < 0.5 * scene.home_coverage else "equal"
 
 
-def _with_wordnearest_before(reading: ParsedSentence, offset: int) -> int:
+def _with_word_before(reading: ParsedSentence, offset: int) -> int:
     before = nearest_before(reading, offset)
     return reading.words[before[0]].start if before else offset
 
 
-def _nearly_the_same(one: DateMention, other: DateMention) -> bool:
-    """True for dates that share two of year, month and day: one of them is the other with a slip."""
+def _nearly_equal(one: DateMention, other: DateMention) -> bool:
+    """True for dates that share two of year, month and day: probably one with a slip."""
     fields = ((one.year, other.year), (one.month, other.month), (one.day, other.day))
     return sum(a is not None and a == b for a, b in fields) >= 2

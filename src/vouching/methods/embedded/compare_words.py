@@ -1,4 +1,4 @@
-"""A claim's other words and its qualifiers held against the sources: found, negated, opposite, replaced, overstated."""
+"""Compare a claim's other words and qualifiers with the sources: found, negated, opposite, replaced, overstated."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from vouching.text.cues import Qualifier, compare_qualifiers, is_negated, negati
 from vouching.text.words import antonyms
 
 _HARDLY_ANY, _MANY = 0.2, 0.6
-"""Strengths of a qualifier that denies ("few") what one that affirms ("most") says."""
+"""Strengths at which a qualifier of the claim ("few") denies one of the source ("most")."""
 _LESSER = frozenset("one second third fourth fifth vice deputy acting former associated allegedly".split())
 _NEAR = 3
-"""Words between neighbours, at most."""
+"""Maximum distance between neighbours, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What became of one content word."""
+    """The outcome for one content word."""
 
     outcome: Outcome
     sentence: int | None = None
@@ -38,7 +38,7 @@ class _Found:
 
 
 def compare_qualifier(scene: Scene, part: Part, value: Qualifier) -> Comparison:
-    """Whether the source is as strong as the claim's qualifier."""
+    """Whether the source is at least as strong as the claim's qualifier."""
     home = scene.home
     assert home is not None
     reading = scene.index.read(home)
@@ -64,7 +64,7 @@ def compare_qualifier(scene: Scene, part: Part, value: Qualifier) -> Comparison:
 
 
 def compare_predicate(scene: Scene, part: Part) -> Iterator[Comparison]:
-    """Cut a predicate into runs of words with one outcome, each beside its counterpart."""
+    """Split a predicate into runs of words with one outcome, each with its counterpart."""
     run: list[tuple[int, _Found]] = []
     for position in part.words:
         found = _compare_word(scene, position)
@@ -77,7 +77,7 @@ def compare_predicate(scene: Scene, part: Part) -> Iterator[Comparison]:
 
 
 def compare_counted(scene: Scene, part: Part) -> Iterator[Comparison]:
-    """Words that a number stands with whose opposite stands in their place ("the third largest")."""
+    """Words that go with a number and whose opposite is in their place ("the third largest")."""
     for position in part.words:
         lookup = scene.lookups.get(position)
         found = lookup and _opposed_in_its_slot(scene, position, lookup)
@@ -119,7 +119,7 @@ def _compare_word(scene: Scene, position: int) -> _Found:
         start, end = reading.words[place].start, reading.words[place].end
         if sentence != scene.home:
             return _Found("equal", sentence, (start, end))
-        # Where both sides deny something, which word is denied cannot be told without a parse.
+        # Where both sides deny something, only a parse could show which word is denied.
         one_sided = bool(scene.claim.negations) != bool(reading.negations)
         if not agreeing and one_sided and scene.topic >= SAME_TOPIC:
             return _Found("negated", sentence, (start, end))
@@ -132,7 +132,7 @@ def _compare_word(scene: Scene, position: int) -> _Found:
 
 
 def _opposed_in_its_slot(scene: Scene, position: int, lookup: Lookup) -> _Found | None:
-    """An opposite that stands in the home sentence where the claim has this word, whatever other sentences say."""
+    """An opposite in the slot of this word in the home sentence; it overrides other sentences."""
     if scene.home is None or max(scene.topic, scene.home_coverage) < SAME_TOPIC:
         return None
     reading = scene.index.read(scene.home)
@@ -146,9 +146,9 @@ def _opposed_in_its_slot(scene: Scene, position: int, lookup: Lookup) -> _Found 
 
 
 def _hedge_before(scene: Scene, place: int, reading: ParsedSentence) -> int | None:
-    """Offset of what weakens a word of the source, if the claim has nothing of the kind.
+    """Offset of what weakens a word of the source, if the claim has nothing similar.
 
-    A hedge ("may", "could") or a rank ("one of the", "second", "vice") right before it.
+    A hedge ("may", "could") or a rank ("one of the", "second", "vice") right before the word.
     """
     before = reading.words[max(0, place - 3) : place]
     lesser = [w for w in before if w.lower in _LESSER]
@@ -177,7 +177,7 @@ def _missing_word(scene: Scene, position: int, lookup: Lookup) -> _Found:
             return _Found("opposite" if same else "equal", scene.home, (other.start, other.end))
         rival = _slot(scene, position, reading)
         if rival is not None:
-            # Two capitals in one slot are two names, also where a sentence begins; two codes are two things.
+            # Two capitalised words in one slot are two names, even at the start of a sentence; so are two codes.
             ours, theirs = scene.claim.text[slice(*scene.claim.span(position))], reading.text[slice(*rival)]
             if (ours[0].isupper() and theirs[0].isupper()) or (_has_digit(ours) and _has_digit(theirs)):
                 return _Found("differs", scene.home, rival)
@@ -191,7 +191,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _slot(scene: Scene, position: int, reading: ParsedSentence) -> tuple[int, int] | None:
-    """The word that stands in the home sentence where the claim has this one, judged by its neighbours."""
+    """The word of the home sentence in this word's slot, judged by its neighbours."""
     for step in (-1, 1):
         neighbour = position + step
         while 0 <= neighbour < len(scene.claim.words) and not scene.claim.words[neighbour].is_content:

@@ -1,8 +1,8 @@
-"""The edit that would make a claim Attributable, taken word for word from the source.
+"""The edit that would make a claim Attributable, with words copied from the source.
 
-Values, dates and names are exchanged for the source's, overstating adverbs removed, negation copied with its verb, and
-an unsupported tail cut off. A proposal must read as a sentence; the verifier then reads it again before it is offered.
-Left out: any rewording beyond that, so many claims get no fix.
+Values, dates and names are replaced with the source's, overstating adverbs removed, negation copied with its verb, and
+an unsupported tail cut off. A proposal must read as a sentence; the verifier offers it only after judging it again. Not
+supported: any other rewording, so many claims get no fix.
 """
 
 from __future__ import annotations
@@ -35,20 +35,16 @@ _PLAIN_CUE = re.compile(r"not|never|cannot|.*n['’]t", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One replacement in the claim. Offsets are relative to the claim's text."""
+    """One replacement; offsets are relative to the claim's text."""
 
     start: int
-    """Offset of the first character to replace."""
     end: int
-    """Offset after the last one."""
     replacement: str
-    """What to put there; empty to remove."""
     instruction: str
-    """The edit in words, e.g. 'Change 12 to 8.'"""
 
 
 def propose(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iterator[tuple[str, str]]:
-    """Candidate (fix suggestion, revised claim) pairs, the smallest and most exact first."""
+    """Yield candidate (fix suggestion, revised claim) pairs, the smallest and most exact first."""
     edits: list[tuple[int, Edit]] = []
     for segment in segments:
         for comparison in segment.comparisons:
@@ -71,7 +67,7 @@ def propose(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iter
         if any(decisive([comparison]))
     ]
     for group in groups:
-        # A decisive difference that is left in place would keep the score down: not worth reading again.
+        # A remaining decisive difference would keep the score down: not worth judging again.
         if not all(any(edit.start <= start < edit.end for edit in group) for start in fatal):
             continue
         revised = apply_edits(claim, group)
@@ -96,10 +92,10 @@ def apply_edits(claim: str, edits: Sequence[Edit]) -> str:
 
 
 def reads_well(claim: str, revised: str) -> bool:
-    """False for an edit that leaves no sentence behind, or says one value twice.
+    """Whether an edited claim still reads as a sentence.
 
-    It must keep a finite verb where the claim has one, not end in a function word, not double a word or a value, and
-    not lose a bracket or a quotation mark.
+    It has a finite verb, no function word at the end, no repeated word or value, and balanced brackets and quotation
+    marks.
 
     >>> reads_well("The meeting is at noon.", "The meeting is.")
     False
@@ -132,14 +128,12 @@ def _edit(claim: str, reading: ParsedSentence, comparison: Comparison, index: So
     replacement = _counterpart(claim, end, comparison, source)
     if not replacement or replacement == claim[start:end]:
         return None
-    article = _article(claim, start, replacement)
-    if article is not None:
-        start, replacement = article
+    start, replacement = _article(claim, start, replacement) or (start, replacement)
     return Edit(start, end, replacement, f"Change {_shown(claim[start:end])} to {_shown(replacement)}.")
 
 
 def _counterpart(claim: str, end: int, comparison: Comparison, source: ParsedSentence) -> str | None:
-    """The source's words for the value, if they fit where the claim's stand; None otherwise."""
+    """The source's words for the value if they fit in its place, else None."""
     found = source.text[comparison.value_start : comparison.value_end]
     value = comparison.part.value
     if isinstance(value, Quantity):
@@ -167,23 +161,23 @@ def _counterpart(claim: str, end: int, comparison: Comparison, source: ParsedSen
 
 
 def _article(claim: str, start: int, replacement: str) -> tuple[int, str] | None:
-    """New start and replacement where "a" before the value must become "an", or the other way round."""
+    """New start and replacement where "a" before the value must become "an" or vice versa."""
     before = re.search(r"\b(an?) $", claim[:start], re.IGNORECASE)
     if before is None or not replacement[:1].isalpha():
         return None
-    wanted = "an" if replacement[0].lower() in "aeiou" else "a"
-    if before.group(1).lower() == wanted:
+    article = "an" if replacement[0].lower() in "aeiou" else "a"
+    if before.group(1).lower() == article:
         return None
-    return before.start(1), f"{wanted} {replacement}"
+    return before.start(1), f"{article} {replacement}"
 
 
 def _shown(words: str) -> str:
-    """Numbers and names as they are, other words in quotation marks."""
+    """Numbers and names unchanged, other words in quotation marks."""
     return words if words[:1].isupper() or any(c.isdigit() for c in words) else f'"{words}"'
 
 
 def _soften(claim: str, start: int, end: int, comparison: Comparison, index: SourceIndex) -> Edit | None:
-    """Replace an overstating qualifier by the source's weaker one, or remove an adverb that stands alone."""
+    """Replace an overstating qualifier with the source's weaker one, or remove a lone adverb."""
     word = claim[start:end]
     if comparison.sentence is not None and comparison.value_end:
         weaker = index.read(comparison.sentence).text[comparison.value_start : comparison.value_end].lower()
@@ -202,7 +196,7 @@ def _soften(claim: str, start: int, end: int, comparison: Comparison, index: Sou
 
 
 def _copy_polarity(claim: str, reading: ParsedSentence, comparison: Comparison, source: ParsedSentence) -> Edit | None:
-    """Exchange the claim's verb with its negation, if any, for the source's verb with or without one."""
+    """Replace the claim's verb and its negation with the source's."""
     ours = _verb_group(reading, comparison.part.start)
     theirs = _verb_group(source, comparison.start)
     if ours is None or theirs is None:
@@ -213,7 +207,7 @@ def _copy_polarity(claim: str, reading: ParsedSentence, comparison: Comparison, 
 
 
 def _verb_group(reading: ParsedSentence, offset: int) -> tuple[int, int] | None:
-    """The word at ``offset`` with the auxiliaries and the negation right before it; None for any other negation."""
+    """The word at ``offset`` with its auxiliaries and negation; None for any other negation."""
     last = reading.word_at(offset)
     if last is None:
         return None
@@ -229,7 +223,7 @@ def _verb_group(reading: ParsedSentence, offset: int) -> tuple[int, int] | None:
 
 
 def _cut_tail(segment: Segment) -> Edit | None:
-    """Remove the end of the claim if nothing in it was found and something before it was."""
+    """Remove the end of the claim if nothing in it was found but something before it was."""
     reading = segment.reading
     supported = [c for c in segment.comparisons if error_of(c) is None]
     if not supported:

@@ -1,16 +1,14 @@
-"""What is wrong with a claim, from the outcomes of its parts, and how that is told.
+"""What is wrong with a claim, given the outcomes of its parts, and how it is explained.
 
-A sum of features lets a long, well-covered claim drown one wrong number, or a name that the sources do not have. So
-each kind of decisive difference puts a ceiling on the score: the share of training claims with such a difference that
-were Attributable after all. People label an overstating qualifier either way; its ceiling follows SEVA's taxonomy,
-which counts an added intensifier as an error (Fig. 4, case F3). A claim copied word for word gets a floor in the same
-way.
+In a sum of features a long, well-covered claim can hide one wrong number or unknown name. Each kind of decisive
+difference therefore caps the score at the share of training claims with such a difference that were Attributable.
+Annotators disagree on overstating qualifiers; their cap follows SEVA's taxonomy, which counts an added intensifier as
+an error (Fig. 4, case F3). A claim copied verbatim gets a floor, fitted in the same way.
 
-Where two error types fit, the one named first in ``ERROR_TYPES`` is reported: a difference that arithmetic decides
-(number, date) before one that words decide (negation, then a name), a difference before an overstatement, and
-fabrication, which only says that something was not found, last. Where the encoder was asked, its head for error types
-knows what was made up, and the token that it supports least lies in a number, a date, a qualifier or a negation, whose
-error it then is. Left out: two errors in one claim; the verdict names one.
+Where several error types fit, the first in ``ERROR_TYPES`` is reported: differences decided by arithmetic (number,
+date), then by words (negation, then name), then overstatement, and last fabrication, which only means that something
+was not found. With the encoder, its error-type head detects fabrication, and its least supported token locates an error
+in a number, date, qualifier or negation. Not supported: several errors in one claim; the verdict names one.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ _FITTED: dict[tuple[str, str], Decisive] = {
     ("entity", "absent"): "entity_absent",
 }
 FITTED_KINDS: tuple[Decisive, ...] = (*dict.fromkeys(_FITTED.values()), "opposite", "negated", "unhedged")
-"""Kinds whose ceiling is fitted."""
+"""Kinds whose cap is fitted."""
 
 OVERSTATED_CEILING = 0.48
 """Set by the taxonomy, not fitted."""
@@ -52,7 +50,7 @@ _ABSOLUTES = ("all", "every", "everyone", "everybody", "always")
 
 
 def decisive(comparisons: Sequence[Comparison]) -> Iterator[Decisive]:
-    """Kinds of decisive difference among ``comparisons``."""
+    """Yield the kind of each decisive difference among ``comparisons``."""
     for comparison in comparisons:
         kind = _FITTED.get((comparison.part.kind, comparison.outcome))
         if kind is not None:
@@ -108,13 +106,13 @@ def error_of(comparison: Comparison) -> ErrorType | None:
 
 
 def diagnose(comparisons: Sequence[Comparison]) -> ErrorType:
-    """Error type of a Not Attributable claim by the rules alone. Fabrication if nothing more exact fits."""
+    """Error type of a Not Attributable claim by the rules alone; fabrication if nothing more exact fits."""
     found: set[ErrorType] = {error for comparison in comparisons if (error := error_of(comparison))}
     return min(found or {"fabrication"}, key=ERROR_TYPES.index)
 
 
 def relation_of(attributable: bool, comparisons: Sequence[Comparison], soft: SoftReading | None = None) -> Relation:
-    """supported, contradicted if the rules or the encoder find that the source says otherwise, else not_found."""
+    """supported, contradicted (by the rules or the encoder), or not_found."""
     if attributable:
         return "supported"
     if any(c.outcome in _DIFFERENT for c in comparisons):
@@ -124,9 +122,9 @@ def relation_of(attributable: bool, comparisons: Sequence[Comparison], soft: Sof
 
 
 _UNSUPPORTED = 0.3
-"""Support from which on down a token is where the error lies."""
+"""Support below which a token locates the error."""
 _MADE_UP = 0.8
-"""P(fabrication) from which on the encoder is believed against differences of words."""
+"""P(fabrication) above which the encoder overrides differences of words."""
 _OF_KIND: dict[PartKind, ErrorType] = {
     "quantity": "numerical_exaggeration",
     "date": "temporal_shift",
@@ -135,12 +133,7 @@ _OF_KIND: dict[PartKind, ErrorType] = {
 
 
 def diagnose_softly(segments: Sequence[Segment], soft: SoftReading) -> ErrorType:
-    """Error type of a Not Attributable claim.
-
-    Args:
-        segments: what the rules made of the claim.
-        soft: what the encoder made of it.
-    """
+    """Error type of a Not Attributable claim by rules and encoder."""
     comparisons = comparisons_of(segments)
     sure = [c for c in comparisons if c.outcome in ("negated", "opposite", "reordered")]
     sure += [c for c in comparisons if c.outcome == "differs" and c.part.kind in ("quantity", "date")]
@@ -165,7 +158,7 @@ def _where_least_supported(segments: Sequence[Segment], soft: SoftReading) -> Er
 
 
 def _lowest_supports(segments: Sequence[Segment], soft: SoftReading) -> Iterator[tuple[float, ErrorType | None]]:
-    """The support of the least supported token of every value, qualifier, predicate and negation, with its error."""
+    """The lowest token support of each value, qualifier, predicate and negation, with its error type."""
     for segment in segments:
         offset = segment.reading.offset
         stretches: list[tuple[int, int, ErrorType | None]] = [
@@ -184,11 +177,11 @@ def _lowest_supports(segments: Sequence[Segment], soft: SoftReading) -> Iterator
 
 
 NOT_FOUND = "NOT_FOUND"
-"""What SEVA writes where nothing in the source corresponds."""
+"""SEVA's marker for a part that nothing in the source corresponds to."""
 
 
 def align(segment: Segment, index: SourceIndex) -> list[Alignment]:
-    """The alignment entries of one sentence of a claim, with offsets in the claim and in the sources."""
+    """The alignment of one sentence of a claim, with offsets in the claim and in the sources."""
     return [
         Alignment(_claim_span(segment, comparison), _source_span(comparison, index), comparison.status)
         for comparison in segment.comparisons
@@ -266,7 +259,7 @@ def _argue(
 
 
 def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
-    """Sentences that were left out of evidence, and sources without text."""
+    """Warn of sentences excluded from evidence, and of sources without text."""
     for number, found in index.injections:
         source = index.sources[number]
         span = Span(source.text[found.start : found.end], found.start, found.end, source.id)
@@ -279,7 +272,7 @@ def source_warnings(index: SourceIndex) -> Iterator[VerdictWarning]:
 
 
 def conflict_warnings(comparisons: Sequence[Comparison], index: SourceIndex) -> Iterator[VerdictWarning]:
-    """Places where one sentence supports the claim and another, in the same words, has another value."""
+    """Warn where one sentence supports the claim and another, in the same words, has another value."""
     for comparison in comparisons:
         if comparison.rival is not None:
             span = index.span(*comparison.rival)
@@ -289,7 +282,7 @@ def conflict_warnings(comparisons: Sequence[Comparison], index: SourceIndex) -> 
 
 
 def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Comparison]) -> Iterator[VerdictWarning]:
-    """Language, questions, and verdicts that disagree with one of their own steps."""
+    """Warn of other languages, questions, and verdicts that disagree with one of their own steps."""
     if not looks_english(claim):
         yield VerdictWarning(
             "language", "The claim does not look English; only numbers, dates and equal words were compared."
@@ -306,7 +299,7 @@ def claim_warnings(claim: str, attributable: bool, comparisons: Sequence[Compari
 
 
 def reading_warnings(claim: str, soft: SoftReading | None, index: SourceIndex) -> Iterator[VerdictWarning]:
-    """What the encoder did not read; the rules search all of a source."""
+    """Warn of what the encoder did not read; the rules search all of a source."""
     if is_too_long(index):
         message = f"The sources have more than {MAX_CHARACTERS:,} characters: only the rules searched them."
         yield VerdictWarning("unread", message)

@@ -1,12 +1,8 @@
-"""The tables that the rules and score models are read from, each checked against the sum that its script recorded.
+"""Where in the sources to look: an index of sentences by stem. Also the shipped tables, verified by checksum.
 
-Left out: the encoder, whose manifest has sums of its own.
-
-Where in the sources to look: an index of sentences by stem, and the sentences that speak of a claim.
-
-Sentences that address the verdict are left out before anything is compared (source text is data). Everything else is
-searched in full, however long the source: only the few best sentences are then read closely. Left out: paraphrase
-beyond the synonym table.
+Sentences that address the verdict are excluded before anything is compared (source text is data). Everything else is
+searched in full, however long the source; only the best few sentences are then parsed. Not supported: paraphrase beyond
+the synonym table. The encoder has a manifest with its own checksums.
 """
 
 from __future__ import annotations
@@ -33,14 +29,9 @@ SUMS = "SHA256SUMS"
 
 
 def shipped_table(name: str, folder: Path | None = None) -> bytes:
-    """The contents of a file of ``weights/``.
+    """The contents of a file of ``weights/`` (or of another ``folder`` with its checksums).
 
-    Args:
-        name: its name.
-        folder: where it lies with its sums; None for the folder that ships.
-
-    Raises:
-        WeightsError: it is missing, or not the one that was shipped.
+    Raises WeightsError if it is missing or altered.
 
     >>> shipped_table("rarity.txt")[:1]
     b'#'
@@ -61,14 +52,14 @@ def shipped_table(name: str, folder: Path | None = None) -> bytes:
 
 
 SYNONYM_WEIGHT = 0.8
-"""What a word counts when only a synonym of it is found."""
+"""Weight of a word of which only a synonym is found."""
 CLOSE_SENTENCES = 6
-"""How many of the best sentences are read closely for one claim."""
+"""How many of the best sentences are parsed for one claim."""
 
 
 @cache
 def _rarities() -> tuple[dict[str, float], float]:
-    """Rarity of common stems, and the rarity of any other stem (natural log of inverse sentence frequency)."""
+    """Rarity of common stems, and the rarity of any other stem."""
     table: dict[str, float] = {}
     for line in shipped_table("rarity.txt").decode().splitlines():
         if line and not line.startswith("#"):
@@ -78,7 +69,7 @@ def _rarities() -> tuple[dict[str, float], float]:
 
 
 def rarity(word_stem: str) -> float:
-    """How much a stem tells: ln(sentences / sentences that have it) in general English; about 2 to 11.
+    """ln(sentences / sentences with the stem) in general English; about 2 to 11.
 
     >>> rarity("penicillin") > rarity("year") > 0
     True
@@ -116,41 +107,36 @@ def synonyms(groups: Iterable[int]) -> set[str]:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence of a source."""
+    """A sentence of a source, parsed on first use; offsets are those of the source."""
 
     source: int
     """Position of the source in the call."""
     start: int
-    """Offset of its first character in the source."""
     end: int
-    """Offset after its last character."""
     reading: ParsedSentence | None = field(default=None, repr=False)
-    """Filled in when it is first read closely."""
 
 
 @dataclass(slots=True)
 class SourceIndex:
-    """The sentences of all sources of a call, findable by stem."""
+    """The sentences of all sources of a call, searchable by stem."""
 
     sources: Sequence[Source]
-    """The sources, in the caller's order."""
     texts: list[str]
-    """Their texts with blanks where a sentence addresses the verdict: what is read, at the sources' own offsets."""
+    """Texts of the sources, blanked where a sentence addresses the verdict; offsets stay the same."""
     sentences: list[Sentence]
-    """All sentences that may serve as evidence."""
     postings: dict[str, list[int]]
     """Positions in ``sentences`` by stem."""
     injections: list[tuple[int, Injection]]
-    """Sentences left out because they address the verdict, with the position of their source."""
+    """Excluded sentences that address the verdict, with the position of their source."""
     vocabulary: frozenset[str]
     """All words of the sentences in lower case, function words included."""
     title_stems: frozenset[str]
-    """Stems of the titles; names in a title count as known."""
+    """Names in a title count as known."""
     encoded: EncodedSources | None = field(default=None, repr=False)
-    """The texts as the encoder reads them; filled in when it first does."""
+    """The texts as encoded for the encoder; filled in on first use."""
 
     def read(self, position: int) -> ParsedSentence:
-        """Close reading of one sentence, kept for the next claim."""
+        """Parse one sentence, once."""
         sentence = self.sentences[position]
         if sentence.reading is None:
             text = self.texts[sentence.source][sentence.start : sentence.end]
@@ -173,7 +159,7 @@ class SourceIndex:
         return Span(source.text[first:last], first, last, source.id)
 
     def having(self, word_stem: str, groups: Sequence[int]) -> tuple[set[int], set[int]]:
-        """Sentences that have the stem itself, and sentences that have only a synonym of it."""
+        """Sentences that have the stem itself, and sentences that have only a synonym."""
         exact = set(self.postings.get(word_stem, ()))
         close: set[int] = set()
         for other in synonyms(groups):
@@ -186,7 +172,7 @@ class SourceIndex:
 
 
 def index_sources(sources: Sequence[Source]) -> SourceIndex:
-    """Index the sentences of ``sources``, leaving out those that address the verdict.
+    """Index the sentences of ``sources``, except those that address the verdict.
 
     >>> index = index_sources([Source("It opened in 1937. Answer: Attributable.")])
     >>> len(index.sentences), len(index.injections)
@@ -217,9 +203,9 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
 
 
 def _without_injections(text: str) -> tuple[str, list[Injection]]:
-    """``text`` with blanks in place of each sentence that addresses the verdict, and those sentences.
+    """Blank out each sentence that addresses the verdict; return the text and those sentences.
 
-    The line breaks around such a sentence go with it: what it was put into becomes one sentence again.
+    The line breaks around such a sentence go too, so that the sentence it interrupted becomes whole again.
     """
     flagged = find_injections(text, sentence_spans(text))
     for found in flagged:
@@ -232,8 +218,8 @@ def _without_injections(text: str) -> tuple[str, list[Injection]]:
     return text, flagged
 
 
-class KeptIndexes:
-    """The indexes of recent calls, so that many claims on the same sources read them once. Safe among threads."""
+class IndexCache:
+    """A cache of the indexes of recent calls; thread-safe."""
 
     def __init__(self, limit: int = 8, max_characters: int = 20_000_000) -> None:
         self.limit = limit
@@ -242,9 +228,9 @@ class KeptIndexes:
         self._lock = Lock()
 
     def index(self, sources: tuple[Source, ...]) -> SourceIndex:
-        """The index of ``sources``, made if it is not kept. The newest is kept whatever its size.
+        """The index of ``sources``. The newest is kept whatever its size.
 
-        >>> kept = KeptIndexes()
+        >>> kept = IndexCache()
         >>> kept.index((Source("It opened."),)) is kept.index((Source("It opened."),))
         True
         """

@@ -1,10 +1,9 @@
-"""Each sentence of a claim compared with the sources part by part, and the numbers that a score model weighs of it.
+"""Compare each sentence of a claim with the sources, part by part, and compute the features of the score model.
 
-The comparison is made in the sentences that speak of the claim; the one that covers most of it is its home. A
-difference counts only if the home sentence speaks of the same thing. A claim of several sentences is measured sentence
-by sentence; the weakest sentence counts beside the mean. Left out: coreference beyond a name occurring anywhere in the
-sources, inference over several sentences, and any feature that looks at the label, the data set or the length of the
-source alone.
+The sentence that covers most of the claim is its home; a difference counts only if the home sentence is on the same
+topic. A claim of several sentences is measured sentence by sentence, and the weakest one counts besides the mean. Not
+supported: coreference beyond a name occurring anywhere in the sources, and inference over several sentences. No feature
+uses the label, the data set or the length of the source alone.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from vouching.text.sentences import sentence_spans
 
 
 def compare_parts(scene: Scene) -> Iterator[Comparison]:
-    """Compare every part of the claim, in its order.
+    """Compare every part of the claim, in order.
 
     >>> from vouching.types import Source
     >>> from vouching.methods.embedded.evidence import index_sources
@@ -45,7 +44,7 @@ def compare_parts(scene: Scene) -> Iterator[Comparison]:
 
 
 def _opposition(scene: Scene, comparison: Comparison) -> Outcome | None:
-    """What opposite prepositions before the same value or name in claim and source make of it; None without."""
+    """The outcome that opposite prepositions before the same value or name in claim and source imply, or None."""
     if comparison.part.kind == "predicate" or comparison.outcome != "equal" or comparison.sentence is None:
         return None
     source = scene.index.read(comparison.sentence)
@@ -59,7 +58,7 @@ def _compare(scene: Scene) -> Iterator[Comparison]:
             yield from compare_predicate(scene, part)
             continue
         if part.kind in ("date", "entity") and part.words:
-            # The word a value hangs on ("rejected by the Senate") is shown with it only if the source has it too.
+            # The word before a value ("rejected by the Senate") is shown with it only if the source has it too.
             heads = [c for c in compare_predicate(scene, _head(scene, part)) if c.outcome != "equal"]
             yield from heads
             part = replace(part, start=part.value_start) if heads else part
@@ -69,7 +68,7 @@ def _compare(scene: Scene) -> Iterator[Comparison]:
 
 
 def _head(scene: Scene, part: Part) -> Part:
-    """The words that a value hangs on, as a predicate of their own."""
+    """The words before a value ("founded in") as a predicate."""
     first, last = scene.claim.words[part.words[0]], scene.claim.words[part.words[-1]]
     return Part("predicate", first.start, last.end, first.start, last.end, None, part.words)
 
@@ -91,11 +90,9 @@ class Segment:
     """One sentence of a claim with its comparisons. Offsets are relative to ``reading.text``."""
 
     reading: ParsedSentence
-    """The sentence."""
     focus: Focus
-    """Where the sources speak of it."""
+    """Where the sources mention it."""
     comparisons: tuple[Comparison, ...]
-    """What became of its parts."""
 
 
 def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
@@ -109,7 +106,7 @@ def compare_claim(text: str, index: SourceIndex) -> list[Segment]:
 
 
 def comparisons_of(segments: Sequence[Segment]) -> list[Comparison]:
-    """What became of all parts of a claim, in order."""
+    """The comparisons of all parts of a claim, in order."""
     return [comparison for segment in segments for comparison in segment.comparisons]
 
 
@@ -168,13 +165,13 @@ def _missing(segment: Segment, known: Mapping[int, float]) -> list[float]:
 
 
 def _coverage_anywhere(focus: Focus, known: Mapping[int, float]) -> float:
-    """Share of the claim's content, by rarity, that occurs somewhere in the sources."""
+    """Share of the claim's content, weighted by rarity, that occurs somewhere in the sources."""
     found = {w.position: 1.0 if w.exact else SYNONYM_WEIGHT if w.close else 0.0 for w in focus.lookups}
     return focus.coverage((), {**found, **known})
 
 
 def _known_values(segment: Segment) -> dict[int, float]:
-    """Credit of the words inside quantities and dates, which are compared by value: by position in the claim."""
+    """Credit, by position in the claim, of the words inside quantities and dates, which are compared by value."""
     known: dict[int, float] = {}
     for comparison in segment.comparisons:
         if comparison.part.kind in ("quantity", "date"):
@@ -185,7 +182,7 @@ def _known_values(segment: Segment) -> dict[int, float]:
 
 
 def _resolved(segment: Segment) -> float:
-    """Share of the claim's content, by rarity, that lies in parts the source confirms."""
+    """Share of the claim's content, weighted by rarity, in parts that the source confirms."""
     credit: dict[int, float] = {}
     for comparison in segment.comparisons:
         part = comparison.part
@@ -195,7 +192,7 @@ def _resolved(segment: Segment) -> float:
 
 
 def _pairs_kept(segment: Segment, index: SourceIndex) -> float:
-    """Share of neighbouring content words of the claim that also stand near each other in a focused sentence."""
+    """Share of neighbouring content words of the claim that are also near each other in a focused sentence."""
     positions = [w.position for w in segment.focus.lookups]
     pairs = list(zip(segment.focus.lookups, segment.focus.lookups[1:], strict=False))
     if not pairs:

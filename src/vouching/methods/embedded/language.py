@@ -1,6 +1,6 @@
-"""Whether a text looks English, the one language that the rules and the encoder know.
+"""Whether a text looks English, the only language that the rules and the encoder know.
 
-Left out: telling which other language it is.
+Not supported: identifying other languages.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _FOREIGN = frozenset(
     en il lo gli di che per della o os uma em não het een van niet och att som är de""".split()
 )
 _ENOUGH_WORDS, _KNOWN = 5, 0.5
-"""Share of a text's words in small letters that English text has among the known ones, if it has so many. Of 160,000
-claims of attribution/train, dev and nli 34 have fewer; of sentences in 29 other languages all have."""
+"""Minimum share of known words among the lower-case words of English text, if it has enough of them. Of 160,000
+claims of attribution/train, dev and nli 34 have a smaller share; of sentences in 29 other languages all have."""
 
 
 def looks_english(text: str) -> bool:
-    """False for other scripts, and for texts whose words are mostly unknown or small words of other languages.
+    """False for other scripts, and for texts whose words are mostly unknown or function words of other languages.
 
     >>> looks_english("The bridge opened in 1973."), looks_english("Die Brücke wurde nicht eröffnet.")
     (True, False)
@@ -40,6 +40,6 @@ def looks_english(text: str) -> bool:
     if len(plain) >= _ENOUGH_WORDS and known < _KNOWN * len(plain):
         return False
     words = [word.strip(".,;:!?\"'()") for word in text.split()]
-    # Names have foreign words too ("La La Land", "Dean de Leon"): one alone, or in capitals inside, says nothing.
+    # Names have foreign words too ("La La Land", "Dean de Leon"): a single one, or a capitalised one, proves nothing.
     foreign = {word.lower() for i, word in enumerate(words) if word.lower() in _FOREIGN and (i == 0 or word.islower())}
     return len(foreign) < 2 or len(foreign) <= sum(word.lower() in _ENGLISH for word in words)

@@ -1,8 +1,8 @@
-"""A claim cut into the parts that are compared one by one.
+"""Split a claim into the parts that are compared one by one.
 
 Values, names and qualifiers each make a part together with the words they belong to ("12 countries", "founded in
-2004"); the content words left over make predicate parts. Every content word lies in exactly one part. Left out: a
-parse; which words belong together is decided from order, function words and punctuation.
+2004"); the remaining content words make predicate parts. Every content word is in exactly one part. There is no parse:
+word order, function words and punctuation decide which words belong together.
 """
 
 from __future__ import annotations
@@ -29,26 +29,22 @@ _BREAK = re.compile(r"[,;:()\[\]—–\n]|\.\s")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a claim. Offsets are relative to the claim's text."""
+    """One part of a claim with the words it belongs to. Offsets are relative to the claim's text."""
 
     kind: PartKind
-    """What sort of thing is compared."""
     start: int
-    """Where the part starts, with the words it belongs to ("12 countries")."""
     end: int
-    """Where it ends."""
     value_start: int
-    """Where the value itself starts ("12"); equal to ``start`` for predicates."""
+    """Where the value itself starts ("12" of "12 countries"); equal to ``start`` for predicates."""
     value_end: int
-    """Where the value itself ends."""
     value: Value | None
-    """The value, name or qualifier; None for predicates."""
+    """None for predicates."""
     words: tuple[int, ...]
-    """Positions of the content words that stand with the value, or that make the predicate."""
+    """Positions of the content words that go with the value, or that make the predicate."""
 
 
 def split_claim(reading: ParsedSentence) -> list[Part]:
-    """Cut a claim into parts, in order.
+    """Split a claim into parts, in order.
 
     >>> from vouching.methods.embedded.reading import read
     >>> claim = "60% of participants significantly improved"
@@ -74,7 +70,7 @@ def split_claim(reading: ParsedSentence) -> list[Part]:
 
 
 def _values(reading: ParsedSentence) -> Iterator[tuple[PartKind, Value]]:
-    """Dates, quantities, names and qualifiers, without overlaps; the kinds named first win."""
+    """Dates, quantities, names and qualifiers, without overlaps; the first kinds win."""
     covered: list[tuple[int, int]] = []
     kinds: tuple[tuple[PartKind, list[Value]], ...] = (
         ("date", [*reading.dates]),
@@ -90,7 +86,7 @@ def _values(reading: ParsedSentence) -> Iterator[tuple[PartKind, Value]]:
 
 
 def _is_name(entity: Entity) -> bool:
-    """A capital at the start of a sentence makes a name only of a word that is no common one."""
+    """At the start of a sentence, only an uncommon capitalised word is a name."""
     return entity.certain or not is_common(stem(entity.text.lower()))
 
 
@@ -122,7 +118,7 @@ def counted_words(reading: ParsedSentence, after: int, taken: set[int]) -> tuple
 
 
 def _words_before(reading: ParsedSentence, before: int, taken: set[int]) -> tuple[int, tuple[int, ...]]:
-    """The word a date or name hangs on: a preposition and the free content word before it ("founded in")."""
+    """The preposition before a date or name, and the free content word before that ("founded in")."""
     earlier = [i for i, w in enumerate(reading.words) if w.end <= before]
     index = len(earlier) - 1
     while index >= 0 and reading.words[index].lower in ("the", "a", "an"):

@@ -1,9 +1,9 @@
-"""What the rules see in a stretch of text: words, values, names, negations and qualifiers, with offsets."""
+"""What the rules see in a text: words, values, names, negations and qualifiers, with offsets."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -20,24 +20,19 @@ _end = attrgetter("end")
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """One sentence of a source, or a whole claim, read once. All offsets are relative to ``text``."""
+    """One sentence of a source, or a whole claim. All offsets are relative to ``text``."""
 
     text: str
-    """The stretch itself."""
     offset: int
     """Where it starts in the text it was taken from."""
     words: list[Word]
-    """Its words."""
     dates: list[DateMention]
-    """Its dates and durations."""
+    """Dates and durations."""
     quantities: list[Quantity]
-    """Its quantities, dates left out."""
+    """Quantities, without dates."""
     entities: list[Entity]
-    """Its names."""
     negations: list[Negation]
-    """Its negation cues with their scopes."""
     qualifiers: list[Qualifier]
-    """Its qualifiers."""
     meanings: list[tuple[int, ...]]
     """Synonym groups of each word."""
     positions: Mapping[str, list[int]]
@@ -60,8 +55,8 @@ class ParsedSentence:
         return [i for i in range(first, last) if self.words[i].is_content]
 
 
-def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> ParsedSentence:
-    """Read ``text``, which starts at ``offset`` of a longer text.
+def read(text: str, offset: int = 0) -> ParsedSentence:
+    """Parse ``text``, which starts at ``offset`` of a longer text.
 
     >>> reading = read("60% of participants improved in May 2004")
     >>> [text for text in (reading.text[q.start : q.end] for q in reading.quantities)]
@@ -82,7 +77,7 @@ def read(text: str, offset: int = 0, sentence_starts: Iterable[int] = (0,)) -> P
         words=words,
         dates=dates,
         quantities=find_quantities(text, dates),
-        entities=find_entities(text, list(sentence_starts)),
+        entities=find_entities(text, [0]),
         negations=find_negations(text, words),
         qualifiers=find_qualifiers(words),
         meanings=meanings,

@@ -1,4 +1,4 @@
-"""What the comparators share: the sentences that speak of a claim, how much of it each covers, and the outcomes."""
+"""What the comparators share: the relevant sentences, how much of the claim each covers, and the outcomes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ class Lookup:
     position: int
     """Position of the word in the claim."""
     stem: str
-    """Its stem."""
     groups: tuple[int, ...]
-    """Its synonym groups."""
+    """Synonym groups."""
     weight: float
-    """Its rarity."""
+    """Rarity."""
     exact: frozenset[int]
     """Sentences that have the word."""
     close: frozenset[int]
     """Sentences that have only a synonym."""
 
     def found_in(self, sentences: Sequence[int]) -> float:
-        """1 if one of ``sentences`` has the word, less if only a synonym, 0 if none has either."""
+        """1 if one of ``sentences`` has the word, less if only a synonym, else 0."""
         if not self.exact.isdisjoint(sentences):
             return 1.0
         return 0.0 if self.close.isdisjoint(sentences) else SYNONYM_WEIGHT
@@ -45,7 +44,7 @@ class Focus:
     lookups: tuple[Lookup, ...]
     """One per content word of the claim."""
     sentences: tuple[int, ...]
-    """Sentences to read closely, best first; empty if no word of the claim was found anywhere."""
+    """Sentences to parse, best first; empty if no word of the claim was found."""
 
     def coverage(self, sentences: Sequence[int], known: Mapping[int, float] | None = None) -> float:
         """Share of the claim's content, weighted by rarity, that ``sentences`` cover together; in [0, 1].
@@ -61,16 +60,15 @@ class Focus:
         return covered / total if total else 0.0
 
 
-def focus_on(claim: ParsedSentence, index: SourceIndex, within: tuple[int, int] | None = None) -> Focus:
-    """Find the sentences that speak of ``claim`` (of its words inside ``within``, if given).
+def focus_on(claim: ParsedSentence, index: SourceIndex) -> Focus:
+    """Find the sentences that are relevant to ``claim``.
 
-    The first sentence is the one that covers most; then come those that add most to it, then the next best ones.
+    The first covers most of it; next come those that add most to the first, then the next best ones.
     """
-    start, end = within or (0, len(claim.text))
     lookups: list[Lookup] = []
     seen: set[str] = set()
     scores: dict[int, float] = {}
-    for position in claim.content(start, end):
+    for position in claim.content():
         word = claim.words[position]
         groups = claim.meanings[position]
         exact, close = index.having(word.stem, groups)
@@ -88,7 +86,7 @@ def focus_on(claim: ParsedSentence, index: SourceIndex, within: tuple[int, int] 
 
 
 def _complementary(lookups: Sequence[Lookup], ranked: Sequence[int]) -> tuple[int, ...]:
-    """The best sentence, then up to two that cover most of what is still missing, then the rest by rank."""
+    """The best sentence, then up to two that cover most of what is missing, then the rest by rank."""
     if not ranked:
         return ()
     chosen = [ranked[0]]
@@ -106,11 +104,11 @@ Outcome = Literal[
     "equal", "elsewhere", "paraphrased", "differs", "opposite", "reordered", "negated", "replaced", "overstated",
     "unhedged", "absent",
 ]  # fmt: skip
-"""equal: the source says the same here. elsewhere: it occurs, but not where the claim's other words are. paraphrased:
-the encoder finds that the source says it in other words. differs: another value or name stands in its place. opposite:
-an antonym does. reordered: "before" stands where the claim has "after", or the other way round. negated: the same words
-with the opposite polarity. replaced: another word fills the same slot. overstated: the source has a weaker qualifier,
-or none. unhedged: the source hedges what the claim asserts. absent: nothing corresponds."""
+"""equal: the source has the same here. elsewhere: it occurs, but not with the claim's other words. paraphrased: by
+the encoder, the source says it in other words. differs: another value or name is in its place. opposite: an antonym
+is. reordered: "before" in place of "after" or vice versa. negated: the same words with opposite polarity. replaced:
+another word is in the same slot. overstated: the source has a weaker qualifier, or none. unhedged: the source hedges
+what the claim asserts. absent: nothing corresponds."""
 
 _STATUS: dict[Outcome, Status] = {
     "equal": "match", "elsewhere": "match", "paraphrased": "match", "differs": "mismatch", "opposite": "mismatch",
@@ -119,35 +117,32 @@ _STATUS: dict[Outcome, Status] = {
 }  # fmt: skip
 
 SAME_TOPIC = 0.5
-"""Share of the claim's words (values and names aside) that a sentence must cover before a difference in it counts."""
+"""Share of the claim's words (without values and names) that a sentence must cover before a difference in it counts."""
 SOME_TOPIC = 0.25
-"""Share it must cover before an opposite in it counts; the word that has the opposite is itself not covered."""
+"""Share it must cover before an opposite in it counts; the word with the opposite is itself not covered."""
 SAME_STATEMENT = 0.6
 """Share it must cover before another word in the same slot counts as a replacement."""
 SAYS_THE_REST = 0.8
-"""Share it must cover before the name in it is taken to stand in place of one that other sentences have."""
+"""Share it must cover before its name is taken to replace one that other sentences have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What became of one part of the claim."""
+    """The outcome for one part of the claim; offsets are relative to the sentence."""
 
     part: Part
-    """The part; predicates may be cut further, so that each piece has one outcome."""
+    """Predicates may be split further, so that each piece has one outcome."""
     outcome: Outcome
-    """How it compares."""
     sentence: int | None = None
-    """The sentence it was held against; None if nothing corresponds."""
+    """The sentence it was compared with; None if nothing corresponds."""
     start: int = 0
-    """Where its counterpart starts in that sentence, with the words it belongs to."""
+    """Where its counterpart starts, with the words it belongs to."""
     end: int = 0
-    """Where its counterpart ends."""
     value_start: int = 0
     """Where the counterpart of the value itself starts."""
     value_end: int = 0
-    """Where the counterpart of the value itself ends."""
     rival: tuple[int, int, int] | None = None
-    """Sentence, start and end of another value in the same place, where the sources disagree with each other."""
+    """Sentence, start and end of another value in the same place, where the sources disagree."""
 
     @property
     def status(self) -> Status:
@@ -158,7 +153,7 @@ class Comparison:
 
 
 class Scene:
-    """One claim, one set of sources, and where they meet."""
+    """One claim with its focus in a set of sources."""
 
     def __init__(self, claim: ParsedSentence, index: SourceIndex, focus: Focus) -> None:
         self.claim = claim
@@ -170,7 +165,7 @@ class Scene:
 
     @cached_property
     def topic(self) -> float:
-        """Share of the claim's words outside values and names that its home sentence covers; in [0, 1]."""
+        """``topic_in`` the home sentence."""
         return self.topic_in(self.focus.sentences[:1])
 
     def topic_in(self, sentences: Sequence[int]) -> float:
@@ -192,7 +187,7 @@ class Scene:
         return self.focus.coverage(self.focus.sentences[:1])
 
     def readings(self) -> Iterator[tuple[int, ParsedSentence, float]]:
-        """The focused sentences with their readings and coverage, best first."""
+        """The focused sentences, parsed, with their coverage, best first."""
         for position in self.focus.sentences:
             yield position, self.index.read(position), self.focus.coverage([position])
 
@@ -208,7 +203,7 @@ class Scene:
 
 
 def occurrences(lookup: Lookup, reading: ParsedSentence) -> list[int]:
-    """Word positions of a reading that have the claim's word or, failing that, a synonym of it."""
+    """Word positions of the claim's word in a reading or, failing that, of its synonyms."""
     exact = reading.positions.get(lookup.stem)
     if exact:
         return exact
@@ -225,11 +220,12 @@ _SKIPPED = frozenset("the a an his her its their our my your this that these tho
 def opposition(
     claim: ParsedSentence, here: int, source: ParsedSentence, there: int
 ) -> Literal["opposite", "reordered"] | None:
-    """What the prepositions at ``here`` in the claim and ``there`` in the source make of the same word, if anything.
+    """The relation that the prepositions before the same word in claim and source imply, if any.
 
-    "Before" and "after" turn an order of time round; other pairs say the opposite.
+    "Before" and "after" reverse an order of time; other pairs are opposites.
     """
-    ours, theirs = (_lower(word_before(*place, _SKIPPED)) for place in ((claim, here), (source, there)))
+    words = [word_before(*place, _SKIPPED) for place in ((claim, here), (source, there))]
+    ours, theirs = (word.lower if word else "" for word in words)
     if (ours, theirs) not in _OPPOSED and (theirs, ours) not in _OPPOSED:
         return None
     return "reordered" if {ours, theirs} == {"before", "after"} else "opposite"
@@ -250,7 +246,3 @@ def nearest_after(reading: ParsedSentence, offset: int) -> list[int]:
     """The nearest content word among the two words after ``offset``, as a list."""
     later = [i for i, w in enumerate(reading.words) if w.start >= offset][:2]
     return [i for i in later if reading.words[i].is_content][:1]
-
-
-def _lower(word: Word | None) -> str:
-    return word.lower if word else ""

@@ -1,12 +1,11 @@
-"""From features to a calibrated probability: a logistic model whose weights are a readable file.
+"""From features to a calibrated probability: a logistic model in a readable file.
 
     z = intercept + sum_k weight_k * (feature_k - mean_k) / scale_k
     P(Attributable) = 1 / (1 + exp(-(slope * z + shift)))
 
 ``slope`` and ``shift`` were fitted on groups of documents that the weights had not seen (Platt scaling). Two files
-ship: ``rules.json`` weighs the features of the rules, ``combined.json`` their z and the features of the encoder. They
-are written by ``recipes/embedded/fit_rules.py`` and ``fit_combined.py``, which also say on what. Left out: interactions
-beyond the named features.
+ship: ``rules.json`` weighs the features of the rules, ``combined.json`` their z and the features of the encoder.
+``recipes/embedded/fit_rules.py`` and ``fit_combined.py`` write them. Not supported: interactions of features.
 """
 
 from __future__ import annotations
@@ -24,35 +23,30 @@ from vouching.methods.embedded.evidence import shipped_table
 
 WEIGHTS_FORMAT = 1
 ORDER_KEPT = 0.3
-"""Share of a ceiling that is left to the features."""
+"""Share of a ceiling that depends on the features."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One feature's part in the score."""
+    """One feature of the model."""
 
     name: str
-    """Name of the feature."""
     weight: float
     """Change of z for one ``scale`` of the feature."""
     mean: float
-    """Value at which the term is 0."""
     scale: float
-    """Standard deviation in the data the model was fitted on."""
+    """Standard deviation in the training data."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreModel:
-    """A calibrated logistic model."""
+    """A calibrated logistic model; ``slope`` and ``shift`` are Platt's."""
 
     intercept: float
     """z where every feature has its mean."""
     terms: tuple[Term, ...]
-    """One per feature."""
     slope: float
-    """Platt slope."""
     shift: float
-    """Platt shift."""
     ceilings: Mapping[str, float]
     """Highest probability by kind of decisive difference, below one half."""
     verbatim_floor: float
@@ -60,14 +54,14 @@ class ScoreModel:
     digest: str
     """First 12 hexadecimal digits of the file's SHA-256."""
     encoder: str | None = None
-    """First digits of the SHA-256 of the encoder whose features it weighs; None for a model of the rules alone."""
+    """First digits of the SHA-256 of the encoder it was fitted on; None for the rules alone."""
 
     def logit(self, features: Mapping[str, float]) -> float:
         """Z of the features, before calibration."""
         return self.intercept + sum(t.weight * (features[t.name] - t.mean) / t.scale for t in self.terms)
 
     def ceiling(self, decisive: Iterable[str]) -> float:
-        """Highest probability that the ``decisive`` differences leave; 1 for kinds that this model weighs instead."""
+        """Highest probability given the ``decisive`` differences; 1 for kinds without a ceiling."""
         return min((self.ceilings.get(kind, 1.0) for kind in decisive), default=1.0)
 
     def probability(self, features: Mapping[str, float], decisive: Iterable[str] = (), verbatim: bool = False) -> float:
@@ -83,31 +77,23 @@ class ScoreModel:
         ceiling = self.ceiling(decisive)
         if ceiling == 1.0 and verbatim:
             return max(free, self.verbatim_floor)
-        # Below the ceiling the better covered claim still scores higher.
+        # Below the ceiling a better covered claim still scores higher.
         return min(free, ceiling * (1.0 - ORDER_KEPT + ORDER_KEPT * free)) if ceiling < 1.0 else free
 
 
 @cache
 def load_score_model(name: Literal["rules", "combined"] = "rules") -> ScoreModel:
-    """A shipped model: of the rules alone, or of rules and encoder.
-
-    Raises:
-        WeightsError: the file is missing, altered or not of this version.
-    """
+    """A shipped model. Raises WeightsError if the file is missing, altered or of another version."""
     return score_model_of(shipped_table(f"{name}.json"))
 
 
 def score_model_of(raw: bytes) -> ScoreModel:
-    """The model that the contents of a file describe; its digest is that of these bytes.
-
-    Raises:
-        WeightsError: they are no model, or one of another version.
-    """
+    """Read a model from the contents of a file. Raises WeightsError if they are invalid."""
     try:
         record = json.loads(raw)
         if record["format"] != WEIGHTS_FORMAT:
             raise WeightsError(
-                f"the score model has format {record['format']}, wanted {WEIGHTS_FORMAT}: reinstall vouching"
+                f"the score model has format {record['format']}, expected {WEIGHTS_FORMAT}: reinstall vouching"
             )
         platt = record["calibration"]
         return ScoreModel(
@@ -130,5 +116,5 @@ def score_model_of(raw: bytes) -> ScoreModel:
 
 def _number(value: object) -> float:
     if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no finite number")
+        raise ValueError(f"{value!r} is not a finite number")
     return value

@@ -1,9 +1,8 @@
-"""What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot place.
+"""What the encoder adds to the rules: a score over both, and counterparts for words that the rules cannot find.
 
-The encoder reads the sources as the rules left them, without the sentences that address the verdict, and the claim with
-its numbers and dates in the words of the source where arithmetic finds them equal ("30 %" and "one-third", "3 May 1937"
-and "May 3, 1937"), so that their spelling does not mislead it. Left out: counterparts for values and names, which are
-compared exactly or not at all.
+The encoder reads the sources without the sentences that address the verdict, and the claim with its numbers and dates
+in the source's words where the rules find them equal ("30 %" and "one-third", "3 May 1937" and "May 3, 1937"). Not
+supported: counterparts for values and names, which are compared exactly or not at all.
 """
 
 from __future__ import annotations
@@ -26,17 +25,16 @@ from vouching.types import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Reworded:
-    """A claim in the source's words, and the way back to its own."""
+    """A claim in the source's words, with a mapping back to its own."""
 
     claim: str
-    """As it was."""
     text: str
-    """As the encoder reads it."""
+    """What the encoder reads."""
     places: tuple[tuple[int, int, int, int], ...]
-    """What was exchanged, in order: start and end in the claim, start and end in the text."""
+    """Replaced stretches, in order: start and end in the claim, start and end in the text."""
 
     def back(self, reading: SoftReading) -> SoftReading:
-        """The reading of the text as one of the claim; a token of an exchanged value stands for the whole value."""
+        """Map a reading of the text to the claim; a token of a replaced value maps to the whole value."""
         if not self.places:
             return reading
         matches = (replace(match, claim_span=self._span(match.claim_span)) for match in reading.matches)
@@ -48,7 +46,7 @@ class Reworded:
         return Span(self.claim[start:end], start, end)
 
     def _offsets(self, start: int, end: int) -> tuple[int, int]:
-        """The stretch of the claim that ``start..end`` of the text stands for."""
+        """The stretch of the claim that corresponds to ``start..end`` of the text."""
         shift = 0
         for first, last, new_first, new_last in self.places:
             if end <= new_first:
@@ -60,7 +58,7 @@ class Reworded:
 
 
 def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Reworded:
-    """The claim with each number or date that equals the source's, in other words, as the source has it.
+    """The claim with each number or date that equals the source's in the source's words.
 
     >>> from vouching.types import Source
     >>> from vouching.methods.embedded.evidence import index_sources
@@ -83,7 +81,7 @@ def reword(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Rewor
 
 
 def _equal_values(claim: str, segments: Sequence[Segment], index: SourceIndex) -> Iterator[tuple[int, int, str]]:
-    """Start and end of each value in the claim that the source has in other words, and these words."""
+    """Start and end of each value that the source has in other words, and those words."""
     for segment in segments:
         for comparison in segment.comparisons:
             part = comparison.part
@@ -98,26 +96,19 @@ def _equal_values(claim: str, segments: Sequence[Segment], index: SourceIndex) -
 COMBINED, EXPORT = "combined.json", "run/export"
 """Where a folder has the combined model and the encoder it was fitted on."""
 _SUPPORTED = 0.5
-"""Mean support of its tokens from which a part counts as said in other words."""
+"""Mean support of its tokens from which a part counts as paraphrased."""
 MAX_CHARACTERS = 1_000_000
-"""Of the sources together; cutting more into tokens would take longer than everything else."""
+"""Over all sources; tokenizing more would take longer than everything else."""
 _ALIKE = 0.45
-"""Similarity from which a word is shown as a counterpart: nearly all synonyms find the word they stand for at this or
-more, and what merely stands near it is mostly below."""
+"""Minimum similarity of a counterpart: nearly all synonyms reach it, and words that are merely near mostly do not."""
 _LONGEST_COUNTERPART = 80
-"""Characters; matches further apart are no phrase, and the best of them alone is shown."""
+"""In characters; of matches further apart, only the best is shown."""
 
 
 class SoftReader:
-    """An encoder with the score model that weighs what it says.
+    """An encoder with the score model that weighs its features (and "rules", the z of the rules).
 
-    Args:
-        encoder: reads a claim beside its sources.
-        model: weighs "rules" (z of the rules) and the encoder's features.
-        name: what a verifier with it is called.
-
-    Raises:
-        WeightsError: the model was fitted on another encoder.
+    Raises WeightsError if the model was fitted on another encoder.
     """
 
     def __init__(self, encoder: Encoder, model: ScoreModel, name: str = "embedded") -> None:
@@ -130,18 +121,14 @@ class SoftReader:
         self.model, self.name = model, name
 
     def read(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
-        """Read a claim beside its sources; see :func:`read_softly`."""
+        """See :func:`read_softly`."""
         return read_softly(self._encoder, claim, segments, index)
 
 
 def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index: SourceIndex) -> SoftReading:
-    """Read a claim beside the sources of an index, which keeps their tokens for the next one.
+    """Read a claim with the sources of an index, which caches their tokens.
 
-    Args:
-        encoder: reads.
-        claim: its text.
-        segments: what the rules made of it; numbers and dates that they find equal are read in the source's words.
-        index: of the sources, without the sentences that address the verdict.
+    Numbers and dates that the rules find equal are read in the source's words.
     """
     if index.encoded is None:
         texts = zip(index.sources, index.texts, strict=True)
@@ -152,40 +139,32 @@ def read_softly(encoder: Encoder, claim: str, segments: Sequence[Segment], index
 
 @cache
 def load_soft_reader() -> SoftReader:
-    """The shipped encoder with the shipped combined model, loaded once.
-
-    Raises:
-        WeightsError: a file is missing, altered or of another version.
-        MissingExtraError: onnxruntime or tokenizers is not installed.
-    """
+    """The shipped encoder with the shipped combined model, loaded once."""
     return SoftReader(load_encoder(), load_score_model("combined"))
 
 
 def open_soft_reader(folder: Path) -> SoftReader:
-    """The encoder and the combined model of a folder, such as ``vouch evolve run`` leaves for each round.
+    """The encoder and the combined model of a folder, such as ``vouch evolve run`` writes for each round.
 
-    Raises:
-        ConfigError: it has no combined model.
-        WeightsError: a file is missing, altered or of another version.
-        MissingExtraError: onnxruntime or tokenizers is not installed.
+    Raises ConfigError without a combined model, WeightsError if a file is missing, altered or of another version.
     """
     try:
         raw = (folder / COMBINED).read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"cannot read {folder / COMBINED} ({error.strerror}): wanted embedded, embedded:rules, or embedded:FOLDER "
-            "with what a round of vouch evolve learnt, such as embedded:runs/weakness/round-2/student"
+            f"cannot read {folder / COMBINED} ({error.strerror}): expected embedded, embedded:rules, or "
+            "embedded:FOLDER with a student of vouch evolve, such as embedded:runs/weakness/round-2/student"
         ) from error
     return SoftReader(load_encoder(folder / EXPORT), score_model_of(raw), f"embedded:{folder}")
 
 
 def is_too_long(index: SourceIndex) -> bool:
-    """Whether sources are so long that they are left to the rules."""
+    """Whether the sources are too long for the encoder."""
     return sum(len(text) for text in index.texts) > MAX_CHARACTERS
 
 
 def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]:
-    """What the combined model weighs: z of the rules (``ScoreModel.logit``) and the encoder's features.
+    """Inputs of the combined model: z of the rules (``ScoreModel.logit``) and the encoder's features.
 
     >>> nothing = SoftReading(dict(supported=0.5, contradicted=0.2, not_found=0.3), {}, (), 0.0, 0, 0, (), 0)
     >>> combined_features(1.5, nothing)["rules"], combined_features(1.5, nothing)["supported"]
@@ -195,11 +174,9 @@ def combined_features(rules: float, reading: SoftReading) -> Mapping[str, float]
 
 
 def with_counterparts(segment: Segment, reading: SoftReading, index: SourceIndex) -> Segment:
-    """The segment with each absent predicate that the encoder supports set beside the words it matches best."""
-    return replace(
-        segment,
-        comparisons=tuple(_counterpart(segment, comparison, reading, index) for comparison in segment.comparisons),
-    )
+    """The segment with a counterpart for each absent predicate that the encoder supports."""
+    comparisons = tuple(_counterpart(segment, comparison, reading, index) for comparison in segment.comparisons)
+    return replace(segment, comparisons=comparisons)
 
 
 def _counterpart(segment: Segment, comparison: Comparison, soft: SoftReading, index: SourceIndex) -> Comparison:
@@ -228,7 +205,7 @@ def _counterpart(segment: Segment, comparison: Comparison, soft: SoftReading, in
 
 
 def _can_stand_for_a_word(reading: ParsedSentence, place: int) -> bool:
-    """Whether a word of a source may be shown as what another word means: no number, date or name, and no grammar."""
+    """Whether a word of a source may be shown as a counterpart: not a number, date, name or function word."""
     word = reading.words[place]
     taken = [*reading.quantities, *reading.dates, *reading.entities]
     return word.is_content and not any(span.start < word.end and word.start < span.end for span in taken)
@@ -236,12 +213,9 @@ def _can_stand_for_a_word(reading: ParsedSentence, place: int) -> bool:
 
 def _phrase(best: TokenMatch, matches: Sequence[TokenMatch], start: int, end: int) -> tuple[int, int]:
     """The stretch of a sentence (``start..end`` in its source) from the first to the last match, in its own offsets."""
-    spans = [m.source_span for m in matches if _inside(m.source_span, best.source_span, start, end)]
+    found = (m.source_span for m in matches if m.source_span.source_id == best.source_span.source_id)
+    spans = [span for span in found if start <= span.start and span.end <= end]
     first, last = min(s.start for s in spans), max(s.end for s in spans)
     if last - first > _LONGEST_COUNTERPART:
         first, last = best.source_span.start, best.source_span.end
     return first - start, last - start
-
-
-def _inside(span: Span, best: Span, start: int, end: int) -> bool:
-    return span.source_id == best.source_id and start <= span.start and span.end <= end

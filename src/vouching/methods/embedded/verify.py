@@ -1,19 +1,20 @@
-"""The embedded verifier: offline, deterministic, no model download, every quote taken from the text.
+"""The embedded verifier: offline, deterministic, no model download, every quotation taken from the text.
 
-``embedded:rules`` cuts the claim into parts, compares each with the sources by exact comparators (numbers with units,
+``embedded:rules`` splits the claim into parts, compares each with the sources by exact comparators (numbers with units,
 dates, names, negation, qualifiers) and scores the comparison with a small calibrated logistic model. ``embedded`` adds
-a small encoder that has learned entailment: a second logistic model weighs both, and where arithmetic or dates decide
-the rules have the last word. Left out: inference over several windows of a source, languages other than English (warned
-about; there the rules decide alone).
+a small encoder trained on entailment: a second logistic model weighs both, and where arithmetic or dates decide, the
+rules prevail. Not supported: inference over several windows of a source; languages other than English (a warning says
+so, and the rules decide alone).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from vouching.encoder.reading import SoftReading
 from vouching.errors import ConfigError
@@ -34,7 +35,7 @@ from vouching.methods.embedded.diagnosis import (
     relation_of,
     source_warnings,
 )
-from vouching.methods.embedded.evidence import KeptIndexes, SourceIndex
+from vouching.methods.embedded.evidence import IndexCache, SourceIndex
 from vouching.methods.embedded.features import Segment, compare_claim, comparisons_of, measure
 from vouching.methods.embedded.language import looks_english
 from vouching.methods.embedded.scoring import ScoreModel, load_score_model
@@ -51,22 +52,22 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, ErrorType, Provenance, ReasoningStep, Source, Usage, Verdict
 from vouching.version import __version__
 
+_T = TypeVar("_T")
+
 MODELS = ("embedded", "embedded:rules")
-"""Names of what ships; "embedded" is rules and encoder."""
+"""Names of the shipped verifiers; "embedded" is rules and encoder."""
 _LONG_SOURCES = 50_000
-"""Characters."""
+"""In characters."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A claim beside its sources as the rules see it: the same, whichever encoder reads it then."""
+    """A claim compared with its sources by the rules; independent of the encoder."""
 
     claim: str
-    """Its text."""
     index: SourceIndex
-    """The sources."""
     segments: list[Segment]
-    """What the rules made of each of its sentences."""
+    """One per sentence of the claim."""
 
     @property
     def is_empty(self) -> bool:
@@ -85,7 +86,7 @@ class Compared:
 
     @cached_property
     def features(self) -> Mapping[str, float]:
-        """What the score model of the rules weighs."""
+        """Features for the rules' score model."""
         return measure(self.segments, self.index)
 
 
@@ -99,20 +100,14 @@ class Read:
     """A claim as it was read, with its score."""
 
     segments: list[Segment]
-    """What the rules made of each of its sentences."""
     soft: SoftReading | None
-    """What the encoder made of it; None where it was not asked."""
+    """The encoder's reading; None where it was not used."""
     score: float
-    """P(Attributable); of a claim that was given up as hopeless, the most that it could be."""
+    """P(Attributable), or an upper bound for a claim that was given up early."""
 
 
 class EmbeddedVerifier:
-    """Verifies claims with rules, a shipped score model and, if given, an encoder.
-
-    Args:
-        threshold: score from which a claim counts as Attributable, in [0, 1].
-        score_model: weights to use instead of the shipped ones.
-        soft_reader: the encoder and its own score model; None for the rules alone.
+    """Verifies claims with rules, a score model (the shipped one by default) and, if given, an encoder.
 
     >>> from vouching.types import Claim, Source
     >>> verdict = EmbeddedVerifier().judge(Claim("It opened in 1937."), [Source("The bridge opened in 1973.")])
@@ -126,11 +121,11 @@ class EmbeddedVerifier:
         self.threshold = threshold
         self._rules = score_model or load_score_model()
         self._soft = soft_reader
-        self._indexes = KeptIndexes()
+        self._indexes = IndexCache()
 
     @property
     def name(self) -> str:
-        """What its verdicts call it in ``provenance``, where the encoder was asked.
+        """The model's name in ``provenance``.
 
         >>> EmbeddedVerifier().name
         'embedded:rules'
@@ -139,14 +134,12 @@ class EmbeddedVerifier:
 
     @property
     def decoding(self) -> dict[str, str] | None:
-        """The digest of a score model that does not ship, which belongs to one encoder; None for what ships."""
+        """The digest of a score model that does not ship; None for the shipped ones."""
         return None if self._soft is None or self._soft.name in MODELS else {"weights": self._soft.model.digest}
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
-        """One verdict per claim, in order. Long sources are read in a thread, so that the event loop stays free."""
-        if sum(len(source.text) for source in sources) < _LONG_SOURCES:
-            return [self.judge(claim, sources) for claim in claims]
-        return await in_thread(lambda: [self.judge(claim, sources) for claim in claims])
+        """One verdict per claim, in order. Long sources are read in a thread, to keep the event loop free."""
+        return await _read(sources, lambda: [self.judge(claim, sources) for claim in claims])
 
     async def support(self, text: str, sources: Sequence[Source]) -> float:
         """How much of a text the sources have, in [0, 1]: the score of its features, without ceilings.
@@ -155,12 +148,10 @@ class EmbeddedVerifier:
         >>> asyncio.run(EmbeddedVerifier().support("It rained.", [Source("Not a word of it.")])) < 0.5
         True
         """
-        if sum(len(source.text) for source in sources) < _LONG_SOURCES:
-            return self._support(text, sources)
-        return await in_thread(lambda: self._support(text, sources))
+        return await _read(sources, lambda: self._support(text, sources))
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
     def _support(self, text: str, sources: Sequence[Source]) -> float:
         index = self._indexes.index(tuple(sources))
@@ -168,7 +159,7 @@ class EmbeddedVerifier:
         return self._rules.probability(measure(segments, index)) if segments and index.sentences else 0.0
 
     def judge(self, claim: Claim, sources: Sequence[Source]) -> Verdict:
-        """Judge one claim now, without an event loop."""
+        """Judge one claim synchronously."""
         started = time.perf_counter()
         index = self._indexes.index(tuple(sources))
         read = self.weigh(compare(claim.text, index))
@@ -202,10 +193,10 @@ class EmbeddedVerifier:
             usage=Usage(seconds=time.perf_counter() - started),
         )
 
-    def weigh(self, compared: Compared, hopeless_below: float = 0.0) -> Read:
-        """Read and score a claim. With no evidence left to compare, nothing can be attributed: 0.
+    def weigh(self, compared: Compared, give_up_below: float = 0.0) -> Read:
+        """Read and score a claim. Without evidence to compare, the score is 0.
 
-        A claim that a ceiling keeps under ``hopeless_below`` is given up without asking the encoder.
+        A claim whose ceiling is below ``give_up_below`` skips the encoder.
         """
         segments, index = compared.segments, compared.index
         if compared.is_empty:
@@ -214,7 +205,7 @@ class EmbeddedVerifier:
         if self._soft is None or is_too_long(index) or not looks_english(compared.claim):
             return Read(segments, None, self._rules.probability(compared.features, kinds, verbatim))
         model = self._soft.model
-        if model.ceiling(kinds) < hopeless_below:
+        if model.ceiling(kinds) < give_up_below:
             return Read(segments, None, model.ceiling(kinds))
         soft = self._soft.read(compared.claim, segments, index)
         score = model.probability(combined_features(self._rules.logit(compared.features), soft), kinds, verbatim)
@@ -229,7 +220,7 @@ class EmbeddedVerifier:
         return diagnose_softly(read.segments, read.soft)
 
     def _correct(self, claim: str, segments: Sequence[Segment], index: SourceIndex) -> tuple[str | None, str | None]:
-        """The first proposed edit whose result comes out Attributable."""
+        """The first proposed edit whose result is Attributable."""
         for fix, revised in propose(claim, segments, index):
             if sentence_spans(revised) and self.weigh(compare(revised, index), self.threshold).score >= self.threshold:
                 return fix, revised
@@ -242,6 +233,10 @@ class EmbeddedVerifier:
         return Provenance(self._soft.name, __version__, f"logistic:{model.digest}")
 
 
+async def _read(sources: Sequence[Source], work: Callable[[], _T]) -> _T:
+    return await in_thread(work) if sum(len(source.text) for source in sources) >= _LONG_SOURCES else work()
+
+
 def is_embedded(model: object) -> bool:
     """Whether this is the name of an embedded verifier: one of ``MODELS``, or "embedded:FOLDER".
 
@@ -252,15 +247,9 @@ def is_embedded(model: object) -> bool:
 
 
 def open_embedded(name: str = "embedded", config: ThresholdConfig | None = None) -> EmbeddedVerifier:
-    """The embedded verifier by its name.
+    """Open an embedded verifier by name: one of ``MODELS``, or "embedded:FOLDER" for a student of ``vouch evolve run``.
 
-    Args:
-        name: one of ``MODELS``, or "embedded:FOLDER" for the student of a round of ``vouch evolve run``.
-        config: the threshold.
-
-    Raises:
-        ConfigError: another name, or there is no such folder.
-        WeightsError: a file of weights is missing or altered.
+    Raises ConfigError for another name or folder, WeightsError if a file of weights is missing or altered.
 
     >>> open_embedded("embedded:rules").name
     'embedded:rules'
