@@ -93,14 +93,14 @@ def test_a_row_without_rules_gets_those_found_in_its_prompt_and_says_so(tmp_path
             {**NAMED, "kwargs": [{}, {"num_words": "5", "relation": "at least"}]},
             f"line 2: {WORDS}: \"num_words\" is '5'",
         ),
-        ({**NAMED, "kwargs": [{}]}, 'line 2: "kwargs" has 1 entries, wanted 2'),
+        ({**NAMED, "kwargs": [{}]}, 'line 2: "kwargs" has 1 entries, expected 2'),
         (
             {**NAMED, "instruction_id_list": ["language:response_language"], "kwargs": [{"language": ["en"]}]},
-            "\"language\" is ['en'], wanted a code",
+            "\"language\" is ['en'], expected a code",
         ),
         ({**NAMED, "instruction_id_list": ["punctuation:comma", WORDS]}, "did you mean 'punctuation:no_comma'?"),
-        ({**NAMED, "response": None}, 'wanted "response"'),
-        ({"response": "x"}, 'wanted "instruction_id_list" and "kwargs", or "prompt"'),
+        ({**NAMED, "response": None}, 'expected "response"'),
+        ({"response": "x"}, 'expected "instruction_id_list" and "kwargs", or "prompt"'),
         ("{", "line 2: it is no JSON"),
     ],
 )

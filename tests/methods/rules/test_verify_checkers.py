@@ -81,7 +81,9 @@ def item(rule: str, **arguments: Any) -> ChecklistItem:
         ("punctuation:no_comma", "One; two.", "One, two."),
     ],
 )
-def test_each_rule_tells_a_response_that_follows_it_from_one_that_does_not(rule: str, right: str, wrong: str) -> None:
+def test_each_rule_passes_a_response_that_follows_it_and_fails_one_that_does_not(
+    rule: str, right: str, wrong: str
+) -> None:
     assert rule_on(item(rule), right).passed
     assert not rule_on(item(rule), wrong).passed
 
@@ -106,7 +108,7 @@ def test_a_postscript_may_have_any_marker(marker: str, response: str) -> None:
     assert rule_on(item("detectable_content:postscript", postscript_marker=marker), response).passed
 
 
-def test_a_keyword_is_no_regular_expression() -> None:
+def test_a_keyword_is_not_a_regular_expression() -> None:
     assert not rule_on(item("keywords:existence", keywords=["a.c"]), "abc").passed
     assert not rule_on(item("keywords:forbidden_words", forbidden_words=["C++"]), "I know C++ well").passed
     assert rule_on(item("keywords:forbidden_words", forbidden_words=["C++"]), "I know C well").passed
@@ -118,9 +120,30 @@ def test_either_chinese_is_chinese() -> None:
     assert rule_on(item("language:response_language", language="zh-cn"), text).passed
 
 
+@pytest.mark.parametrize(
+    ("rule", "response", "reason", "quoted"),
+    [
+        ("keywords:existence", "It was dry.", 'It lacks "rain".', None),
+        ("keywords:letter_frequency", "An apple.", 'It has the letter "a" 2 times.', None),
+        ("length_constraints:number_sentences", "He left. Why? Nobody knows.", "It has 3 sentences.", None),
+        ("detectable_content:number_placeholders", "Dear [name], at [place].", "It has 2 placeholders.", "[name]"),
+        ("detectable_content:postscript", "Bye. p. s. Write soon!", "It has a postscript.", "p. s."),
+        (
+            "change_case:english_capital",
+            "THIS IS A SENTENCE WITH A WORD in LOWER CASE.",
+            "It is not all in capital letters.",
+            "in",
+        ),
+    ],
+)
+def test_a_ruling_says_what_it_found_and_quotes_it(rule: str, response: str, reason: str, quoted: str | None) -> None:
+    ruling = rule_on(item(rule), response)
+    assert (ruling.reason, ruling.span.text if ruling.span else None) == (reason, quoted)
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("blank", ["", " \n"])
-def test_a_blank_response_follows_nothing(rule: str, blank: str) -> None:
+def test_a_blank_response_follows_no_rule(rule: str, blank: str) -> None:
     assert followed([item(rule)], blank) == ([False], [False])
 
 
@@ -200,7 +223,7 @@ def test_words_are_runs_of_letters_and_capitals_are_words_of_their_own() -> None
     assert capital_words("I'M A B-2 pilot, UK's") == ["I'M", "A", "B-2", "UK"]
 
 
-def test_a_language_is_told_the_same_each_time_and_leaves_the_seed_of_others_alone() -> None:
+def test_a_text_always_gets_the_same_language_and_other_seeds_stay_as_they_are() -> None:
     from langdetect import DetectorFactory
 
     short = "hotel taxi 42"
@@ -209,7 +232,7 @@ def test_a_language_is_told_the_same_each_time_and_leaves_the_seed_of_others_alo
     assert language_of("... 42 ...") is None
 
 
-def test_every_language_that_can_be_told_has_a_name() -> None:
+def test_every_language_that_can_be_detected_has_a_name() -> None:
     from langdetect.detector_factory import PROFILES_DIRECTORY
 
     assert {*os.listdir(PROFILES_DIRECTORY)} - {"__init__.py"} == {*LANGUAGES} - {"zh"}
@@ -259,12 +282,12 @@ def test_arguments_that_do_not_fit_are_named(rule: str, arguments: dict[str, Any
     [
         ({}, '"instruction_id_list" is missing'),
         ({"instruction_id_list": ["punctuation:no_comma"]}, '"kwargs" is missing'),
-        ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": []}, '"kwargs" has 0 entries, wanted 1'),
+        ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": []}, '"kwargs" has 0 entries, expected 1'),
         ({"instruction_id_list": [3], "kwargs": [{}]}, '"instruction_id_list" has 3'),
         ({"instruction_id_list": ["punctuation:no_comma"], "kwargs": ["x"]}, "\"kwargs\" has 'x'"),
     ],
 )
-def test_a_row_that_does_not_name_its_rules_rightly_is_refused(row: dict[str, Any], problem: str) -> None:
+def test_a_row_that_names_its_rules_wrongly_is_rejected(row: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError) as raised:
         named_items(row)
     assert problem in str(raised.value)

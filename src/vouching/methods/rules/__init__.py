@@ -1,1 +1,1 @@
-"""Exact rules: the 25 requirements of IFEval, checked without a model, and found in instructions."""
+"""Exact rules: the 25 requirements of IFEval, found in instructions and checked without a model."""

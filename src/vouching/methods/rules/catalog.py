@@ -1,7 +1,7 @@
 """The 25 rules by name, the arguments each takes, and items bound to them.
 
-Names and arguments are IFEval's (Zhou et al. 2023). Left out: rules of other sets; an argument that is missing is an
-error here, where IFEval draws one at random.
+Names and arguments are IFEval's (Zhou et al. 2023). Departures: a missing argument is an error, where IFEval draws one
+at random. Not supported: rules of other sets.
 """
 
 from __future__ import annotations
@@ -19,42 +19,35 @@ from vouching.types import ChecklistItem, Span
 RELATIONS = ("at least", "less than")
 """How a number may be bounded."""
 Reader: TypeAlias = Callable[[object], object]
-"""Takes an argument as given to the value a checker wants. Raises ValueError that says what is wanted."""
+"""Validates an argument; raises ValueError with what it expects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An exact checker and what it takes."""
+    """An exact checker and its parameters."""
 
     check: Callable[..., Ruling]
-    """Called with a response and the arguments by name."""
     question: str
     """The item in words; the arguments are filled in."""
     parameters: Mapping[str, Reader] = field(default_factory=dict[str, Reader])
-    """Reads each argument; all must be given."""
+    """Reads each argument; all are required."""
 
 
 def bind(rule: str, arguments: Mapping[str, Any] | None = None, span: Span | None = None) -> ChecklistItem:
-    """An item that a rule decides.
+    """An item that a rule decides; arguments that are None count as missing.
 
-    Args:
-        rule: the rule's name.
-        arguments: what it is called with; those that are None count as not given.
-        span: the words of the instruction that ask for it, if known.
-
-    Raises:
-        InputError: no such rule, or an argument that is missing, unknown or of another type.
+    ``span`` is the part of the instruction that asks for it. Raises InputError for an unknown rule or wrong arguments.
 
     >>> bind("length_constraints:number_words", {"num_words": 300, "relation": "at least"}).text
     'Does the response have at least 300 words?'
     >>> bind("length_constraints:number_words", {"num_words": "many", "relation": "at least"})
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: length_constraints:number_words: "num_words" is 'many', wanted a whole number from 0
+    vouching.errors.InputError: length_constraints:number_words: "num_words" is 'many', expected a whole number from 0
     """
     if rule not in RULES:
         near = get_close_matches(rule, RULES, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "docs/rules.md has those there are"
+        hint = f"did you mean {near[0]!r}?" if near else "see docs/rules.md"
         raise InputError(f"there is no rule {rule!r}; {hint}")
     parameters = RULES[rule].parameters
     given = {key: value for key, value in (arguments or {}).items() if value is not None}
@@ -71,12 +64,11 @@ def _read(rule: str, key: str, reader: Reader, given: Mapping[str, Any]) -> obje
         raise InputError(f'{rule}: "{key}" is missing: give it a value')
     try:
         return reader(given[key])
-    except ValueError as wanted:
-        raise InputError(f'{rule}: "{key}" is {given[key]!r}, wanted {wanted}') from None
+    except ValueError as expected:
+        raise InputError(f'{rule}: "{key}" is {given[key]!r}, expected {expected}') from None
 
 
 def _shown(arguments: Mapping[str, object]) -> dict[str, str]:
-    """The arguments as a question names them."""
     shown: dict[str, str] = {}
     for key, value in arguments.items():
         if isinstance(value, tuple):

@@ -1,6 +1,6 @@
-"""An instruction as something to read rules from: its sentences, what it quotes, the numbers it bounds.
+"""Read an instruction: its sentences, quotations and numeric bounds.
 
-Left out: languages other than English; they give no directions, and so no rules.
+Not supported: languages other than English, in which no directions and so no rules are found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RESPONSE = (
     r"(?:response|answer|reply|output|essay|article|story|poem|post|blog|letter|e-?mail|text|message|summary|paragraph"
     r"|review|explanation|description|speech|report|writing|content|result|completion|everything|it|them)"
 )
-"""What an instruction may call what it asks for."""
+"""Words with which an instruction refers to the response."""
 
 _LONG_QUOTE = re.compile(r'"[^"\n]*"|“[^”\n]*”|```.*?(?:```|\Z)', re.DOTALL)
 _ASKS = re.compile(
@@ -44,36 +44,33 @@ _COMMANDS = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_OTHERS = re.compile(
-    r"\b(?:wh(?:at|ich|y|o)|how)\b[^?]*\?\W*\Z|\b(?:which|that|who) (?:had|was|were|contained)\b",
-    re.IGNORECASE,
+    r"\b(?:wh(?:at|ich|y|o)|how)\b[^?]*\?\W*\Z|\b(?:which|that|who) (?:had|was|were|contained)\b", re.IGNORECASE
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One sentence of an instruction that tells how the response is to be."""
+    """One sentence of an instruction that says how to respond."""
 
     text: str
-    """The sentence."""
     start: int
     """Its offset in the instruction."""
     instruction: str
-    """All of it."""
 
     @property
     def following(self) -> str:
-        """The sentence and what stands after it, some lines of it."""
+        """The sentence and a few lines after it."""
         return self.instruction[self.start : self.start + len(self.text) + 300]
 
     def item(self, rule: str, start: int = 0, end: int | None = None, **arguments: Any) -> ChecklistItem:
-        """An item asked for by ``text[start:end]``."""
+        """An item requested by ``text[start:end]``."""
         words = self.text[start:end]
         begin = self.start + start
         return bind(rule, arguments, Span(words, begin, begin + len(words)))
 
 
 def directions(instruction: str) -> list[Direction]:
-    """The sentences that say how to respond; those inside quotation marks or code are material, not directions.
+    """The sentences that say how to respond; those in quotation marks or code are not directions.
 
     >>> [found.text for found in directions('Shorten this: "It is so. Use no commas." Write at least two words.')]
     ['Write at least two words.']
@@ -82,7 +79,7 @@ def directions(instruction: str) -> list[Direction]:
     sentences: list[tuple[int, int]] = []
     for start, end in sentence_spans(instruction):
         if sentences and any(first < start < last for first, last in quoted):
-            sentences[-1] = (sentences[-1][0], end)  # a quotation is no place to cut
+            sentences[-1] = (sentences[-1][0], end)  # never split a quotation
         else:
             sentences.append((start, end))
     found = [Direction(instruction[start:end], start, instruction) for start, end in sentences]
@@ -90,7 +87,7 @@ def directions(instruction: str) -> list[Direction]:
 
 
 def unquoted(text: str) -> str:
-    """The text with what it quotes blanked out, so that offsets stay.
+    """The text with its quotations blanked out; offsets stay the same.
 
     >>> unquoted('Say "no comma" once.')
     'Say            once.'
@@ -99,7 +96,7 @@ def unquoted(text: str) -> str:
 
 
 def quotes(text: str) -> list[str]:
-    r"""What stands between quotation marks.
+    r"""The texts between quotation marks.
 
     >>> quotes("the words 'red' and \"blue\"")
     ['red', 'blue']
@@ -109,22 +106,21 @@ def quotes(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A number as an instruction bounds it."""
+    """A number with the bounds that an instruction sets."""
 
     low: int | None
-    """At least so many; None if any number is enough."""
+    """Inclusive; None if there is no lower bound."""
     below: int | None
-    """Less than so many; None if no number is too many."""
+    """Exclusive; None if there is no upper bound."""
     start: int
     """Offset of the first word of the phrase."""
     end: int
-    """Offset after the number and what belongs to it."""
     times: bool = False
-    """Whether it is said of times: "twice", "3 times"."""
+    """Whether it counts occurrences: "twice", "3 times"."""
 
     @property
     def exact(self) -> int | None:
-        """The one number that is allowed; None if several are."""
+        """The one allowed number; None if several are."""
         return self.low if self.low is not None and self.below == self.low + 1 else None
 
     def limits(self) -> Iterator[tuple[str, int]]:
@@ -136,7 +132,7 @@ class Bounds:
 
 
 NEAR = 200
-"""Characters before a word or a number in which to look for what is said of it."""
+"""Characters before a word or number that may qualify it."""
 _LOW = re.compile(
     r"(?:\bat (?:the very )?least|\b(?:no|not) (?:fewer|less) than|\b(?:a )?minimum(?: of)?|\bmin\.?)\s*\Z", re.I
 )
@@ -160,7 +156,7 @@ _ONCE = re.compile(r"\bonce\b(?! (?:you|upon|the|a|it))", re.I)
 
 @lru_cache(maxsize=256)
 def bounds_in(text: str) -> tuple[Bounds, ...]:
-    """The numbers of a sentence with their bounds; a bare number is exact, one that is only about right is left out.
+    """The numbers of a sentence with their bounds; a bare number is exact, approximate ones are skipped.
 
     >>> [(b.low, b.below) for b in bounds_in("Use at least 300 words, no more than two lists and 3 signs.")]
     [(300, None), (None, 3), (3, 4)]
@@ -182,7 +178,7 @@ def bounds_in(text: str) -> tuple[Bounds, ...]:
 
 
 def loosened(bounds: Bounds, text: str, end: int) -> Bounds:
-    """A bare number as the words after its thing bound it: "400 words or more", "20 words at most".
+    """Apply the words after a counted thing to a bare number: "400 words or more", "20 words at most".
 
     >>> text = "400 words or more"
     >>> loosened(bounds_in(text)[0], text, 9).below is None
@@ -199,32 +195,32 @@ def _is_range(text: str, first: Numeral, following: Numeral) -> bool:
 
 
 def _bounds(text: str, first: Numeral, last: Numeral) -> Bounds | None:
-    """How the words around a number, or around the two of a range, bound it; None if it is only about right."""
+    """The bounds that the words around a number, or around a range, set; None if it is approximate."""
     low, high = int(first.value), int(last.value)
 
     def before(pattern: re.Pattern[str]) -> re.Match[str] | None:
         return pattern.search(text, max(0, first.start - NEAR), first.start)
 
-    def made(least: int | None, below: int | None, said: re.Match[str] | None = None) -> Bounds:
-        ends = (said.start(), said.end()) if said else (first.start, last.end)
-        return Bounds(least, below, min(ends[0], first.start), max(ends[1], last.end), last.form == "multiple")
+    def made(low: int | None, below: int | None, cue: re.Match[str] | None = None) -> Bounds:
+        ends = cue.span() if cue else (first.start, last.end)
+        return Bounds(low, below, min(ends[0], first.start), max(ends[1], last.end), last.form == "multiple")
 
     if first.approximate or before(_VAGUE):
         return None
     if last is not first:
         return made(low, high + 1) if high > low else None
-    if said := before(_LOW):
-        return made(low, None, said)
-    if said := before(_HIGH):
-        return made(None, low + 1, said)
-    if said := before(_MORE):
-        return made(None, low + 1, said) if before(_NOT) else made(low + 1, None, said)
-    if said := before(_LESS):
-        return made(low, None, said) if before(_NOT) else made(None, low, said)
-    if said := _THEN_LOW.match(text, last.end):
-        return made(low, None, said)
-    if said := _THEN_HIGH.match(text, last.end):
-        return made(None, low + 1, said)
+    if cue := before(_LOW):
+        return made(low, None, cue)
+    if cue := before(_HIGH):
+        return made(None, low + 1, cue)
+    if cue := before(_MORE):
+        return made(None, low + 1, cue) if before(_NOT) else made(low + 1, None, cue)
+    if cue := before(_LESS):
+        return made(low, None, cue) if before(_NOT) else made(None, low, cue)
+    if cue := _THEN_LOW.match(text, last.end):
+        return made(low, None, cue)
+    if cue := _THEN_HIGH.match(text, last.end):
+        return made(None, low + 1, cue)
     return made(low, low + 1, before(_EXACTLY))
 
 

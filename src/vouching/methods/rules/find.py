@@ -1,11 +1,8 @@
-"""Rules about the form of the whole response, read from a direction: case, language, marks, JSON, title, postscript.
+"""Find rules in the text of an instruction: requirements that can be verified without a language model.
 
-Left out: the form of a part, as of a title in capitals; a language that is asked for beside another.
-
-Rules found in the text of an instruction: what can be verified with no language model.
-
-Precision goes before recall: what is said of a part, in a quotation, in a question or only roughly gives no rule. Left
-out: languages other than English, and every requirement for which there is no exact checker.
+Precision goes before recall: a requirement about a part of the response, in a quotation, in a question or only
+approximate gives no rule. Not supported: languages other than English, a response in several languages, and every
+requirement without an exact checker.
 """
 
 from __future__ import annotations
@@ -110,83 +107,66 @@ _SPOKEN = re.compile(
 )
 
 
-def case_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """All in capitals or all in lower case.
-
-    >>> [one.rule for one in case_rules(Direction("Write it in all lowercase letters.", 0, ""))]
-    ['change_case:english_lowercase']
-    """
-    plain = unquoted(said.text)
+def case_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """All in capitals or all in lower case."""
+    plain = unquoted(direction.text)
     for rule, pattern in (("change_case:english_capital", _UPPER), ("change_case:english_lowercase", _LOWER)):
         found = pattern.search(plain)
         if found and not _OF_SOME.search(plain[: found.start()]):
-            yield said.item(rule, *found.span())
+            yield direction.item(rule, *found.span())
 
 
-def language_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """The language of the response.
-
-    >>> [one] = language_rules(Direction("Please answer in German only.", 0, ""))
-    >>> one.arguments["language"]
-    'de'
-    """
-    plain = unquoted(said.text)
+def language_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """The language of the response."""
+    plain = unquoted(direction.text)
     found = [
         one for one in _IN_LANGUAGE.finditer(plain)
         if _RESPONDS.search(plain[: one.start()]) or _ALONE.fullmatch(plain.replace(one.group(), ""))
     ]  # fmt: skip
     if len({one["name"].lower() for one in found}) == 1 and not _SPOKEN.search(plain[: found[0].start()]):
-        yield said.item("language:response_language", *found[0].span(), language=_NAMES[found[0]["name"].lower()])
+        yield direction.item("language:response_language", *found[0].span(), language=_NAMES[found[0]["name"].lower()])
 
 
-def mark_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """No commas, quotation marks around all, JSON, a title, a postscript.
-
-    >>> [one.rule for one in mark_rules(Direction("Wrap your response in double quotes and use no commas.", 0, ""))]
-    ['punctuation:no_comma', 'startend:quotation']
-    """
-    plain = unquoted(said.text)
+def mark_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """No commas, quotation marks around the response, JSON, a title, a postscript."""
+    plain = unquoted(direction.text)
     whole = {"punctuation:no_comma": _COMMA, "startend:quotation": _QUOTATION, "detectable_format:title": _TITLE}
     for rule, pattern in whole.items():
-        if found := pattern.search(said.text if rule == "detectable_format:title" else plain):
-            yield said.item(rule, *found.span())
+        if found := pattern.search(direction.text if rule == "detectable_format:title" else plain):
+            yield direction.item(rule, *found.span())
     if (found := _JSON.search(plain)) and not _ABOUT_JSON.search(plain):
-        yield said.item("detectable_format:json_format", *found.span())
-    if (found := _POSTSCRIPT.search(said.text)) and _ADDS.search(said.text):
-        twice = any(one["twice"] for one in _POSTSCRIPT.finditer(said.text))
-        yield said.item("detectable_content:postscript", *found.span(), postscript_marker="P.P.S" if twice else "P.S.")
+        yield direction.item("detectable_format:json_format", *found.span())
+    if (found := _POSTSCRIPT.search(direction.text)) and _ADDS.search(direction.text):
+        twice = any(one["twice"] for one in _POSTSCRIPT.finditer(direction.text))
+        yield direction.item(
+            "detectable_content:postscript", *found.span(), postscript_marker="P.P.S" if twice else "P.S."
+        )
 
 
-def answer_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """Two answers, one of three fixed answers, the request repeated.
-
-    >>> instruction = "Name a fruit. First repeat the request word for word, then answer."
-    >>> [one] = answer_rules(Direction("First repeat the request word for word, then answer.", 14, instruction))
-    >>> one.arguments["prompt_to_repeat"]
-    'Name a fruit.'
-    """
-    two = _TWO.search(said.text)
-    if two and _SIX_STARS.search(said.following):
-        yield said.item("combination:two_responses", *two.span())
-    if ANSWERS[0][:-1].lower() in said.text.lower() and all(
-        answer[:-1].lower() in said.following.lower() for answer in ANSWERS
+def answer_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """Two answers, one of three fixed answers, the request repeated."""
+    two = _TWO.search(direction.text)
+    if two and _SIX_STARS.search(direction.following):
+        yield direction.item("combination:two_responses", *two.span())
+    if ANSWERS[0][:-1].lower() in direction.text.lower() and all(
+        answer[:-1].lower() in direction.following.lower() for answer in ANSWERS
     ):
-        yield said.item("detectable_format:constrained_response")
-    found = _REPEAT.search(said.text)
-    request = _request(said) if found else None
+        yield direction.item("detectable_format:constrained_response")
+    found = _REPEAT.search(direction.text)
+    request = _request(direction) if found else None
     if found and request:
-        yield said.item("combination:repeat_prompt", *found.span(), prompt_to_repeat=request)
+        yield direction.item("combination:repeat_prompt", *found.span(), prompt_to_repeat=request)
 
 
-def _request(said: Direction) -> str | None:
-    """The request that a sentence asks to repeat: what stands before the sentence; None if that is not certain."""
-    end = said.start + len(said.text)
-    aside = _ASIDE.match(said.instruction, end)
-    after = said.instruction[aside.end() if aside else end :].strip()
-    # What follows may go on about the repeating; anything else may belong to the request or not.
+def _request(direction: Direction) -> str | None:
+    """The request that a sentence asks to repeat: the text before it; None if that is not certain."""
+    end = direction.start + len(direction.text)
+    aside = _ASIDE.match(direction.instruction, end)
+    after = direction.instruction[aside.end() if aside else end :].strip()
+    # Later sentences may only be about the repetition; anything else could belong to the request.
     rest = [after[start:end] for start, end in sentence_spans(after)]
     certain = all(_ABOUT_REPEATING.search(sentence) for sentence in rest)
-    return said.instruction[: said.start].strip() if certain else None
+    return direction.instruction[: direction.start].strip() if certain else None
 
 
 _FINDERS: tuple[Callable[[Direction], Iterator[ChecklistItem]], ...] = (
@@ -198,28 +178,28 @@ _CASES = ("change_case:english_capital", "change_case:english_lowercase")
 
 
 def find_rules(instruction: str) -> tuple[ChecklistItem, ...]:
-    """The rule items that an instruction asks for, in its order; each names the words that ask for it.
+    """The rule items that an instruction asks for, in order; each quotes the words that ask for it.
 
     >>> found = find_rules("Write a poem in at least 20 words. Do not use any commas.")
     >>> [(item.rule, item.span.text) for item in found]
     [('length_constraints:number_words', 'at least 20 words'), ('punctuation:no_comma', 'Do not use any commas')]
     """
     found: list[ChecklistItem] = []
-    for said in directions(instruction):
+    for direction in directions(instruction):
         for finder in _FINDERS:
-            found += [item for item in finder(said) if all(item.text != known.text for known in found)]
+            found += [item for item in finder(direction) if all(item.text != known.text for known in found)]
     return tuple(sorted(_consistent(found), key=lambda item: item.span.start if item.span else 0))
 
 
 def _consistent(items: list[ChecklistItem]) -> list[ChecklistItem]:
-    """Without rules that say the same twice, or that cannot hold together."""
+    """Drop rules that repeat each other, or that contradict each other."""
     languages = {item.arguments["language"] for item in items if item.rule == "language:response_language"}
     cases = {item.rule for item in items}.intersection(_CASES)
     if len(cases) > 1 or languages - {"en"}:
         items = [item for item in items if item.rule not in _CASES]
-    elif cases:  # which ask for English by themselves
+    elif cases:  # these already require English
         items = [item for item in items if item.rule != "language:response_language"]
-    # Two languages, or two endings, are two wishes of which nobody can tell the right one.
+    # Two languages, or two endings, contradict each other.
     for rule in ("language:response_language", "startend:end_checker"):
         if sum(item.rule == rule for item in items) > 1:
             items = [item for item in items if item.rule != rule]

@@ -1,14 +1,7 @@
-"""Rules of length, number and words in a direction of an instruction.
+"""Find rules about numbers (words, sentences, lists, sections, paragraphs) and about words to use or avoid.
 
-Rules about numbers of things, read from a direction: words, sentences, lists, marks, sections, paragraphs.
-
-Left out: numbers of parts ("each paragraph", "the title"), for which there is no rule, and of words where none is said
-to be a limit ("a 500-word essay").
-
-Rules about words, read from a direction: which to use or to avoid, how often, how to end.
-
-Left out: words that are named without quotation marks and without being called words ("mention the war"): that is a
-topic. Several words of which any will do.
+Not supported: numbers of parts ("each paragraph", "the title") and word counts that are no limit ("a 500-word essay");
+words that are neither quoted nor called words ("mention the war"), which name a topic; alternatives ("red or blue").
 """
 
 from __future__ import annotations
@@ -59,7 +52,7 @@ _MARKED = re.compile(r"\bmark\s?down|\basterisks?\b|\*[^\s*][^*\n]*\*", re.IGNOR
 _SECTIONS = re.compile(r"\s+(?:\w+ )?(?:sections?|parts?|chapters?)\b", re.IGNORECASE)
 _SECTION_MARK = re.compile(
     r"\b(?i:mark|begin|start|label|head|titl|nam|separat|denot)\w*\b[^.\n]{0,60}?\b(?:with|by|as)\s+"
-    r"(?:the (?:word|marker) )?[\"'“‘*#]*(?P<mark>[A-Za-z]+)[\"'”’]?\s+[\"'“‘]?(?:X|N|#|\d+|\[?number\]?)\b",
+    r"(?:the (?:word|marker) )?[\"'“‘*#]*(?P<mark>[A-Za-z]+)[\"'”’]?\s+[\"'“‘]?(?:X|N|#|\d+|\[?number\]?)\b"
 )
 _DIVIDER = re.compile(r"(?<!\*)\*\*\*(?!\*)|\b(?:three|3) (?:asterisks?|stars)\b|\bmark\s?down divider", re.IGNORECASE)
 _BLANK_LINES = re.compile(
@@ -83,106 +76,92 @@ _SO_MANY_WORDS = re.compile(
 )
 
 
-def length_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """Bounds on the words and the sentences of the whole response.
-
-    >>> [one] = length_rules(Direction("Answer in fewer than 50 words.", 0, ""))
-    >>> dict(one.arguments), one.span.text
-    ({'num_words': 50, 'relation': 'less than'}, 'fewer than 50 words')
-    """
-    for bounds, end in _of(said, _WORDS):
-        if bounds.exact is None or re.match(r"exactly|precisely", said.text[bounds.start :], re.IGNORECASE):
+def length_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """Bounds on the words and the sentences of the whole response."""
+    for bounds, end in _of(direction, _WORDS):
+        if bounds.exact is None or re.match(r"exactly|precisely", direction.text[bounds.start :], re.IGNORECASE):
             for relation, number in bounds.limits():
-                yield said.item(
+                yield direction.item(
                     "length_constraints:number_words", bounds.start, end, num_words=number, relation=relation
                 )
-    for bounds, end in _of(said, _SENTENCES):
+    for bounds, end in _of(direction, _SENTENCES):
         for relation, number in bounds.limits():
-            yield said.item(
+            yield direction.item(
                 "length_constraints:number_sentences", bounds.start, end, num_sentences=number, relation=relation
             )
 
 
-def list_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """Numbers of bullet points, placeholders, highlighted stretches and marked sections.
-
-    >>> [one.rule for one in list_rules(Direction("Use exactly 3 bullet points and 2 placeholders.", 0, ""))]
-    ['detectable_format:number_bullet_lists', 'detectable_content:number_placeholders']
-    """
-    for bounds, end in _of(said, _BULLETS):
+def list_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """Numbers of bullet points, placeholders, highlighted stretches and marked sections."""
+    for bounds, end in _of(direction, _BULLETS):
         if bounds.exact:
-            yield said.item("detectable_format:number_bullet_lists", bounds.start, end, num_bullets=bounds.exact)
-    for bounds, end in _of(said, _PLACEHOLDERS):
+            yield direction.item("detectable_format:number_bullet_lists", bounds.start, end, num_bullets=bounds.exact)
+    for bounds, end in _of(direction, _PLACEHOLDERS):
         if bounds.low:
-            yield said.item("detectable_content:number_placeholders", bounds.start, end, num_placeholders=bounds.low)
-    verb = _HIGHLIGHT.search(said.text)
-    if verb and _MARKED.search(said.following):
-        for bounds, end in [*_of(said, _HIGHLIGHTED)][:1]:
+            yield direction.item(
+                "detectable_content:number_placeholders", bounds.start, end, num_placeholders=bounds.low
+            )
+    verb = _HIGHLIGHT.search(direction.text)
+    if verb and _MARKED.search(direction.following):
+        for bounds, end in [*_of(direction, _HIGHLIGHTED)][:1]:
             if bounds.low:
                 start = min(verb.start(), bounds.start)
-                yield said.item(
+                yield direction.item(
                     "detectable_format:number_highlighted_sections", start, max(end, verb.end()),
                     num_highlights=bounds.low,
                 )  # fmt: skip
-    mark = _SECTION_MARK.search(said.following)
-    if mark and re.search(r"\b(?:section|part|chapter)", said.following[: mark.end()], re.IGNORECASE):
-        for bounds, end in [*_of(said, _SECTIONS)][:1]:
+    mark = _SECTION_MARK.search(direction.following)
+    if mark and re.search(r"\b(?:section|part|chapter)", direction.following[: mark.end()], re.IGNORECASE):
+        for bounds, end in [*_of(direction, _SECTIONS)][:1]:
             if bounds.low:
-                yield said.item(
+                yield direction.item(
                     "detectable_format:multiple_sections", bounds.start, end,
                     section_spliter=mark["mark"], num_sections=bounds.low,
                 )  # fmt: skip
 
 
-def paragraph_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """Numbers of paragraphs, where it is said what sets them apart.
-
-    >>> [one] = paragraph_rules(Direction("Write 2 paragraphs.", 0, "Write 2 paragraphs. Separate them with ***."))
-    >>> dict(one.arguments)
-    {'num_paragraphs': 2}
-    """
-    for bounds, end in [*_of(said, _PARAGRAPHS)][:1]:
+def paragraph_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """Numbers of paragraphs, where their separator is given."""
+    for bounds, end in [*_of(direction, _PARAGRAPHS)][:1]:
         if bounds.exact is None:
             continue
-        first = _NTH.search(said.instruction, said.start)
-        if _DIVIDER.search(said.following):
-            yield said.item("length_constraints:number_paragraphs", bounds.start, end, num_paragraphs=bounds.exact)
-        elif first and _BLANK_LINES.search(said.instruction):
+        first = _NTH.search(direction.instruction, direction.start)
+        if _DIVIDER.search(direction.following):
+            yield direction.item("length_constraints:number_paragraphs", bounds.start, end, num_paragraphs=bounds.exact)
+        elif first and _BLANK_LINES.search(direction.instruction):
             place = parse_number((first["number"] or first["rank"]).lower())
             if place is not None and place >= 1:
-                yield said.item(
+                yield direction.item(
                     "length_constraints:nth_paragraph_first_word", bounds.start, end,
                     num_paragraphs=bounds.exact, nth_paragraph=int(place), first_word=first["word"],
                 )  # fmt: skip
 
 
-def frequency_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """How often a letter, or words in capitals, may occur.
-
-    >>> [one] = frequency_rules(Direction("The letter q should appear at least twice.", 0, ""))
-    >>> one.arguments["letter"], one.arguments["let_frequency"]
-    ('q', 2)
-    """
-    letters = [*_LETTER.finditer(said.text)]
+def frequency_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """How often a letter, or words in capitals, may occur."""
+    letters = [*_LETTER.finditer(direction.text)]
     for letter, following in zip_longest(letters, letters[1:]):
-        bounds = times_of(said.text, letter.start(), letter.end(), following.start() if following else None)
+        bounds = times_of(direction.text, letter.start(), letter.end(), following.start() if following else None)
         limits = [*bounds.limits()] if bounds else []
-        if not bounds and _NO_LETTER.search(said.text, max(0, letter.start() - NEAR), letter.start()):
+        if not bounds and _NO_LETTER.search(direction.text, max(0, letter.start() - NEAR), letter.start()):
             limits = [("less than", 1)]
         for relation, number in limits:
-            yield said.item(
+            yield direction.item(
                 "keywords:letter_frequency", letter=letter["letter"], let_frequency=number, let_relation=relation
             )
-    if capitals := _CAPITAL_WORDS.search(said.text):
+    if capitals := _CAPITAL_WORDS.search(direction.text):
         bounds = next(
-            (bounds for bounds, _ in _of(said, _SO_MANY_WORDS)), times_of(said.text, capitals.start(), capitals.end())
+            (bounds for bounds, _ in _of(direction, _SO_MANY_WORDS)),
+            times_of(direction.text, capitals.start(), capitals.end()),
         )
         for relation, number in bounds.limits() if bounds else ():
-            yield said.item("change_case:capital_word_frequency", capital_frequency=number, capital_relation=relation)
+            yield direction.item(
+                "change_case:capital_word_frequency", capital_frequency=number, capital_relation=relation
+            )
 
 
 def times_of(text: str, start: int, end: int, stop: int | None = None) -> Bounds | None:
-    """How often ``text[start:end]`` is to occur: what is said of times after it, up to ``stop``, or else before it.
+    """How often ``text[start:end]`` is to occur: the count after it, up to ``stop``, or else before it.
 
     >>> bounds = times_of("use the word 'rain' at least twice, in 3 lines", 13, 19)
     >>> bounds.low, bounds.below
@@ -193,9 +172,9 @@ def times_of(text: str, start: int, end: int, stop: int | None = None) -> Bounds
     return next(after, next((bounds for bounds in reversed(times) if bounds.end <= start), None))
 
 
-def _of(said: Direction, unit: re.Pattern[str]) -> Iterator[tuple[Bounds, int]]:
-    """The bounds on a thing, each with the end of its phrase; those on things in a part of the response left out."""
-    plain = unquoted(said.text)
+def _of(direction: Direction, unit: re.Pattern[str]) -> Iterator[tuple[Bounds, int]]:
+    """The bounds on a thing, each with the end of its phrase; things in a part of the response are skipped."""
+    plain = unquoted(direction.text)
     for bounds in bounds_in(plain):
         thing = unit.match(plain, bounds.end)
         near = max(0, bounds.start - NEAR)
@@ -262,61 +241,47 @@ _LONGEST = 6
 """Words in a keyword; a longer quotation is a sentence."""
 
 
-def word_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """Words to use, so and so often, and words to avoid.
-
-    >>> [one] = word_rules(Direction('Never use the words "red" and "blue".', 0, ""))
-    >>> one.rule, one.arguments["forbidden_words"]
-    ('keywords:forbidden_words', ('red', 'blue'))
-    >>> [one] = word_rules(Direction("The word rain should appear at least 3 times.", 0, ""))
-    >>> one.rule, one.arguments["frequency"]
-    ('keywords:frequency', 3)
-    """
+def word_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """Words to use, how often, and words to avoid."""
     done = 0
-    mentions = sorted((*_MENTION.finditer(said.text), *_QUOTED.finditer(said.text)), key=lambda one: one.start())
+    mentions = sorted(
+        (*_MENTION.finditer(direction.text), *_QUOTED.finditer(direction.text)), key=lambda one: one.start()
+    )
     for mention, following in zip_longest(mentions, mentions[1:]):
         start, end = mention.span("list")
-        before, after = said.text[max(0, start - NEAR) : start], said.text[end : end + NEAR]
+        before, after = direction.text[max(0, start - NEAR) : start], direction.text[end : end + NEAR]
         words = _words(mention)
         if mention.start() < done or not words or _OTHER_USE.search(before):
             continue
         done = mention.end()
-        times = times_of(said.text, start, end, following.start() if following else None)
+        times = times_of(direction.text, start, end, following.start() if following else None)
         negative = bool(_NOT_BEFORE.search(before) or _NOT_AFTER.match(after))
         if times and len(words) == 1:
             for relation, number in times.limits():
-                yield said.item("keywords:frequency", keyword=words[0], frequency=number, relation=relation)
+                yield direction.item("keywords:frequency", keyword=words[0], frequency=number, relation=relation)
         elif times:
             continue
         elif negative:
-            yield said.item("keywords:forbidden_words", mention.start(), mention.end(), forbidden_words=words)
+            yield direction.item("keywords:forbidden_words", mention.start(), mention.end(), forbidden_words=words)
         elif _is_asked(mention, before, after):
-            yield said.item("keywords:existence", mention.start(), mention.end(), keywords=words)
+            yield direction.item("keywords:existence", mention.start(), mention.end(), keywords=words)
 
 
-def end_rules(said: Direction) -> Iterator[ChecklistItem]:
-    """Words to end with.
-
-    >>> [one] = end_rules(Direction('End your reply with the exact phrase "Over and out."', 0, ""))
-    >>> one.arguments["end_phrase"]
-    'Over and out.'
-    """
-    found = _END.search(said.text)
-    if found is None:
-        found = _END.search(said.following)
-    if found is None or found.start() >= len(said.text):
+def end_rules(direction: Direction) -> Iterator[ChecklistItem]:
+    """Words to end with."""
+    found = _END.search(direction.text) or _END.search(direction.following)
+    if found is None or found.start() >= len(direction.text):
         return
     aside = f"{found['what'] or ''} {found['part'] or ''}"
     if re.search(r"\b(?:each|every|paragraphs?|sections?|stanzas?|lines?|sentences|all)\b", aside, re.IGNORECASE):
         return
     phrase = found["phrase"]
-    if re.fullmatch(QUOTE, phrase):
-        phrase = phrase[1:-1]
-    yield said.item("startend:end_checker", found.start(), found.end(), end_phrase=phrase.strip())
+    phrase = phrase[1:-1] if re.fullmatch(QUOTE, phrase) else phrase
+    yield direction.item("startend:end_checker", found.start(), found.end(), end_phrase=phrase.strip())
 
 
 def _words(mention: re.Match[str]) -> list[str]:
-    """The words that are named; none if it is not certain where they end."""
+    """The listed words; none if it is not certain where they end."""
     listed = mention["list"]
     if re.match(QUOTE, listed):
         words = [word.rstrip(".,;") for word in quotes(listed)]
@@ -327,7 +292,7 @@ def _words(mention: re.Match[str]) -> list[str]:
 
 
 def _is_asked(mention: re.Match[str], before: str, after: str) -> bool:
-    """Whether all the words are asked for."""
+    """Whether all the words are requested."""
     if re.search(r"[\"'”’`]\s*,?\s*or\b|\bor\s", mention["list"]) or re.match(r"\W*or\b", after):
         return False
     if "noun" not in mention.groupdict():

@@ -1,15 +1,8 @@
-"""What became of a rule, and what the checkers of rules count: words, sentences, capital letters, languages.
+"""The ruling of an exact checker, and what checkers count: words, sentences, capitals, languages.
 
-What an exact checker says: passed or not, what it found, and where.
-
-Counts that need a decision: what is a word, a sentence, a word in capitals. Nothing is downloaded.
-
-Left out: sentences that end with a line and no stop, as list items and headings do: they go on into the next, as they
-do in IFEval. Scripts without spaces between words count as one word from space to space or mark.
-
-The language a text is written in, by ``langdetect``: a naive Bayes over letters, seeded, nothing downloaded.
-
-Left out: texts of several languages; short ones are often told wrong.
+Not supported: sentences that end with a line and no stop, such as list items and headings, which continue into the next
+as in IFEval; scripts without spaces, where a word runs from space to space or mark; texts in several languages.
+``langdetect`` (seeded, offline) often misjudges short texts.
 """
 
 from __future__ import annotations
@@ -24,7 +17,7 @@ from vouching.text.sentences import LIST_MARKER, abbreviates
 from vouching.types import Span
 
 _LONGEST_SPAN = 400
-"""Characters of a response that a ruling quotes; a longer stretch decides, but is not shown."""
+"""Characters of a response that a ruling quotes; longer stretches are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +25,26 @@ class Ruling:
     """The outcome of one exact check of one text."""
 
     passed: bool
-    """Whether the requirement is fulfilled."""
     reason: str
     """What was found, in a sentence."""
     span: Span | None = None
-    """The words that decide it, where single words do."""
+    """The deciding words, where there are any."""
 
 
 def ruled(passed: bool, reason: str, at: re.Match[str] | None = None) -> Ruling:
-    """A ruling, with the words that a search found.
-
-    >>> ruled(False, "It has a comma.", re.search(",", "So, no.")).span
-    Span(text=',', start=2, end=3, source_id=None)
-    """
+    """A ruling, with the words that a search found."""
     if at is None or not at.group() or len(at.group()) > _LONGEST_SPAN:
         return Ruling(passed, reason)
     return Ruling(passed, reason, Span(at.group(), *at.span()))
 
 
 def holds(relation: str, number: int, limit: int) -> bool:
-    """Whether a number is "at least" or "less than" a limit; there are no other relations.
-
-    >>> holds("at least", 3, 3), holds("less than", 3, 3)
-    (True, False)
-    """
+    """Whether a number is "at least" or "less than" a limit, the only relations."""
     return number >= limit if relation == "at least" else number < limit
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number of things as a sentence.
+    """A count as a sentence.
 
     >>> counted(1, "word"), counted(0, "word")
     ('It has 1 word.', 'It has 0 words.')
@@ -78,7 +62,7 @@ _CAPITALS = re.compile(r"[^\W_]+(?:(?:[-&./]|['’](?=[A-Z]))[^\W_]+)*")
 
 
 def count_words(text: str) -> int:
-    """Runs of letters, digits and underscores; a hyphen or an apostrophe separates two.
+    """Count runs of letters, digits and underscores; a hyphen or an apostrophe separates two.
 
     >>> count_words("It's a well-known fact.")
     6
@@ -87,9 +71,9 @@ def count_words(text: str) -> int:
 
 
 def count_sentences(text: str) -> int:
-    r"""Stretches that end in a stop, a question or an exclamation mark, and what is left at the end.
+    r"""Count stretches that end in a stop, question or exclamation mark, and the rest.
 
-    Points of abbreviations, of initials and of the numbers of a list end nothing.
+    Points of abbreviations, initials and list numbers do not end a sentence.
 
     >>> count_sentences("Dr. Smith left. why? Nobody knows")
     3
@@ -105,7 +89,7 @@ def count_sentences(text: str) -> int:
 
 
 def capital_words(text: str) -> list[str]:
-    """Words with capitals and without lower case; hyphens and points inside hold them together.
+    """Words in capitals; inner hyphens and points are part of a word.
 
     >>> capital_words("I met NASA's U.S. team, COVID-19 or not: WOW, 42!")
     ['I', 'NASA', 'U.S', 'COVID-19', 'WOW']
@@ -114,7 +98,7 @@ def capital_words(text: str) -> list[str]:
 
 
 def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
-    """Whether a run of stops ends a sentence: always, but for points before lower case or after an abbreviation."""
+    """Whether a run of stops ends a sentence: always, except points before lower case or after an abbreviation."""
     marks = stop["stop"]
     if marks is None or not marks.startswith("."):
         return True
@@ -136,7 +120,7 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 SEED = 0
-"""The sampling inside langdetect starts from it, for every text anew: one text, one language."""
+"""Seed of the sampling inside langdetect, set anew for every text, so that a text always gets one language."""
 
 LANGUAGES = {
     "af": "Afrikaans", "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech",
@@ -150,14 +134,13 @@ LANGUAGES = {
     "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh-cn": "Chinese (simplified)",
     "zh-tw": "Chinese (traditional)", "zh": "Chinese",
 }  # fmt: skip
-"""Every code that :func:`language_of` can tell, with its language; "zh" stands for Chinese, however written."""
+"""Every code that :func:`language_of` returns, with its language; "zh" is any Chinese."""
 
 
 def language_of(text: str) -> str | None:
     """ISO 639-1 code of the language, "zh-cn" or "zh-tw" for Chinese; None for a text without letters.
 
-    Raises:
-        MissingExtraError: langdetect is not installed.
+    Raises MissingExtraError if langdetect is not installed.
 
     >>> language_of("Das ist ein Satz auf Deutsch."), language_of("1973!")
     ('de', None)
@@ -173,8 +156,8 @@ def language_of(text: str) -> str | None:
 
 @cache
 def _detector() -> tuple[Any, type[Exception]]:
-    """Makes detectors; one of our own, so that nobody else's seed is changed."""
-    module = needed("langdetect.detector_factory", "rules", "telling the language of a text")
+    """A factory of our own, so that no other seed is changed."""
+    module = needed("langdetect.detector_factory", "rules", "detecting the language of a text")
     factory = module.DetectorFactory()
     factory.set_seed(SEED)
     factory.load_profile(module.PROFILES_DIRECTORY)

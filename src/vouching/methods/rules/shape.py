@@ -1,7 +1,7 @@
-"""Exact checkers of how a response is built: length, paragraphs, lists, marks, sections, titles, JSON.
+"""Exact checkers of the form of a response: length, paragraphs, lists, marks, sections, titles, JSON.
 
-Each takes a response and its own arguments and gives a ruling. The semantics are IFEval's (Zhou et al. 2023), also
-where they surprise; departures are named at the checker. Left out: whether what the parts hold is what their names say.
+Each takes a response and its arguments and returns a ruling. The semantics are IFEval's (Zhou et al. 2023), even where
+they surprise; departures are named at the checker. Not supported: checks of the content of the parts.
 """
 
 from __future__ import annotations
@@ -20,31 +20,19 @@ _FENCE_OPENS, _FENCE_CLOSES = re.compile(r"\A```(?:json|Json|JSON)?"), re.compil
 
 
 def word_count(response: str, num_words: int, relation: str) -> Ruling:
-    """At least, or less than, so many words: runs of letters, digits and underscores.
-
-    >>> word_count("It's well-known.", 4, "at least").passed
-    True
-    """
+    """At least, or less than, so many words: runs of letters, digits and underscores."""
     number = count_words(response)
     return ruled(holds(relation, number, num_words), counted(number, "word"))
 
 
 def sentence_count(response: str, num_sentences: int, relation: str) -> Ruling:
-    """At least, or less than, so many sentences. Departure: stops are found by rules, not by a learned splitter.
-
-    >>> sentence_count("He left. Why? Nobody knows.", 3, "less than").reason
-    'It has 3 sentences.'
-    """
+    """At least, or less than, so many sentences. Departure: split by rules, not by a learned splitter."""
     number = count_sentences(response)
     return ruled(holds(relation, number, num_sentences), counted(number, "sentence"))
 
 
 def paragraph_count(response: str, num_paragraphs: int) -> Ruling:
-    r"""Exactly so many paragraphs, set apart by ``***``; none between two others may be empty.
-
-    >>> paragraph_count("One.\n***\nTwo.", 2).passed, paragraph_count("One.\n\nTwo.", 2).passed
-    (True, False)
-    """
+    r"""Exactly so many paragraphs, separated by ``***``; inner ones must not be empty."""
     parts = [bool(part.strip()) for part in _DIVIDER.split(response)]
     inner_empty = not all(parts[1:-1])
     number = sum(parts)
@@ -53,11 +41,7 @@ def paragraph_count(response: str, num_paragraphs: int) -> Ruling:
 
 
 def nth_paragraph(response: str, num_paragraphs: int, nth_paragraph: int, first_word: str) -> Ruling:
-    r"""Exactly so many paragraphs, set apart by blank lines, of which the n-th begins with a word, in any case.
-
-    >>> nth_paragraph("One.\n\nTwo, then.", 2, 2, "two").passed
-    True
-    """
+    r"""Exactly so many paragraphs, separated by blank lines; the n-th begins with a word, in any case."""
     parts = response.split("\n\n")
     number = sum(bool(part.strip()) for part in parts)
     if not 1 <= nth_paragraph <= number or not parts[nth_paragraph - 1].strip():
@@ -69,75 +53,47 @@ def nth_paragraph(response: str, num_paragraphs: int, nth_paragraph: int, first_
 
 
 def placeholder_count(response: str, num_placeholders: int) -> Ruling:
-    """At least so many placeholders in square brackets.
-
-    >>> placeholder_count("Dear [name], at [place].", 2).span.text
-    '[name]'
-    """
+    """At least so many placeholders in square brackets."""
     found = _within_lines(_PLACEHOLDER, response, "]")
     return ruled(len(found) >= num_placeholders, counted(len(found), "placeholder"), next(iter(found), None))
 
 
 def bullet_count(response: str, num_bullets: int) -> Ruling:
-    r"""Exactly so many lines that begin with ``*`` (not ``**``) or ``-``.
-
-    >>> bullet_count("* one\n- two\n** three", 2).passed
-    True
-    """
+    r"""Exactly so many lines that begin with ``*`` (not ``**``) or ``-``."""
     number = len(_BULLET.findall(response))
     return ruled(number == num_bullets, counted(number, "bullet"), _BULLET.search(response))
 
 
 def highlight_count(response: str, num_highlights: int) -> Ruling:
-    """At least so many stretches within a line between single or double asterisks.
-
-    >>> highlight_count("*One* and **two**, but not **.", 2).reason
-    'It has 2 highlighted sections.'
-    """
+    """At least so many stretches within a line between single or double asterisks."""
     found = [*_ONE_STAR.findall(response), *_TWO_STARS.findall(response)]
     number = sum(bool(inside.strip()) for inside in found)
     return ruled(number >= num_highlights, counted(number, "highlighted section"))
 
 
 def section_count(response: str, section_spliter: str, num_sections: int) -> Ruling:
-    """At least so many sections: the word that opens them, in this case, and a number.
-
-    >>> section_count("Section 1: a. Section 2: b.", "Section", 2).passed
-    True
-    """
+    """At least so many sections: the word that opens them, case-sensitive, and a number."""
     heading = re.compile(re.escape(section_spliter) + r"\s?\d+")
     number = len(heading.findall(response))
     return ruled(number >= num_sections, counted(number, "section"), heading.search(response))
 
 
 def has_postscript(response: str, postscript_marker: str) -> Ruling:
-    """The marker of a postscript occurs, in any case; after each of its points there may be a blank.
-
-    >>> has_postscript("Bye. p. s. Write soon!", "P.S.").span.text
-    'p. s.'
-    """
+    """The marker of a postscript occurs, in any case; each of its points may be followed by a space."""
     letters = re.escape(postscript_marker.strip()).replace(r"\.", r"\.\s?").removesuffix(r"\s?")
     found = re.search(letters, response, re.IGNORECASE)
     return ruled(found is not None, f"It has {'a' if found else 'no'} postscript.", found)
 
 
 def has_title(response: str) -> Ruling:
-    """There is a title in double angular brackets.
-
-    >>> has_title("<<A day>> It rained.").passed, has_title("<< >>").passed
-    (True, False)
-    """
+    """There is a title in double angular brackets."""
     titles = _within_lines(_TITLE, response, ">>")
     found = next((title for title in titles if title.group().lstrip("<").rstrip(">").strip()), None)
     return ruled(found is not None, f"It has {'a' if found else 'no'} title.", found)
 
 
 def is_json(response: str) -> Ruling:
-    r"""All of it is JSON, within a code fence or not.
-
-    >>> is_json('```json\n{"a": 1}\n```').passed, is_json("Here: {}").passed
-    (True, False)
-    """
+    r"""The whole response is JSON, with or without a code fence."""
     text = _FENCE_CLOSES.sub("", _FENCE_OPENS.sub("", response.strip())).strip()
     try:
         json.loads(text)
@@ -147,11 +103,7 @@ def is_json(response: str) -> Ruling:
 
 
 def two_responses(response: str) -> Ruling:
-    """Two different answers, set apart by ``******``.
-
-    >>> two_responses("Yes. ****** No.").passed, two_responses("Yes. ****** Yes.").passed
-    (True, False)
-    """
+    """Two different answers, separated by ``******``."""
     parts = [part.strip() for part in response.split("******")]
     answers = [part for part in parts if part]
     if not all(parts[1:-1]):
@@ -162,9 +114,9 @@ def two_responses(response: str) -> Ruling:
 
 
 def _within_lines(pattern: re.Pattern[str], text: str, closing: str) -> list[re.Match[str]]:
-    """What a pattern finds that opens and closes on one line; a line is read only to its last ``closing``.
+    """Matches that open and close on one line; a line is searched only up to its last ``closing``.
 
-    Otherwise each of many openings would be followed to the end of the line: time would grow with the square.
+    Otherwise each of many openings would be followed to the end of the line, in quadratic time.
     """
     found: list[re.Match[str]] = []
     start = 0

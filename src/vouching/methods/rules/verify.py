@@ -1,10 +1,6 @@
-"""Items checked against a response, strictly and loosely, and the items of a row that names its rules.
+"""Check a response against the rules that its instruction asks for, strictly and loosely; also rows of them.
 
-Left out: a partial score for an item; a rule is fulfilled or not.
-
-A response checked against the rules that its instruction asks for.
-
-Left out: what no rule covers; the report says that it was not checked.
+Not supported: partial scores for an item; requirements without a rule (a warning says that they were not checked).
 """
 
 from __future__ import annotations
@@ -29,34 +25,28 @@ _NAMES = "instruction_id_list"
 def rule_on(item: ChecklistItem, response: str) -> Ruling:
     """Check one item by its rule, strictly. A blank response passes nothing.
 
-    Raises:
-        InputError: the item names no rule, or one that does not exist.
-        MissingExtraError: the rule needs to know the language, and langdetect is not installed.
+    Raises InputError for an item without a known rule, MissingExtraError if langdetect is needed and not installed.
 
     >>> item = bind("punctuation:no_comma")
     >>> rule_on(item, "Short and good.").passed, rule_on(item, "  ").passed
     (True, False)
     """
     if item.rule is None:
-        raise InputError(f"the item {item.text!r} has no rule, so a language model must judge it: name one, or a rule")
+        raise InputError(f"the item {item.text!r} has no rule: name a rule, or a language model to judge it")
     if item.rule not in RULES:
-        raise InputError(f"the item {item.text!r} has the rule {item.rule!r}, wanted one of those in docs/rules.md")
+        raise InputError(f"the item {item.text!r} has the rule {item.rule!r}, expected one in docs/rules.md")
     if not response.strip():
         return Ruling(False, "It is blank.")
     return RULES[item.rule].check(response, **item.arguments)
 
 
 def passes_loosely(item: ChecklistItem, response: str) -> bool:
-    r"""Whether the response, or one of its variants, passes; see :func:`loose_variants`.
-
-    >>> passes_loosely(bind("punctuation:no_comma"), "Sure, here it is:\nShort and good.")
-    True
-    """
+    r"""Whether the response or one of its :func:`loose_variants` passes."""
     return any(rule_on(item, variant).passed for variant in dict.fromkeys(loose_variants(response)))
 
 
 def loose_variants(response: str) -> tuple[str, ...]:
-    r"""The eight texts of which one must pass: without its first line, its last, both; each also without asterisks.
+    r"""Eight variants: without its first line, its last, both; each also without asterisks.
 
     >>> loose_variants("Sure:\n*Yes.*")
     ('Sure:\n*Yes.*', '*Yes.*', 'Sure:', '', 'Sure:\nYes.', 'Yes.', 'Sure:', '')
@@ -67,11 +57,7 @@ def loose_variants(response: str) -> tuple[str, ...]:
 
 
 def followed(items: Sequence[ChecklistItem], response: str) -> tuple[list[bool], list[bool]]:
-    r"""Which items are fulfilled, strictly and loosely.
-
-    >>> followed([bind("punctuation:no_comma"), bind("startend:quotation")], "Sure, I do:\n\"I do.\"")
-    ([False, False], [True, True])
-    """
+    r"""Which items are fulfilled, strictly and loosely."""
     strict = [rule_on(item, response).passed for item in items]
     loose = [passed or passes_loosely(item, response) for item, passed in zip(items, strict, strict=True)]
     return strict, loose
@@ -92,43 +78,34 @@ def item_result(item: ChecklistItem, response: str) -> ItemResult:
 def named_items(row: Mapping[str, Any]) -> tuple[ChecklistItem, ...]:
     """The items of a row in IFEval's form: ``instruction_id_list``, and ``kwargs`` for each of them.
 
-    Raises:
-        InputError: one of the two is no list, they differ in length, or arguments do not fit their rule.
+    Raises InputError if they are not lists of the same length, or arguments do not fit their rule.
 
     >>> named_items({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]})[0].rule
     'punctuation:no_comma'
     """
     names, arguments = _list(row, "instruction_id_list"), _list(row, "kwargs")
     if len(names) != len(arguments):
-        raise InputError(f'"kwargs" has {len(arguments)} entries, wanted {len(names)}, one per rule')
+        raise InputError(f'"kwargs" has {len(arguments)} entries, expected {len(names)}, one per rule')
     for name, given in zip(names, arguments, strict=True):
         if not isinstance(name, str):
-            raise InputError(f'"instruction_id_list" has {name!r}, wanted the names of rules')
+            raise InputError(f'"instruction_id_list" has {name!r}, expected names of rules')
         if given is not None and not isinstance(given, Mapping):
-            raise InputError(f'{name}: "kwargs" has {given!r}, wanted an object')
+            raise InputError(f'{name}: "kwargs" has {given!r}, expected an object')
     return tuple(map(bind, names, arguments))
 
 
 def _list(row: Mapping[str, Any], key: str) -> Sequence[Any]:
     value = row.get(key)
     if not isinstance(value, list):
-        raise InputError(f'"{key}" is {"missing" if value is None else repr(value)}, wanted a list')
+        raise InputError(f'"{key}" is {"missing" if value is None else repr(value)}, expected a list')
     return cast("list[Any]", value)
 
 
 def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem] | None = None) -> Report:
     """Check a response by rules alone: no language model, no network.
 
-    Args:
-        instruction: what the response was to do.
-        response: the response.
-        items: what to check; if None, the rules found in the instruction, with a warning that others may be in it.
-
-    Returns:
-        ``score`` is the share of items passed; None where there is no item.
-
-    Raises:
-        MissingExtraError: a rule needs to know the language, and langdetect is not installed.
+    Without ``items``, checks the rules found in the instruction and warns that it may ask for more. ``score`` is the
+    share of items passed, None without items. Raises MissingExtraError if langdetect is needed and not installed.
 
     >>> print(rules_report("Name three fruits. Use no commas.", "Apples, pears and plums."))
     1 item: 0 passed, 1 failed
@@ -151,11 +128,11 @@ def rules_report(instruction: str, response: str, items: Sequence[ChecklistItem]
 
 @dataclass(frozen=True, slots=True)
 class RulesConfig:
-    """Rules are exact: there is nothing to set."""
+    """Rules have no settings."""
 
 
 class RulesVerifier:
-    """Verifies whole responses by the rules that their instruction asks for, or by those of a checklist."""
+    """Verifies whole responses by the rules of their instruction, or by those of a checklist."""
 
     async def verify(
         self,
@@ -164,22 +141,22 @@ class RulesVerifier:
         sources: Sequence[Source] = (),
         items: Sequence[ChecklistItem] | None = None,
     ) -> Report:
-        """The report of :func:`rules_report`. Raises ConfigError for sources, which rules have no use for."""
+        """The report of :func:`rules_report`. Raises ConfigError if there are sources."""
         if sources:
-            raise ConfigError("got sources with rules, which have no use for them: leave them out, or name a model")
+            raise ConfigError("got sources, which rules do not use: omit them, or name a model")
         return rules_report(question or "", response, items)
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
 
 def open_rules(model: str | Model = "embedded", config: RulesConfig | None = None) -> RulesVerifier:
-    """The verifier by rules, whatever the model: none is asked."""
+    """The verifier by rules; no model is used."""
     return RulesVerifier()
 
 
 def rules_work() -> Work:
-    """The function from a row to its line: the row with its outcomes; one that cannot be used has none, and says why.
+    """The function from a row to its line: the row with its outcomes, or with the problem.
 
     >>> row = Row(1, "line 1", {"id": "a", "prompt": "Use no commas.", "response": "So be it."})
     >>> line = json.loads(rules_work()(row))
@@ -200,9 +177,9 @@ def _line(row: Row) -> str:
 
 
 def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row gets; where it names no rules, those found in its prompt. Raises InputError if it cannot be used."""
+    """The outcomes of a row; without named rules, of those found in its prompt."""
     if fields.get("response") is None:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "response", a text')
+        raise InputError(f'the row has the keys {[*fields]}, expected "response", a text')
     response = check_text(fields["response"], "the response")
     named: dict[str, Any] = {}
     if fields.get(_NAMES) is not None:
@@ -213,23 +190,19 @@ def _outcome(fields: Mapping[str, Any]) -> dict[str, Any]:
         named["detected"] = True
     else:
         raise InputError(
-            f'the row has the keys {[*fields]}, wanted "{_NAMES}" and "kwargs", or "prompt" or "instruction"'
+            f'the row has the keys {[*fields]}, expected "{_NAMES}" and "kwargs", or "prompt" or "instruction"'
         )
     strict, loose = followed(items, response)
     return {**named, "strict": strict, "loose": loose}
 
 
 def _prompt_key(fields: Mapping[str, Any]) -> str | None:
-    """Under which name a row has its instruction; None if it has none."""
+    """The key of a row's instruction; None if there is none."""
     return next((key for key in ("prompt", "instruction") if fields.get(key) is not None), None)
 
 
 def seen_rules(input_name: str, line: Line) -> Seen:
-    """What a run of rows needs to know about a line.
-
-    >>> seen_rules("r.jsonl", {"id": "a", "strict": [True, False], "loose": [True, True]}).counts["loose prompts"]
-    1
-    """
+    """The counts of a line for a run over rows."""
     if line["strict"] is None:
         return Seen(str(line["id"]), problem=f"{input_name}, {line['problem']}")
     strict, loose = line["strict"], line["loose"]
@@ -248,7 +221,7 @@ def seen_rules(input_name: str, line: Line) -> Seen:
 
 
 def ruled_report(line: Line) -> Report | Unverified:
-    """A line as the report that its outcomes stand for."""
+    """The report that a line stands for."""
     if line["strict"] is None:
         return Unverified(Claim("", id=str(line["id"])), "input", str(line["problem"]))
     prompt = line.get(_prompt_key(line) or "")
