@@ -1,6 +1,6 @@
-"""Claims changed on purpose: typed, located errors to learn from, and rewrites that mean the same.
+"""Perturbed claims: typed, located errors to train on, and rewrites with the same meaning.
 
-No language model is used: what short lists and patterns cannot change for certain stays unchanged.
+No language model is used: what short lists and patterns cannot change reliably stays unchanged.
 """
 
 from __future__ import annotations
@@ -10,13 +10,6 @@ from vouching.perturb.records import ERROR_TYPE_OF, STRATEGIES, Perturbation, St
 from vouching.perturb.run import Tally, perturb, perturb_rows
 
 __all__ = [
-    "ERROR_TYPE_OF",
-    "STRATEGIES",
-    "CorpusPool",
-    "Perturbation",
-    "Strategy",
-    "Tally",
-    "perturb",
-    "perturb_rows",
+    "ERROR_TYPE_OF", "STRATEGIES", "CorpusPool", "Perturbation", "Strategy", "Tally", "perturb", "perturb_rows",
     "to_json",
-]
+]  # fmt: skip

@@ -1,9 +1,9 @@
-"""What nobody stated, added to the claim: a fact about something else, a detail, or something taken for granted.
+"""Unsupported additions to a claim: a fact about something else, a detail, or a presupposition.
 
-The frames are shipped lists; what fills them comes from the corpus and from chance. SEVA's "unanswerable wrap" adds
-what nobody could check ("results significant at p < 0.001"); ``detail_added`` is the part of it that makes a statement.
-Not supported: questions, details of what no list knows, and facts for subjects of unknown sort, plurals, or claims of
-more than one sentence.
+The frames come from shipped lists, their fillers from the corpus and from chance. SEVA's "unanswerable wrap" adds what
+cannot be checked ("results significant at p < 0.001"); ``detail_added`` covers the statements among these. Not
+supported: questions, details beyond the lists, and facts for subjects of unknown sort, plurals, or claims of more than
+one sentence.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _CLOSED = frozenset(str.split("that which who where when because although while 
 _ONCE = frozenset(
     str.split("born died founded established written directed released named located situated created married composed")
 )
-"""What is so once: where the source says it too, another account of it contradicts rather than adds."""
+"""Events that happen once: where the source has one too, another account contradicts it rather than adds to it."""
 _YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)s?\b")
 
 
 def fact_graft(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """A fact about another of its sort, said of this one: "... and won the prize in 1930", "Ann, who won ..."."""
+    """Add a fact about another subject of the same sort: "... and won the prize in 1930", "Ann, who won ..."."""
     claim, verb = scene.claim, scene.claim.main_verb
     sort = subject_sort(scene)
     if verb is None or sort is None:
@@ -48,11 +48,11 @@ def fact_graft(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[D
     years = years_of(scene)
     own = name_key(claim.text[verb.subject_start : verb.subject_end])
     seen = [facts[rng.randrange(len(facts))] for _ in range(min(_FACTS_LOOKED_AT, len(facts)))]
-    told = claim.lower_set | (_ONCE & scene.source.lower_set)
+    used = claim.lower_set | (_ONCE & scene.source.lower_set)
     others = [fact for fact in seen if not same_name(fact.subject, own)]
-    foreign = {fact for fact in others if _is_foreign(fact, known) and _goes_with(fact, told, years)}
+    foreign = {fact for fact in others if _is_foreign(fact, known) and _goes_with(fact, used, years)}
     if foreign:
-        # One close in topic: a fact that is far from it is told at once.
+        # Close in topic: a distant fact would be too easy to detect.
         fact = max(foreign, key=lambda fact: (_closeness(fact, known), fact.predicate))
         at = rng.choice(places)
         relative = f", {'who' if sort == 'person' else 'which'} {fact.predicate},"
@@ -60,18 +60,18 @@ def fact_graft(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[D
 
 
 def subject_sort(scene: Scene) -> str | None:
-    """What the subject of the claim is, as the claim and its source tell."""
+    """The sort of the subject of the claim, from the claim and its source."""
     verb = scene.claim.main_verb
     return sort_of(scene.claim, verb, scene.source.text) if verb else None
 
 
 def years_of(scene: Scene) -> list[int]:
-    """The years that claim and source name, in the order they come."""
+    """The years in claim and source, in order."""
     return [int(year) for text in (scene.claim.text, scene.source.text) for year in _YEAR.findall(text)]
 
 
 def host(claim: ParsedText) -> MainVerb | None:
-    """The main verb of a short claim of one clause about one thing, which can take an addition at its end."""
+    """The main verb of a short single-clause claim about one thing, which can take an addition at its end."""
     verb = claim.main_verb
     if verb is None or not claim.is_one_sentence or len(claim.words) > _LONGEST_HOST or claim.negations:
         return None
@@ -81,7 +81,7 @@ def host(claim: ParsedText) -> MainVerb | None:
 
 
 def is_plural(claim: ParsedText, verb: MainVerb) -> bool:
-    """Whether a verb is in the plural."""
+    """Whether a verb is plural."""
     return verb.kind == "base" or claim.text[verb.start : verb.end] in ("are", "were", "have", "do")
 
 
@@ -95,7 +95,7 @@ def _after_subject(claim: ParsedText, verb: MainVerb) -> int | None:
 
 
 def takes_apposition(claim: ParsedText, verb: MainVerb) -> bool:
-    """Whether the subject is one name at the start, with the verb right after it."""
+    """Whether the subject is one name at the start, directly followed by the verb."""
     named = whole_subject(claim, verb)
     alone = claim.text[verb.subject_end : verb.start] == " " and verb.subject_start == 0
     return bool(named and alone and claim.is_one_sentence and not is_plural(claim, verb))
@@ -106,16 +106,16 @@ def _closeness(fact: Fact, known: set[str]) -> float:
 
 
 def _is_foreign(fact: Fact, known: set[str]) -> bool:
-    """Whether a fact names a number or name that the source lacks, and is mostly about other things."""
+    """Whether a fact has a number or name that the source lacks, and is mostly about other things."""
     return bool(fact.telling - known) and len(fact.stems - known) >= len(fact.stems) / 2
 
 
-def _goes_with(fact: Fact, told: frozenset[str], years: list[int]) -> bool:
-    """Whether a fact is of the same time, as far as years tell, and is told by none of the words of the claim."""
-    said = [word for word in fact.predicate.lower().split()[:3] if word not in AUXILIARIES]
+def _goes_with(fact: Fact, used: frozenset[str], years: list[int]) -> bool:
+    """Whether a fact is of the same period, as far as years show, and its verb is not among the used words."""
+    words = [word for word in fact.predicate.lower().split()[:3] if word not in AUXILIARIES]
     its_years = [int(year) for year in _YEAR.findall(fact.predicate)]
     near = all(any(abs(year - other) <= _FURTHEST_YEARS for other in years) for year in its_years)
-    return bool(said) and said[0] not in told and (near or not years)
+    return bool(words) and words[0] not in used and (near or not years)
 
 
 _SLOT = re.compile(r"\{([a-z ]+)\}")
@@ -127,14 +127,14 @@ _KINDS: dict[str, NameType] = {
 _SMALL = str.split("two three four five six seven eight nine")
 _NTH = str.split("second third fourth fifth sixth")
 _EARLIEST_YEAR, _LATEST_YEAR = 1850, 2023
-"""The names of the corpus are mostly of this time."""
+"""Period of most names in the corpus."""
 _LONGEST_GENERAL = 20
 _TRIES, _FRAMES_TRIED = 8, 6
 _PREPOSITION = re.compile(r" (?:in|on|at|from|to|with|for|during|as|by|over|against|between) ")
 _TIME_AT_END = re.compile(
     r" (?:in|on|during|at the end of) (?:(?:the )?(?:early |late )?[A-Z0-9][\w]*s?(?:,? [\w]+){0,2})\Z"
 )
-_TIME_TOLD = frozenset(
+_TIME_WORDS = frozenset(
     str.split("""again first last once twice times ever always often also when after before born only years months daily
     until since from two three four both career whole not all while currently now usually""")
 )
@@ -144,7 +144,7 @@ _UNIQUE = re.compile(
     re.IGNORECASE,
 )
 _ONE_OF_A_YEAR = re.compile(r"\b[Tt]he [12]\d{3} \w")
-"""What took place once: "the 2012 final"."""
+"""A unique event: "the 2012 final"."""
 _TAKES_ARTICLE = re.compile(
     r"^(?:University|College|School|Institute|Academy) of\b|"
     r"\b(?:Institute|Association|Federation|Foundation|Society|Trust|Union|Alliance|Institution|Organi[sz]ation)\b"
@@ -154,11 +154,11 @@ _FINDING = re.compile(
 )
 _GENERAL = frozenset(str.split("is are can may has have"))
 _FAMILIAR: tuple[str, ...] = ("person", "country", "state", "city", "company", "school", "club")
-"""Kinds of names of which one may stand beside another: "like Peru"."""
+"""Kinds of names that fit a comparison: "like Peru"."""
 
 
 def detail_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """A detail that nobody stated: "Ann Lee, a native of Oslo, ...", "... at the request of Bob Roy"."""
+    """Add an unsupported detail: "Ann Lee, a native of Oslo, ...", "... at the request of Bob Roy"."""
     claim, verb = scene.claim, scene.claim.main_verb
     if verb is None:
         return
@@ -170,7 +170,7 @@ def detail_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator
     if event and at is not None:
         groups = _groups_of("details.txt", event)
         groups -= {"place"} if _places(scene) else set()
-        groups -= {"time"} if scene.home.dates or claim.dates or claim.lower_set & _TIME_TOLD else set()
+        groups -= {"time"} if scene.home.dates or claim.dates or claim.lower_set & _TIME_WORDS else set()
         groups -= {"pay"} if claim.quantities else set()
         passive = verb.kind == "auxiliary"
         for group in sorted(groups - ({"work", "choose"} if passive else set())):
@@ -182,14 +182,14 @@ def detail_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator
 
 
 def presupposition(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Something taken for granted: "rose to 2%, the highest figure since 1987"; "won" -> "won once again"."""
+    """Add a presupposition: "rose to 2%, the highest figure since 1987"; "won" -> "won once again"."""
     claim, verb = scene.claim, scene.claim.main_verb
     if verb is None or claim.negations or not claim.is_one_sentence:
         return
     options: list[tuple[int, str, str]] = []
     event, name = None if _ONE_OF_A_YEAR.search(claim.text) else _event_of(claim, verb), "presuppositions.txt"
     at = _after_clause(claim)
-    if event and at is not None and not claim.lower_set & _TIME_TOLD:
+    if event and at is not None and not claim.lower_set & _TIME_WORDS:
         groups = _groups_of(name, event)
         amount = any(q.start > verb.end for q in claim.quantities)
         for group in sorted(groups & {"rise", "fall"}) if amount else ():
@@ -205,7 +205,7 @@ def presupposition(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
 
 
 def _additives(claim: ParsedText, verb: MainVerb, at: int | None) -> list[tuple[int, str, str]]:
-    """That the same holds of another of the subject's kind: "Ann, like Bob Roy, ..."."""
+    """The same of another of the subject's kind: "Ann, like Bob Roy, ..."."""
     named = whole_subject(claim, verb)
     kind = name_type(claim.text, named) if named else None
     if kind is None or kind.kind not in _FAMILIAR or _UNIQUE.search(claim.text) or not takes_apposition(claim, verb):
@@ -221,7 +221,7 @@ def _additives(claim: ParsedText, verb: MainVerb, at: int | None) -> list[tuple[
 def _one_of(
     options: Sequence[tuple[int, str, str]], scene: Scene, pool: CorpusPool, rng: random.Random
 ) -> Iterator[Draft]:
-    """The first of some options, drawn by chance, that can be filled with what the source does not know."""
+    """The first of some randomly ordered options that can be filled with something new to the source."""
     known = {word.stem for word in scene.source.words if word.is_content}
     for at, words, frame in rng.sample(options, min(_FRAMES_TRIED, len(options))):
         fixed = {word.stem for word in find_words(_SLOT.sub("", frame)) if word.is_content}
@@ -252,13 +252,13 @@ def _name(kind: NameType, scene: Scene, pool: CorpusPool, rng: random.Random) ->
 
 
 def _drawn(slot: str, scene: Scene, rng: random.Random) -> str | None:
-    """A number, year or month drawn by chance; no year where nothing tells the age of things."""
+    """A random number, year or month; no year where neither claim nor source names one."""
     if slot == "year":
-        told = [year for year in years_of(scene) if year >= _EARLIEST_YEAR]
-        if not told:
+        named = [year for year in years_of(scene) if year >= _EARLIEST_YEAR]
+        if not named:
             return None
-        near = rng.choice(told)
-        years = [year for year in range(near - 12, min(near + 3, _LATEST_YEAR)) if year not in told]
+        near = rng.choice(named)
+        years = [year for year in range(near - 12, min(near + 3, _LATEST_YEAR)) if year not in named]
         return str(rng.choice(years or [near - 13]))
     choices: dict[str, Sequence[object]] = {
         "n": range(12, 90), "few": _SMALL, "nth": _NTH, "million": range(2, 60), "month": MONTHS, "day": range(1, 29),
@@ -281,19 +281,18 @@ def _groups(name: str) -> dict[str, frozenset[str]]:
 
 
 def _groups_of(name: str, verb: Verb) -> set[str]:
-    """The groups of a list that a verb is in."""
     return {group for group, bases in _groups(name).items() if verb.base in bases}
 
 
 def _event_of(claim: ParsedText, verb: MainVerb) -> Verb | None:
-    """The verb of what happened: a past form, or a participle after "was"."""
+    """The verb of an event: a past form, or a participle after "was"."""
     if verb.kind == "past":
         return None if verb.following in ("to", "from") else verb.verb
     return verb_in(verb.following, "participle") if claim.text[verb.start : verb.end] == "was" else None
 
 
 def _after_clause(claim: ParsedText) -> int | None:
-    """Where a claim of one clause takes an addition: at its end, but before a time that stands there."""
+    """Where a single-clause claim takes an addition: at its end, but before a final time."""
     verb = host(claim)
     if verb is None or "," in claim.text[verb.end :]:
         return None
@@ -304,14 +303,14 @@ def _after_clause(claim: ParsedText) -> int | None:
 
 
 def _after_object(claim: ParsedText, verb: MainVerb, at: int) -> int:
-    """Before the first preposition after the verb, so that what is added belongs to the verb."""
+    """Before the first preposition after the verb, so that the addition modifies the verb."""
     start = verb.end + len(verb.following) + 1 if verb.kind == "auxiliary" else verb.end
     match = _PREPOSITION.search(claim.text, start, at)
     return match.start() if match and "ing " not in claim.text[start : match.end()] else at
 
 
 def _places(scene: Scene) -> bool:
-    """Whether the claim, or the source where it speaks of it, names a place."""
+    """Whether the claim, or the part of the source about it, names a place."""
     places = ("city", "country", "state", "place", "the country")
     return any(
         (kind := name_type(reading.text, entity)) and kind.kind in places
@@ -321,7 +320,7 @@ def _places(scene: Scene) -> bool:
 
 
 def _is_general(claim: ParsedText, verb: MainVerb) -> bool:
-    """Whether a claim says in the present what holds of things in general."""
+    """Whether a claim is a general statement in the present tense."""
     present = verb.kind in ("third", "base") or claim.text[verb.start : verb.end] in _GENERAL
     plain = (
         not claim.entities

@@ -1,7 +1,7 @@
-"""What keeps a draft from becoming a perturbation: it cannot be seen, reads badly, or does not do what it should.
+"""Filters for drafts: the change must be visible, fluent and of its type, and must not repeat another.
 
-The values of a changed claim are read again by the comparators of ``vouching.text``. There is no judge of fluency: the
-rules know only what goes wrong with these strategies.
+The comparators of ``vouching.text`` read the values of a changed claim again. There is no general judge of fluency: the
+rules cover the typical faults of these strategies.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from vouching.text.words import find_words, lower_words, stem
 
 Filter = Literal["visible", "fluent", "on_type", "near_duplicate"]
 FILTERS: tuple[Filter, ...] = get_args(Filter)
-"""The filters, in the order they are applied."""
+"""In the order they are applied."""
 NEAR_DUPLICATE = 0.85
-"""Similarity above which one of two perturbations goes (SEVA, App. F)."""
+"""Similarity above which one of two perturbations is dropped (SEVA, App. F)."""
 _SHORTEST, _LONGEST = 0.4, 2.5
 _SIGNS = re.compile(r"[$£€%°]")
 _ARTICLE = re.compile(r"(?<![\w'’.-])(an?) ([A-Za-z0-9]+)", re.IGNORECASE)
@@ -43,7 +43,7 @@ _MAY_DOUBLE = frozenset(("had", "that"))
 
 
 def visible(original: str, claim: str) -> bool:
-    """Whether a reader sees the difference: another word or sign, or another order, beyond spelling and space.
+    """Whether a reader sees a difference beyond spelling and space.
 
     >>> visible("It is grey.", "It is gray."), visible("It is grey.", "It is green.")
     (False, True)
@@ -56,10 +56,10 @@ def _reader_key(text: str) -> tuple[list[str], list[str]]:
 
 
 def fluent(original: str, claim: str) -> bool:
-    """Whether the claim has no fault of form that the original has not.
+    """Whether the claim has no new fault of form.
 
-    Looks at doubled words, articles, agreement of pronoun and verb, brackets and quotation marks, the last word, spaces
-    and a length from 0.4 to 2.5 times that of the original.
+    Checks doubled words, articles, agreement of pronoun and verb, brackets and quotation marks, the last word, spaces,
+    and a length of 0.4 to 2.5 times the original.
 
     >>> fluent("It has a dog.", "It has a owl."), fluent("It has a dog.", "It has an owl.")
     (False, True)
@@ -88,13 +88,13 @@ def _faults(text: str, words: list[str]) -> Counter[str]:
 
 
 def on_type(scene: Scene, strategy: Strategy, draft: Draft, claim: str) -> bool:
-    """Whether the change is the one intended.
+    """Whether the change is the intended one.
 
-    A new value must differ from the old beyond rounding and agree with none of the source, a new name occur nowhere in
-    it, a stronger qualifier not be what it says where it speaks of the claim; a preserved value must be equal.
+    A new value must differ from the old beyond rounding and agree with no value of the source; a new name must not
+    occur in the source; a stronger qualifier must not be the source's own; a preserved value must be equal.
     """
-    said = scene.source.text.lower()
-    if ERROR_TYPE_OF[strategy] is not None and (claim.lower() in said or (draft.new and draft.new.lower() in said)):
+    source = scene.source.text.lower()
+    if ERROR_TYPE_OF[strategy] is not None and (claim.lower() in source or (draft.new and draft.new.lower() in source)):
         return False
     check = _CHECKS.get(strategy)
     return check is None or check(scene, draft, claim)
@@ -105,8 +105,8 @@ def near_duplicate(
 ) -> bool:
     """Whether another perturbation of the same claim is nearly the same.
 
-    That is: the same text, or the same strategy at the same place with a similarity above 0.85. Every edit of one
-    word is that near to its original and to the edit of another word, so these are not compared.
+    That is: the same text, or the same strategy at the same place with a similarity above 0.85. Edits of different
+    words are not compared: any two are that similar.
     """
     for other, other_edits in others:
         if other.claim == made.claim:
@@ -126,11 +126,8 @@ def _changed_quantity(scene: Scene, draft: Draft, claim: str) -> tuple[Quantity,
     if not old:
         return None
     dates = find_dates(claim)
-    new = [
-        q
-        for q in find_quantities(claim, dates)
-        if abs(q.end - old[0].end - shift) <= 1 or q.start <= edit.start < q.end
-    ]
+    found = find_quantities(claim, dates)
+    new = [q for q in found if abs(q.end - old[0].end - shift) <= 1 or q.start <= edit.start < q.end]
     return (old[0], new[0]) if new else None
 
 
@@ -142,12 +139,12 @@ def _number_differs(scene: Scene, draft: Draft, claim: str) -> bool:
 
 
 def _bound_differs(scene: Scene, draft: Draft, claim: str) -> bool:
-    """Every amount of the source that bore out the old bound must contradict the new one; there must be one."""
+    """Every amount of the source that fits the old bound must contradict the new one; there must be one."""
     pair = _changed_quantity(scene, draft, claim)
     if pair is None:
         return False
-    bearers = [q for q in scene.source.quantities if compare_quantities(pair[0], q) in ("equal", "close")]
-    return bool(bearers) and all(compare_quantities(pair[1], q) == "differs" for q in bearers)
+    fitting = [q for q in scene.source.quantities if compare_quantities(pair[0], q) in ("equal", "close")]
+    return bool(fitting) and all(compare_quantities(pair[1], q) == "differs" for q in fitting)
 
 
 def _number_equals(scene: Scene, draft: Draft, claim: str) -> bool:
@@ -189,7 +186,7 @@ def _names_differ(scene: Scene, draft: Draft, claim: str) -> bool:
 
 
 def _is_stronger(scene: Scene, draft: Draft, claim: str) -> bool:
-    """No qualifier that came in may be borne out where the source speaks of the claim, nor the phrase stand there."""
+    """The added qualifiers and phrase must not occur in the part of the source about the claim."""
     added = " ".join(edit.replacement for edit in draft.edits).strip().lower()
     if added and f" {added} " in f" {scene.home.text.lower()} ":
         return False
@@ -200,20 +197,9 @@ def _is_stronger(scene: Scene, draft: Draft, claim: str) -> bool:
 
 
 _CHECKS: dict[Strategy, Callable[[Scene, Draft, str], bool]] = {
-    "number_change": _number_differs,
-    "unit_change": _number_differs,
-    "bound_change": _bound_differs,
-    "date_shift": _date_differs,
-    "opposite": _is_stronger,
-    "entity_swap": _name_is_new,
-    "entity_graft": _names_differ,
-    "role_swap": _names_differ,
-    "qualifier_strengthened": _is_stronger,
-    "hedge_dropped": _is_stronger,
-    "intensifier_added": _is_stronger,
-    "exclusivity_added": _is_stronger,
-    "number_format": _number_equals,
-    "number_rounded": _number_equals,
-    "unit_converted": _number_equals,
-    "date_format": _date_equals,
-}
+    "number_change": _number_differs, "unit_change": _number_differs, "bound_change": _bound_differs,
+    "date_shift": _date_differs, "opposite": _is_stronger, "entity_swap": _name_is_new, "entity_graft": _names_differ,
+    "role_swap": _names_differ, "qualifier_strengthened": _is_stronger, "hedge_dropped": _is_stronger,
+    "intensifier_added": _is_stronger, "exclusivity_added": _is_stronger, "number_format": _number_equals,
+    "number_rounded": _number_equals, "unit_converted": _number_equals, "date_format": _date_equals,
+}  # fmt: skip

@@ -1,8 +1,7 @@
-"""What kind of thing a name is, and what sort of thing the subject of a sentence is: a person, a film, a company.
+"""The kind of a name, and the sort of the subject of a sentence: a person, a film, a company.
 
-Told by short lists, by the words around a name, by the last noun of a subject ("the film"), or by the text that says
-what it is ("Alien is a film"). Whatever none of these tells has no kind and no sort, and is not exchanged. Not
-supported: gender.
+Found by short lists, by the words around a name, by the last noun of a subject ("the film"), or by a definition in the
+text ("Alien is a film"). Other names and subjects have no kind or sort and are not replaced. Not supported: gender.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ NameKind = Literal[
     "public body", "association", "title",
 ]  # fmt: skip
 _WHOLE_NAMES: tuple[NameKind, ...] = ("country", "the country", "nationality", "state", "city")
-"""Kinds whose names are listed; "the country" holds those that take an article."""
+"""Kinds whose names are listed; "the country" has those with an article."""
 _HEADS: tuple[NameKind, ...] = ("school", "company", "club", "public body", "association")
-"""Kinds told by the head of the name: its last word, or the one before "of"."""
+"""Kinds shown by the head of the name: its last word, or the one before "of"."""
 _TITLE_CASE = re.compile(r"[A-Z][\w’'-]*(?: (?:of|the|and|in|a|an|to|for|on|at|[A-Z][\w’'-]*)){1,6}")
 _INITIAL = re.compile(r"[A-Z]\.")
 _HUMAN_AFTER = re.compile(
@@ -33,10 +32,9 @@ _HUMAN_AFTER = re.compile(
 
 
 class NameType(NamedTuple):
-    """Kind and shape of a name; names of one type can stand for each other."""
+    """Kind and shape of a name; names of one type can replace each other."""
 
     kind: NameKind
-    """What it names."""
     words: int = 0
     """Of people, 1 for a single name and 2 for more; else 0."""
 
@@ -47,7 +45,7 @@ def _lists() -> Mapping[str, frozenset[str]]:
 
 
 def name_type(text: str, entity: Entity) -> NameType | None:
-    """The type of a name in its text; None if nothing tells.
+    """The type of a name in its text, or None if it is unclear.
 
     >>> from vouching.text.entities import find_entities
     >>> text = "He later met Marie Curie in Paris, while teaching physics at Oxford University."
@@ -74,7 +72,7 @@ def name_type(text: str, entity: Entity) -> NameType | None:
 
 
 def _person(text: str, entity: Entity, words: list[str]) -> NameType | None:
-    """A person, by first name, title or what follows; the words exclude titles."""
+    """A person, by first name, title or the words that follow."""
     lists = _lists()
     titled = words[0].rstrip(".") in lists["person title"] or word_before(text, entity.start) in _titles()
     bare = [word for word in words if word.rstrip(".") not in lists["person title"]]
@@ -113,7 +111,7 @@ _PERSONAL = frozenset(("he", "she"))
 
 @cache
 def lexicon_sections(name: str) -> dict[str, tuple[str, ...]]:
-    """Lines of a shipped list by the "[section]" they stand under."""
+    """Lines of a shipped list by "[section]"."""
     sections: dict[str, tuple[str, ...]] = {}
     current = ""
     for line in lexicon_lines(name):
@@ -126,12 +124,12 @@ def lexicon_sections(name: str) -> dict[str, tuple[str, ...]]:
 
 @cache
 def _nouns() -> Mapping[str, str]:
-    """The sort that each listed noun tells."""
+    """The sort of each listed noun."""
     return {noun: sort for sort, lines in lexicon_sections("sorts.txt").items() for noun in "|".join(lines).split("|")}
 
 
 def defined_in(text: str, name: str) -> str | None:
-    """The sort of a name that a text says what it is.
+    """The sort of a name according to a definition in the text.
 
     >>> defined_in("Alien (1979) is a British horror film by Ridley Scott.", "Alien")
     'film'
@@ -146,7 +144,7 @@ def defined_in(text: str, name: str) -> str | None:
 
 
 def _last_noun(words: str) -> str | None:
-    """The sort told by the last listed noun before the first function word."""
+    """The sort of the last listed noun before the first function word."""
     sort = None
     for word in words.split():
         if word.lower() in FUNCTION_WORDS:
@@ -156,14 +154,14 @@ def _last_noun(words: str) -> str | None:
 
 
 def whole_subject(reading: ParsedText, verb: MainVerb) -> Entity | None:
-    """The name that is the subject, all of it but an article."""
+    """The name that is the whole subject, except an article."""
     return next(
         (e for e in reading.entities if 0 <= e.start - verb.subject_start <= 4 and e.end == verb.subject_end), None
     )
 
 
 def sort_of(reading: ParsedText, verb: MainVerb, *texts: str) -> str | None:
-    """The sort of the subject of a verb, as its text or one of others tells; None if nothing does.
+    """The sort of the subject of a verb, from its text or others; None if it is unclear.
 
     >>> reading = ParsedText("The film opened in 1973.")
     >>> sort_of(reading, reading.main_verb)

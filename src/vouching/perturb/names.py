@@ -1,14 +1,14 @@
-"""Names exchanged: for another of the corpus, for another of the same source, or with each other.
+"""Names replaced with another of the corpus or of the same source, or swapped.
 
-Not supported: names without a known kind, people in claims with "he" or "she", whose gender the other name need not
-have, and the first of two names joined by a comma ("Miami, Florida").
+Not supported: names without a known kind; people in claims with "he" or "she", as the new name could have another
+gender; the first of two names joined by a comma ("Miami, Florida").
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from vouching.perturb.name_kinds import NameType, name_type, without_title
@@ -41,7 +41,7 @@ def entity_swap(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[
 
 
 def entity_graft(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """A name of the same kind from elsewhere in the source, where it plays another part."""
+    """A name of the same kind from elsewhere in the source, where it has another role."""
     home = scene.home.text
     for entity, kind in _swappable(scene.claim):
         others = dict.fromkeys(
@@ -49,15 +49,13 @@ def entity_graft(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator
             for other in scene.source.entities
             if name_type(scene.source.text, other) == kind and len(other.text.split()) <= LONGEST_NAME
         )
-        fits = [
-            name for name in others if name not in home and not _said_with(name, scene) and _differs(name, scene.claim)
-        ]
+        fits = [n for n in others if n not in home and not _shares_sentence(n, scene) and _differs(n, scene.claim)]
         if fits:
             yield Draft(_everywhere(scene.claim, entity, rng.choice(fits)))
 
 
 def role_swap(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Two names of one kind in each other's place: "Ann beat Bob" -> "Bob beat Ann"."""
+    """Swap two names of one kind: "Ann beat Bob" -> "Bob beat Ann"."""
     claim = scene.claim
     found = [(entity, kind) for entity in claim.entities if (kind := name_type(claim.text, entity))]
     for (one, kind), (other, other_kind) in pairwise(found):
@@ -69,13 +67,12 @@ def role_swap(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Dr
         verb = claim.main_verb
         if stop or verb is None or not one.end <= verb.start < other.start:
             continue
-        if not _CLOSED_BY.match(claim.text, other.end):
-            continue
-        yield Draft((Edit(one.start, one.end, other.text), Edit(other.start, other.end, one.text)))
+        if _CLOSED_BY.match(claim.text, other.end):
+            yield Draft((Edit(one.start, one.end, other.text), Edit(other.start, other.end, one.text)))
 
 
 def _swappable(claim: ParsedText) -> Iterator[tuple[Entity, NameType]]:
-    """Names of the claim that can be exchanged, once each, with what stands for the name without its title."""
+    """Names of the claim that can be replaced, once each, without their titles."""
     seen: set[str] = set()
     for entity in claim.entities:
         kind = name_type(claim.text, entity)
@@ -108,21 +105,17 @@ def _differs(name: str, claim: ParsedText) -> bool:
 
 
 def is_new(name: str, scene: Scene) -> bool:
-    """Whether neither the claim nor the source knows a name or one like it."""
+    """Whether neither the claim nor the source has a name or one like it."""
     if name.lower() in scene.source.text.lower() or not _differs(name, scene.claim):
         return False
     return not any(same_entity(name, entity.text) for entity in scene.source.entities)
 
 
-def _said_with(name: str, scene: Scene) -> bool:
-    """Whether a sentence of the source names it beside as much of the claim as may state the same of it."""
-    wanted = {word.stem for word in scene.claim.words if word.is_content}
-    for start, end in _sentences_with(name, scene.source):
-        shared = wanted & {word.stem for word in scene.source.between(start, end)}
-        if len(shared) > len(wanted) / 3:
-            return True
-    return False
-
-
-def _sentences_with(name: str, source: ParsedText) -> Sequence[tuple[int, int]]:
-    return [(start, end) for start, end in source.sentences if name in source.text[start:end]]
+def _shares_sentence(name: str, scene: Scene) -> bool:
+    """Whether a sentence of the source has the name and enough of the claim to state the same of it."""
+    stems, source = {word.stem for word in scene.claim.words if word.is_content}, scene.source
+    return any(
+        name in source.text[start:end]
+        and len(stems & {word.stem for word in source.between(start, end)}) > len(stems) / 3
+        for start, end in source.sentences
+    )

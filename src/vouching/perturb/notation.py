@@ -1,7 +1,6 @@
-"""Numbers, units and dates written another way: the same value, or a rounding that says it is one.
+"""Numbers, units and dates in another notation: the same value, or a marked rounding.
 
-Not supported: currency conversion, and amounts that something else in the claim depends on (a range, a hyphenated
-unit).
+Not supported: currency conversion, and amounts that other words of the claim depend on (a range, a hyphenated unit).
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def _another_notation(text: str, quantity: Quantity) -> Edit | None:
 
 
 def number_rounded(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """A rounded number that says so: "90,932" -> "about 91,000"; not under a negation, which a rounding widens."""
+    """A marked rounding: "90,932" -> "about 91,000"; not under a negation, which reverses its effect."""
     claim = scene.claim
     for quantity in () if claim.negations else usable_quantities(claim):
         written = claim.text[quantity.start : quantity.end]
@@ -105,7 +104,7 @@ def _to_two_digits(value: float) -> int:
 
 
 def _takes_about(scene: Scene, quantity: Quantity) -> bool:
-    """Whether "about" can stand before an amount: no hedge or bound, no article or adjective before it."""
+    """Whether "about" fits before an amount: no hedge or bound, no article or adjective before it."""
     claim = scene.claim
     before = [word.lower for word in claim.words if word.end <= quantity.start][-1:]
     plain = quantity.bound == "exact" and not quantity.approximate and quantity.hedge_start == quantity.start
@@ -159,7 +158,7 @@ def date_format(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[
     for date in scene.claim.dates:
         written = text[date.start : date.end]
         if date.year is None and re.match(r" ?, ?\d{4}", text[date.end :]):
-            continue  # the year is set apart, as in tokenised text
+            continue  # the year is separate, as in tokenised text
         if found := _MONTH_FIRST.fullmatch(written):
             end = date.end + (
                 found[3] is not None

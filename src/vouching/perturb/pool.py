@@ -1,6 +1,6 @@
-"""Names and facts of a corpus, to put in the place of those of a claim; bounded, however long the corpus is.
+"""A bounded sample of the names and facts of a corpus, to insert into claims.
 
-Nothing is known about the names beyond what their own texts show.
+Nothing is known about a name beyond its own text.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _IDENTITY = re.compile(
     r"(?:is|was|became|becomes|remains) (?:an?|the|one|its|whether|preceded|\w+['’]s)\b|gave birth\b|had been\b|"
     r"ha[sd] since\b"
 )
-"""What says what its subject is, or goes on from what was told, can hardly be said of another."""
+"""Definitions of the subject, or continuations of earlier text, rarely fit another subject."""
 _UNFIT = re.compile(r"[\"“”\[\](){}|#*;:_<>…]|\.\.|--|\bhttp|www\.| ['’]s\b|-LRB-|''|``")
 _ENDS_WELL = re.compile(r"\w\w\Z|\d\Z")
 _HANGING = re.compile(
     r" (?:and|or|the|an?|of|in|on|at|to|as|by|for|from|with|into|both)\Z"
     r"|\bthe (?:films|movies|novels|albums|songs|series) [A-Z0-9]"
 )
-"""An end cut off, or a list of which one is left: "in the films Alien"."""
+"""A truncated end, or a list reduced to one item: "in the films Alien"."""
 _OF_STORIES = re.compile(r"(?:is|will|would|can) ")
-"""What is said of people in the present is often said of a figure."""
+"""Present-tense statements about people often describe a fictional character."""
 _CLAUSE_END = re.compile(
     r",? (?:and|but|or|while|who|whom|which|where|when|because|although|after|before) |,\s|\s?[;(]"
 )
@@ -49,34 +49,30 @@ _DANGLING = re.compile(
     r"\b(?:the|its) (?!(?:first|last|most|same|age|world|year|end|role)\b)(?=[a-z])"
     r"(?!(?:[\w-]+ ){1,2}of [A-Za-z]|[\w-]+ [A-Z])"
 )
-"""A definite that only its own text explains: "joined the band", unlike "joined the board of Ford"."""
+"""A definite noun explained only in its own text: "joined the band", unlike "joined the board of Ford"."""
 
 Entry = TypeVar("Entry", bound=Hashable)
 
 
 class Fact(NamedTuple):
-    """What a sentence says of its subject."""
+    """A predicate with its subject."""
 
     predicate: str
     """From the verb to the end, without the stop: "won the prize in 1930"."""
     sort: str
-    """What its subject is: "person", "film"."""
+    """Sort of its subject: "person", "film"."""
     subject: str
-    """What it was said of, as a key."""
+    """Its original subject, as a key."""
     stems: frozenset[str]
     """Stems of its content words."""
     telling: frozenset[str]
-    """Those of its names and numbers."""
+    """Stems of its names and numbers."""
     context: frozenset[str]
-    """Stems of the content words of its sentence and the two beside it: what it is about."""
+    """Stems of the content words of its sentence and the two neighbours: its topic."""
 
 
 class CorpusPool:
-    """Names by type, and predicates, of the texts it was given; a fair sample once a list is full.
-
-    Args:
-        texts: claims and sources to begin with.
-        seed: of the sampling.
+    """Names by type, and predicates, of texts; a uniform sample once a list is full.
 
     >>> pool = CorpusPool(["Ann Lee was born in Paris.", "Bob Roy moved to Rome in 1990."])
     >>> [pool.names(NameType("city")), [fact.predicate for fact in pool.facts("person")]]
@@ -91,7 +87,7 @@ class CorpusPool:
             self.add(text)
 
     def add(self, text: str) -> None:
-        """Take in the names and facts of a text; of a long one, those of its beginning."""
+        """Add the names and facts of a text, or of the beginning of a long one."""
         reading = ParsedText(text[:_MAX_CHARACTERS])
         for entity in reading.entities:
             kind = name_type(reading.text, entity)
@@ -102,16 +98,16 @@ class CorpusPool:
             self._facts.setdefault(fact.sort, _Sample(_MAX_FACTS)).add(fact, self._rng)
 
     def names(self, kind: NameType) -> Sequence[str]:
-        """The names of a type, without repetition, in the order they came."""
+        """The distinct names of a type, in the order they came."""
         return self._names[kind].entries if kind in self._names else ()
 
     def facts(self, sort: str) -> Sequence[Fact]:
-        """What was said of subjects of a sort."""
+        """Facts about subjects of a sort."""
         return self._facts[sort].entries if sort in self._facts else ()
 
 
 class _Sample(Generic[Entry]):
-    """Distinct entries; when it is full, each new one replaces one at random with falling chance (algorithm R)."""
+    """Distinct entries; in a full sample, each new one replaces a random one with falling probability (algorithm R)."""
 
     def __init__(self, limit: int) -> None:
         self.entries: list[Entry] = []
@@ -120,7 +116,7 @@ class _Sample(Generic[Entry]):
         self._seen = 0
 
     def add(self, entry: Entry, rng: random.Random) -> None:
-        """Take an entry in, or leave it out."""
+        """Offer an entry to the sample."""
         if entry in self._known:
             return
         self._seen += 1
@@ -134,7 +130,7 @@ class _Sample(Generic[Entry]):
 
 
 def facts_of(reading: ParsedText) -> Iterator[Fact]:
-    """Predicates of short sentences that stand on their own: singular, positive, without pronouns or quotation."""
+    """Predicates of short self-contained sentences: singular, positive, without pronouns or quotations."""
     for at, (start, end) in enumerate(reading.sentences):
         sentence = reading.text[start:end]
         if not 20 <= len(sentence) <= _LONGEST_SENTENCE or sentence[-1] != ".":
@@ -159,7 +155,7 @@ def facts_of(reading: ParsedText) -> Iterator[Fact]:
 
 
 def _stands_alone(predicate: str) -> bool:
-    """Whether a predicate can be read without its text, and be said of another subject."""
+    """Whether a predicate is clear without its text and fits another subject."""
     unfit = _UNFIT.search(predicate) or _DANGLING.search(predicate) or _IDENTITY.match(predicate)
     return not unfit and _ENDS_WELL.search(predicate) is not None and not _HANGING.search(predicate)
 
@@ -169,7 +165,7 @@ def _stems(words: Iterable[Word]) -> frozenset[str]:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names share a word that tells, so that one might be read as the other.
+    """Whether two names share a distinctive word, so that one could be mistaken for the other.
 
     >>> same_name("Marie Curie", "Pierre Curie"), same_name("Paris", "Rome")
     (True, False)

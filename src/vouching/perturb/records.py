@@ -1,7 +1,7 @@
-"""What a perturbation is: the nouns of this layer, the table from strategies to error types, and the edits of a claim.
+"""Perturbations, the table from strategies to error types, and edits of a claim.
 
-Edits are replacements at offsets, applied together, with the article before each made right. Not supported: agreement
-of verbs with what is replaced; a strategy keeps the number of what it changes.
+Edits are replacements at offsets, applied together; the article before each is adapted. Not supported: agreement of
+verbs with a replacement; a strategy keeps the grammatical number of what it changes.
 """
 
 from __future__ import annotations
@@ -26,22 +26,15 @@ class Edit(NamedTuple):
     """One replacement in a claim. An insertion has an empty stretch, a removal an empty replacement."""
 
     start: int
-    """Offset of the first character to replace."""
     end: int
-    """Offset after the last one."""
     replacement: str
-    """What to put there."""
 
 
 def apply_edits(claim: str, edits: Iterable[Edit]) -> tuple[str, tuple[Span, ...]]:
-    """The claim with edits applied, and where the replacements stand in it.
+    """The claim with non-overlapping edits applied, and the spans of the replacements.
 
-    "a" and "an" before a replacement follow its sound; what comes to stand first is capitalised if the claim began
-    with a capital. A removal leaves an empty span at the cut.
-
-    Args:
-        claim: the text.
-        edits: replacements that do not overlap, in any order.
+    "a" and "an" before a replacement follow its sound; a new first word is capitalised if the claim began with a
+    capital. A removal leaves an empty span at the cut.
 
     >>> text, spans = apply_edits("Ann has a dog.", [Edit(10, 13, "owl")])
     >>> text, [text[span.start : span.end] for span in spans]
@@ -61,18 +54,18 @@ def apply_edits(claim: str, edits: Iterable[Edit]) -> tuple[str, tuple[Span, ...
 
 
 def _with_article(text: str, following: str) -> str:
-    """The text with an article at its end, if there is one, fit for what follows."""
+    """The text with its final article, if any, adapted to what follows."""
     body = text.rstrip(" ")
     article = _ARTICLE.search(body) if body != text else None
     word = _FIRST_WORD.match(following)
     if article is None or word is None:
         return text
-    wanted = article_for(word[1])
-    return text if wanted == article[0].lower() else f"{body[: article.start()]}{article[1]}{wanted[1:]} "
+    fitting = article_for(word[1])
+    return text if fitting == article[0].lower() else f"{body[: article.start()]}{article[1]}{fitting[1:]} "
 
 
 def article_for(word: str) -> str:
-    """The article, "a" or "an", by the sound that the word begins with.
+    """The article, "a" or "an", by the first sound of the word.
 
     >>> [article_for(word) for word in ("owl", "unit", "hour", "FBI", "80", "US")]
     ['an', 'a', 'an', 'an', 'an', 'a']
@@ -84,7 +77,7 @@ def article_for(word: str) -> str:
 
 
 def removal(text: str, start: int, end: int) -> Edit:
-    """The edit that takes a stretch out together with one of the blanks around it.
+    """The edit that removes a stretch and one of the blanks around it.
 
     >>> apply_edits("It may well help.", [removal("It may well help.", 7, 11)])[0]
     'It may help.'
@@ -104,7 +97,7 @@ def in_case_of(model: str, words: str) -> str:
 
 
 def lowered(sentence: str) -> str:
-    """A sentence as it stands within another one: an ordinary word at its start loses its capital.
+    """A sentence for use within another one: an ordinary first word loses its capital.
 
     >>> lowered("The bridge opened"), lowered("Ann left")
     ('the bridge opened', 'Ann left')
@@ -115,89 +108,42 @@ def lowered(sentence: str) -> str:
 
 
 Strategy: TypeAlias = Literal[
-    "number_change",
-    "unit_change",
-    "bound_change",
-    "date_shift",
-    "order_flip",
-    "negation_added",
-    "negation_removed",
-    "opposite",
-    "entity_swap",
-    "entity_graft",
-    "role_swap",
-    "qualifier_strengthened",
-    "hedge_dropped",
-    "intensifier_added",
-    "exclusivity_added",
-    "fact_graft",
-    "presupposition",
-    "detail_added",
-    "number_format",
-    "number_rounded",
-    "unit_converted",
-    "date_format",
-    "synonym",
-    "qualifier_weakened",
-    "time_moved",
-    "voice_changed",
-    "sentences_joined",
-    "sentence_split",
-    "detail_dropped",
-]
+    "number_change", "unit_change", "bound_change", "date_shift", "order_flip", "negation_added", "negation_removed",
+    "opposite", "entity_swap", "entity_graft", "role_swap", "qualifier_strengthened", "hedge_dropped",
+    "intensifier_added", "exclusivity_added", "fact_graft", "presupposition", "detail_added", "number_format",
+    "number_rounded", "unit_converted", "date_format", "synonym", "qualifier_weakened", "time_moved", "voice_changed",
+    "sentences_joined", "sentence_split", "detail_dropped",
+]  # fmt: skip
 """How a claim is changed."""
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 """Every strategy, in the order of the error types; the meaning-preserving ones last."""
 
+_OF_ERROR: dict[ErrorType, tuple[Strategy, ...]] = {
+    "numerical_exaggeration": ("number_change", "unit_change", "bound_change"),
+    "temporal_shift": ("date_shift", "order_flip"),
+    "negation_flip": ("negation_added", "negation_removed", "opposite"),
+    "entity_substitution": ("entity_swap", "entity_graft", "role_swap"),
+    "scope_inflation": ("qualifier_strengthened", "hedge_dropped", "intensifier_added", "exclusivity_added"),
+    "fabrication": ("fact_graft", "presupposition", "detail_added"),
+}
 ERROR_TYPE_OF: Mapping[Strategy, ErrorType | None] = MappingProxyType(
-    {
-        "number_change": "numerical_exaggeration",
-        "unit_change": "numerical_exaggeration",
-        "bound_change": "numerical_exaggeration",
-        "date_shift": "temporal_shift",
-        "order_flip": "temporal_shift",
-        "negation_added": "negation_flip",
-        "negation_removed": "negation_flip",
-        "opposite": "negation_flip",
-        "entity_swap": "entity_substitution",
-        "entity_graft": "entity_substitution",
-        "role_swap": "entity_substitution",
-        "qualifier_strengthened": "scope_inflation",
-        "hedge_dropped": "scope_inflation",
-        "intensifier_added": "scope_inflation",
-        "exclusivity_added": "scope_inflation",
-        "fact_graft": "fabrication",
-        "presupposition": "fabrication",
-        "detail_added": "fabrication",
-        "number_format": None,
-        "number_rounded": None,
-        "unit_converted": None,
-        "date_format": None,
-        "synonym": None,
-        "qualifier_weakened": None,
-        "time_moved": None,
-        "voice_changed": None,
-        "sentences_joined": None,
-        "sentence_split": None,
-        "detail_dropped": None,
-    }
+    {strategy: next((e for e, group in _OF_ERROR.items() if strategy in group), None) for strategy in STRATEGIES}
 )
-"""The error that a strategy makes; None if what it writes means the same, or less, and stays Attributable."""
+"""The error that a strategy makes; None if the result means the same, or less, and stays Attributable."""
 
 
 class Draft(NamedTuple):
-    """What a strategy proposes, before the filters."""
+    """A proposal of a strategy, before the filters."""
 
     edits: tuple[Edit, ...]
-    """Replacements in the claim."""
     new: str = ""
-    """The words that must not be borne out by the source: the new name, the grafted fact; empty if it names none."""
+    """Words that the source must not have: the new name, the grafted fact; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """A claim changed on purpose, with what was changed and what follows from it.
+    """A perturbed claim, with its changes and gold label.
 
     >>> made = Perturbation("It opened in 1937.", "It opened in 1973.", "It opened in 1973.", (Span("1937", 13, 17),),
     ...     "date_shift")
@@ -206,23 +152,20 @@ class Perturbation:
     """
 
     claim: str
-    """The changed claim."""
     original: str
     """The claim before, which the source supports."""
     source: str
-    """Text that supports the original."""
     spans: tuple[Span, ...]
-    """Where the claim was changed, with offsets in ``claim``; empty stretches where words were only taken out."""
+    """The changes, with offsets in ``claim``; empty spans for removed words."""
     strategy: Strategy
-    """How it was changed."""
     id: str = ""
-    """Name: that of the row, the strategy and a number."""
+    """Name of the row, the strategy and a number."""
     group: str = ""
-    """Document, or else row, it was made from; perturbations of one group must not be split."""
+    """Document, or else row, of origin; perturbations of one group must not be split."""
 
     @property
     def error_type(self) -> ErrorType | None:
-        """The error that was made; None if the claim stays Attributable."""
+        """None if the claim stays Attributable."""
         return ERROR_TYPE_OF[self.strategy]
 
     @property
@@ -232,7 +175,7 @@ class Perturbation:
 
 
 def to_json(made: Perturbation) -> str:
-    """A perturbation as one line of JSON, which is itself a row with claim, source and label.
+    """A perturbation as one line of JSON: a row with claim, source and label.
 
     >>> to_json(Perturbation("A b.", "A c.", "A c.", (Span("b", 2, 3),), "opposite", "r/opposite-1", "r"))[:62]
     '{"id": "r/opposite-1", "claim": "A b.", "source": "A c.", "lab'

@@ -1,6 +1,6 @@
 """From claims with their sources to perturbations: draft, apply, filter, count.
 
-Files and rows are read by ``vouch data perturb``; strategies are not chosen by what a model fails at.
+``vouch data perturb`` reads files and rows. Not supported: choosing strategies by the errors of a model.
 """
 
 from __future__ import annotations
@@ -24,39 +24,20 @@ from vouching.types import Example
 Made = TypeVar("Made")
 Propose: TypeAlias = Callable[[Scene, CorpusPool, random.Random], Iterator[Draft]]
 
-PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType(
-    {
-        "number_change": values.number_change,
-        "unit_change": values.unit_change,
-        "bound_change": values.bound_change,
-        "date_shift": values.date_shift,
-        "order_flip": values.order_flip,
-        "negation_added": wording.negation_added,
-        "negation_removed": wording.negation_removed,
-        "opposite": wording.opposite,
-        "entity_swap": names.entity_swap,
-        "entity_graft": names.entity_graft,
-        "role_swap": names.role_swap,
-        "qualifier_strengthened": scope.qualifier_strengthened,
-        "hedge_dropped": scope.hedge_dropped,
-        "intensifier_added": scope.intensifier_added,
-        "exclusivity_added": scope.exclusivity_added,
-        "fact_graft": details.fact_graft,
-        "presupposition": details.presupposition,
-        "detail_added": details.detail_added,
-        "number_format": notation.number_format,
-        "number_rounded": notation.number_rounded,
-        "unit_converted": notation.unit_converted,
-        "date_format": notation.date_format,
-        "synonym": wording.synonym,
-        "qualifier_weakened": scope.qualifier_weakened,
-        "time_moved": structure.time_moved,
-        "voice_changed": structure.voice_changed,
-        "sentences_joined": structure.sentences_joined,
-        "sentence_split": structure.sentence_split,
-        "detail_dropped": structure.detail_dropped,
-    }
-)
+PROPOSERS: Mapping[Strategy, Propose] = MappingProxyType({
+    "number_change": values.number_change, "unit_change": values.unit_change, "bound_change": values.bound_change,
+    "date_shift": values.date_shift, "order_flip": values.order_flip, "negation_added": wording.negation_added,
+    "negation_removed": wording.negation_removed, "opposite": wording.opposite, "entity_swap": names.entity_swap,
+    "entity_graft": names.entity_graft, "role_swap": names.role_swap,
+    "qualifier_strengthened": scope.qualifier_strengthened, "hedge_dropped": scope.hedge_dropped,
+    "intensifier_added": scope.intensifier_added, "exclusivity_added": scope.exclusivity_added,
+    "fact_graft": details.fact_graft, "presupposition": details.presupposition, "detail_added": details.detail_added,
+    "number_format": notation.number_format, "number_rounded": notation.number_rounded,
+    "unit_converted": notation.unit_converted, "date_format": notation.date_format, "synonym": wording.synonym,
+    "qualifier_weakened": scope.qualifier_weakened, "time_moved": structure.time_moved,
+    "voice_changed": structure.voice_changed, "sentences_joined": structure.sentences_joined,
+    "sentence_split": structure.sentence_split, "detail_dropped": structure.detail_dropped,
+})  # fmt: skip
 """The function that proposes the drafts of each strategy."""
 _LOOK_AHEAD = 1_000
 _LONGEST_CLAIM = 2_000
@@ -65,17 +46,15 @@ _MAX_DRAFTS = 20
 
 @dataclass(slots=True)
 class Tally:
-    """How many drafts there were, and what became of them."""
+    """Counts of drafts and of their fates."""
 
     drafted: Counter[Strategy] = field(default_factory=Counter[Strategy])
-    """Drafts by strategy."""
     dropped: Counter[tuple[Strategy, Filter]] = field(default_factory=Counter[tuple[Strategy, Filter]])
-    """Drafts that a filter dropped, by strategy and filter."""
+    """Drafts that a filter dropped."""
     kept: Counter[Strategy] = field(default_factory=Counter[Strategy])
-    """Perturbations by strategy."""
 
     def drop_rate(self, strategy: Strategy) -> float:
-        """Share of a strategy's drafts that were dropped; 0 if there was none."""
+        """Share of a strategy's drafts that were dropped; 0 without drafts."""
         return sum(n for (s, _), n in self.dropped.items() if s == strategy) / max(1, self.drafted[strategy])
 
 
@@ -88,21 +67,16 @@ def perturb(
     rng: random.Random | None = None,
     tally: Tally | None = None,
 ) -> list[Perturbation]:
-    """Everything that the strategies make of a claim and that passes the filters.
+    """Every perturbation of a claim that passes the filters (SEVA, App. F, Table 19; see docs/perturb.md).
 
     Args:
-        claim: a statement that the source supports; longer than 2,000 characters gives nothing.
+        claim: a statement that the source supports; one longer than 2,000 characters gives nothing.
         source: the text that supports it.
         strategies: which strategies, in this order.
-        pool: names and facts of a corpus; without it ``entity_swap`` and ``fact_graft`` find nothing, and
-            ``detail_added`` and ``presupposition`` only what needs no name.
-        rng: where chance comes from; a new one with seed 0 if it is left out, so that equal calls give equal results.
+        pool: names and facts of a corpus; without it ``entity_swap`` and ``fact_graft`` give nothing, and
+            ``detail_added`` and ``presupposition`` only additions without names.
+        rng: seeded with 0 by default, so that equal calls give equal results.
         tally: counts drafts and drops.
-
-    Raises:
-        ConfigError: an unknown strategy.
-
-    Source: SEVA (App. F, Table 19), with strategies of our own; see docs/perturb.md.
 
     >>> source = "The bridge opened in 1973 and cost $5 million."
     >>> [made.claim for made in perturb("The bridge cost $5 million.", source, ["unit_change", "number_format"])]
@@ -114,21 +88,21 @@ def perturb(
 
 
 def check_strategies(strategies: Iterable[str]) -> None:
-    """Raises ConfigError if one is unknown."""
+    """Raise ConfigError if one is unknown."""
     unknown = [name for name in strategies if name not in PROPOSERS]
     if unknown:
         raise ConfigError(f"unknown strategy {unknown[0]!r}; there are: {', '.join(STRATEGIES)}")
 
 
 class _Work:
-    """One claim being perturbed: what was made of it so far, for the filter of near-duplicates."""
+    """One claim with its perturbations so far, for the filter of near-duplicates."""
 
     def __init__(self, scene: Scene, pool: CorpusPool, rng: random.Random, tally: Tally) -> None:
         self._scene, self._pool, self._rng, self._tally = scene, pool, rng, tally
         self._made: list[tuple[Perturbation, tuple[Edit, ...]]] = []
 
     def done_by(self, strategy: Strategy) -> Iterator[Perturbation]:
-        """What a strategy makes of the claim and passes the filters, counted."""
+        """The perturbations by one strategy that pass the filters, counted."""
         claim = self._scene.claim.text
         if len(claim) > _LONGEST_CLAIM or not claim.strip():
             return
@@ -163,21 +137,11 @@ def perturb_rows(
     seed: int = 0,
     tally: Tally | None = None,
 ) -> Iterator[Perturbation]:
-    """Perturbations of many examples, in order, without holding them.
+    """Perturbations of many examples, in order, as a stream.
 
-    Only Attributable examples are changed. For each, the strategies that have given least so far are tried first, so
-    that rare ones are not crowded out. Names and facts come from the examples up to 1,000 places ahead. The same
-    examples and seed give the same result.
-
-    Args:
-        examples: labelled claims with their sources; several sources are joined by a blank line.
-        strategies: which strategies.
-        per_row: most perturbations of one example.
-        seed: of all chance.
-        tally: counts drafts and drops.
-
-    Raises:
-        ConfigError: an unknown strategy.
+    Only Attributable examples are changed; several sources are joined by a blank line. The strategies with the fewest
+    results so far are tried first, so that rare ones are not crowded out. Names and facts come from the examples up to
+    1,000 places ahead. The same examples and seed give the same result.
 
     >>> from vouching.types import Source
     >>> row = Example("r1", "It opened in 1973.", (Source("The bridge opened in 1973."),), "Attributable")
@@ -215,7 +179,7 @@ def _of_examples(
 
 
 def in_turns(sources: Sequence[Iterator[Made]]) -> Iterator[Made]:
-    """One of each, then a second of each, until all are at their end.
+    """Take one item of each iterator in turn until all are exhausted.
 
     >>> [*in_turns([iter("abc"), iter("xy")])]
     ['a', 'x', 'b', 'y', 'c']

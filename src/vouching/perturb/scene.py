@@ -1,6 +1,6 @@
-"""A claim and its source, read once for all strategies; each kind of reading is made when it is first asked for.
+"""A claim and its source, parsed once for all strategies; each property is computed on first use.
 
-Not supported: languages other than English, whose words the lists do not know.
+Not supported: languages other than English, whose words the lists do not have.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HOME_SENTENCES = 2
 
 
 class ParsedText:
-    """What a text says, in words, numbers, dates and names.
+    """The words, numbers, dates and names of a text.
 
     >>> reading = ParsedText("Ann Lee paid $5 in 1973.")
     >>> [entity.text for entity in reading.entities], [date.year for date in reading.dates], reading.body_end
@@ -56,7 +56,7 @@ class ParsedText:
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """Its numbers that are no dates."""
+        """Its numbers other than dates."""
         return find_quantities(self.text, self.dates)
 
     @cached_property
@@ -81,26 +81,26 @@ class ParsedText:
 
     @cached_property
     def main_verb(self) -> MainVerb | None:
-        """The finite verb of its first sentence, where there is one that is surely that."""
+        """The finite verb of its first sentence, where it is unambiguous."""
         return find_main_verb(self.text, self.between(*self.sentences[0])) if self.sentences else None
 
     @cached_property
     def is_one_sentence(self) -> bool:
-        """Whether it is one sentence and no question."""
+        """Whether it is a single sentence and not a question."""
         return len(self.sentences) == 1 and "?" not in self.text
 
     @cached_property
     def body_end(self) -> int:
-        """Offset before the stop that ends it and the blanks around that."""
+        """Offset before the final stop and the blanks around it."""
         return len(self.text.rstrip().rstrip(".!?").rstrip())
 
     def between(self, start: int, end: int) -> Sequence[Word]:
-        """Words that lie within a stretch."""
+        """Words within a stretch."""
         first = bisect_left(self.words, start, key=attrgetter("start"))
         return self.words[first : bisect_right(self.words, end, lo=first, key=attrgetter("end"))]
 
     def in_name(self, start: int, end: int) -> bool:
-        """Whether a stretch touches a name; a lone capital at the start of a sentence makes none."""
+        """Whether a stretch touches a name; a lone capital at the start of a sentence does not count."""
         return any(entity.start < end and start < entity.end for entity in self.entities if entity.certain)
 
 
@@ -118,12 +118,8 @@ class Scene:
 
     @cached_property
     def home(self) -> ParsedText:
-        """The source's sentences that share most content words with the claim: where it is spoken of."""
-        wanted = {word.stem for word in self.claim.words if word.is_content}
-        source = self.source
-        shares = [
-            (-len(wanted & {word.stem for word in source.between(start, end)}), start, end)
-            for start, end in source.sentences
-        ]
+        """The sentences of the source that share most content words with the claim."""
+        stems, source = {word.stem for word in self.claim.words if word.is_content}, self.source
+        shares = [(-len(stems & {w.stem for w in source.between(a, b)}), a, b) for a, b in source.sentences]
         best = sorted((start, end) for _, start, end in sorted(shares)[:_HOME_SENTENCES])
         return ParsedText(" ".join(source.text[start:end] for start, end in best))

@@ -1,8 +1,8 @@
-"""Qualifiers made stronger than the source allows, hedges dropped, uniqueness claimed; and qualifiers made weaker.
+"""Overstatement: stronger qualifiers, dropped hedges, claims of uniqueness. Also weaker qualifiers.
 
-A weaker qualifier ("most" -> "many", "significantly" left out) follows from the stronger, so the claim stays
-Attributable; it is only done in claims without negation, condition, comparison or "only", which turn that round.
-Hedges are never added: "may" in place of a plain fact follows in logic, but readers take it as doubt.
+A stronger qualifier implies a weaker one ("most" -> "many", "significantly" dropped), so the claim stays Attributable;
+negation, condition, comparison or "only" reverse this, so such claims are skipped. Hedges are never added: a plain fact
+implies "may", but readers take it as doubt.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ _NO_ONLY_BEFORE = re.compile(
 )
 _UNIQUE = re.compile(r"\b(?:is|was|are|were|became|becomes|remains) (?P<article>an?) (?P<noun>\w+)")
 _AMONG = re.compile(r" (?:of|in|on|at|from|for|to|with|by|that|which|who|where|whose) ")
-"""What says among which things it is the only one; nothing is "the only film"."""
+"""Names the set in which it is the only one; nothing is "the only film"."""
 _ONLY_AFTER = frozenset(
     str.split("""support contain include use sell produce play speak offer feature provide serve accept cover eat
     require need attract own publish teach operate host""")
 )
 _BEFORE_QUANTIFIED = frozenset(("throughout", "like", "that", "because"))
-"""Words after which "all" can stand for "many"; after most verbs it cannot ("there are all cases")."""
+"""Words after which "all" can replace "many"; after most verbs it cannot ("there are all cases")."""
 _PLACES = frozenset(
     str.split("regions fields parts areas countries cases ways places languages cities industries states contexts")
 )
@@ -104,7 +104,7 @@ def qualifier_strengthened(scene: Scene, pool: CorpusPool, rng: random.Random) -
 
 
 def _stands_free(claim: ParsedText, edit: Edit, old: str) -> bool:
-    """Whether a quantifier is one, where a stronger one reads well; not "the most common", "as many as", "some 500"."""
+    """Whether a stronger quantifier reads well in its place; not in "the most common", "as many as", "some 500"."""
     before = next((word.lower for word in reversed(claim.words) if word.end <= edit.start), "")
     following = next((word.lower for word in claim.words if word.start >= edit.end), "")
     if old in ("some", "several", "many", "most", "numerous", "various"):
@@ -117,7 +117,7 @@ def _stands_free(claim: ParsedText, edit: Edit, old: str) -> bool:
 
 
 def hedge_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Certainty for a guess: "may" -> "will", "appears to be" -> "is", "reportedly" left out."""
+    """Certainty for a guess: "may" -> "will", "appears to be" -> "is", "reportedly" dropped."""
     claim = scene.claim
     for edit in replacements(claim, _HEDGES, rng):
         is_month = claim.text[edit.start : edit.end] == "May"
@@ -134,7 +134,7 @@ def hedge_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterato
 
 
 def intensifier_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """A degree that nobody stated: "reduced" -> "significantly reduced", "popular" -> "extremely popular"."""
+    """An unsupported degree: "reduced" -> "significantly reduced", "popular" -> "extremely popular"."""
     claim = scene.claim
     if claim.negations:
         return
@@ -157,7 +157,7 @@ def intensifier_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Ite
 
 
 def _degree(before: str, rng: random.Random) -> str | None:
-    """An intensifier for a verb; None where one stands already or the word is an adjective."""
+    """An intensifier for a verb; None after another one, or where the word is an adjective."""
     if (
         before in QUALIFIERS
         or before.endswith("ly")
@@ -168,7 +168,7 @@ def _degree(before: str, rng: random.Random) -> str | None:
 
 
 def exclusivity_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Uniqueness that nobody stated: "is a cable network" -> "is the only cable network", "sells" -> "sells only"."""
+    """Unsupported uniqueness: "is a cable network" -> "is the only cable network", "sells" -> "sells only"."""
     claim = scene.claim
     if claim.negations or claim.lower_set & {"only", "sole", "solely", "exclusively", "first", "last", "one", "also"}:
         return
@@ -192,7 +192,7 @@ def _is_amount(word: str) -> bool:
 
 
 def qualifier_weakened(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """A weaker qualifier, which the stronger implies: "most" -> "many", "significantly" left out."""
+    """A weaker qualifier, implied by the stronger: "most" -> "many", "significantly" dropped."""
     claim = scene.claim
     if not is_upward(claim):
         return
@@ -217,7 +217,7 @@ def qualifier_weakened(scene: Scene, pool: CorpusPool, rng: random.Random) -> It
 
 
 def is_upward(claim: ParsedText) -> bool:
-    """Whether saying less keeps a claim true: no negation, condition, comparison or superlative that turns it round.
+    """Whether weakening keeps a claim true: no negation, condition, comparison or superlative.
 
     >>> is_upward(ParsedText("Most of them left.")), is_upward(ParsedText("If limit left, it closed."))
     (True, False)

@@ -1,7 +1,7 @@
-"""The same statement in another shape: time moved, voice changed, sentences joined or split, a detail left out.
+"""The same statement in another form: time moved, voice changed, sentences joined or split, a detail dropped.
 
-Each is done only where short patterns leave no doubt. Not supported: clefts, nominalisations, and pronouns as subject
-or object of a changed voice, whose form would have to change.
+Applied only where short patterns are unambiguous. Not supported: clefts, nominalisations, and pronouns as subject or
+object of a changed voice, whose form would have to change.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STOP = re.compile(r" ?\.\s+(?=[\"“]?[A-Z])")
 
 
 def time_moved(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """The time to the front, or from there to the end: "It opened in 1973." -> "In 1973, it opened."."""
+    """Move the time to the front or to the end: "It opened in 1973." -> "In 1973, it opened"."""
     claim = scene.claim
     found = _final_time(claim)
     if found is not None:
@@ -61,12 +61,12 @@ def time_moved(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[D
         and not _SUBORDINATE.search(rest)
         and verb.kind in ("past", "auxiliary")
     ):
-        said = f"{rest} {head[1].lower()} {head[2]}"
-        yield Draft((Edit(0, claim.body_end, said[0].upper() + said[1:]),))
+        moved = f"{rest} {head[1].lower()} {head[2]}"
+        yield Draft((Edit(0, claim.body_end, moved[0].upper() + moved[1:]),))
 
 
 def _within(scene: Scene, body: str) -> str | None:
-    """The beginning of the claim as it stands within a sentence: a name keeps its capital; None if it may be none."""
+    """The beginning of the claim for use within a sentence; None if its capital may or may not be a name's."""
     low = lowered(body)
     first = next((entity for entity in scene.claim.entities if entity.start == 0), None)
     if low != body or first is None or first.certain:
@@ -75,7 +75,7 @@ def _within(scene: Scene, body: str) -> str | None:
 
 
 def _final_time(claim: ParsedText) -> tuple[int, DateMention] | None:
-    """Where the time begins that ends a claim of one simple clause, with its date; it belongs to the verb."""
+    """Start and date of the time that ends a single-clause claim and modifies its verb."""
     verb = claim.main_verb
     if not claim.is_one_sentence or not claim.dates or verb is None or verb.subject_start:
         return None
@@ -93,7 +93,7 @@ def _final_time(claim: ParsedText) -> tuple[int, DateMention] | None:
 
 
 def voice_changed(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Passive made active and the reverse, between two names: "B was founded by A" -> "A founded B"."""
+    """Passive to active and the reverse, between two names: "B was founded by A" -> "A founded B"."""
     claim, verb = scene.claim, scene.claim.main_verb
     if not claim.is_one_sentence or verb is None or verb.subject_start or claim.negations:
         return
@@ -137,7 +137,7 @@ def _made_passive(claim: ParsedText, subject: str, end: int, participle: str) ->
 
 
 def sentences_joined(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Two sentences made one: "It opened. It is long." -> "It opened, and it is long."."""
+    """Join two sentences: "It opened. It is long." -> "It opened, and it is long"."""
     claim = scene.claim
     for (start, end), (following, last) in zip(claim.sentences, claim.sentences[1:], strict=False):
         one, other = claim.text[start:end], claim.text[following:last]
@@ -153,12 +153,12 @@ def sentences_joined(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iter
             begins = other.split()[0]
             head = lowered(begins)
             if head == begins or head in ("but", "and", "however", "so", "yet"):
-                continue  # a capital that may be there only because a sentence begins
+                continue  # the capital may only mark the start of the sentence
             yield Draft((Edit(start + len(body), following + len(begins), f", and {head}"),))
 
 
 def sentence_split(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Clauses made sentences: "Ann was born in 1912 and moved away." -> "Ann was born in 1912. Ann moved away."."""
+    """Split clauses into sentences: "Ann was born here and moved away" -> "Ann was born here. Ann moved away"."""
     for start, end in scene.claim.sentences:
         sentence = scene.claim.text[start:end]
         clauses = split_clauses(sentence)
@@ -168,7 +168,7 @@ def sentence_split(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
         left, first = sentence[: one.end], sentence[other.start :].split()[0]
         verb = find_main_verb(sentence, find_words(sentence, 0, one.end))
         own = verb is not None and sentence[verb.subject_start : verb.subject_end] == other.subject
-        # "She won and they left and cheered": who cheered is not sure. Two readings of the subject must agree.
+        # "She won and they left and cheered": it is unclear who cheered. Two parses of the subject must agree.
         unsure = other.subject and (not own or re.search(r"\b(?:he|she|they|we|who)\b|\bborn\Z", left))
         if unsure or _PRONOUN.match(other.subject) or "but" in sentence[one.end : other.start]:
             continue
@@ -178,7 +178,7 @@ def sentence_split(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
 
 
 def detail_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Less said: a bracket, an apposition, the time at the end, the day of a date, or the second of two clauses."""
+    """Drop a bracket, an apposition, the final time, the day of a date, or the second of two clauses."""
     claim = scene.claim
     for match in _BRACKETED.finditer(claim.text):
         yield Draft((Edit(*match.span(), ""),))
@@ -203,6 +203,6 @@ def detail_dropped(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
 
 
 def _says_enough(claim: ParsedText, end: int) -> bool:
-    """Whether what stands before the time is a statement of its own: "was released", but not "took place"."""
+    """Whether the words before the time are a full statement: "was released", but not "took place"."""
     after = [word for word in claim.words if claim.main_verb and claim.main_verb.end <= word.start < end]
     return len(after) >= 2

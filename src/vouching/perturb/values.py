@@ -1,8 +1,8 @@
-"""Numbers, units, bounds, dates, durations and the order of events made wrong, in the notation they were written in.
+"""Wrong numbers, units, bounds, dates, durations and orders of events, in the original notation.
 
 A length of time ("three years") is time, not number, as in the diagnosis of the embedded verifier. Not supported:
-ranks, times of day, proportions, ranges of numbers, numbers that belong to a name ("Boeing 747"), and dates whose day
-and month may be read either way.
+ranks, times of day, proportions, ranges of numbers, numbers that belong to a name ("Boeing 747"), and dates with
+ambiguous day and month.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _BOUND = re.compile(
 )
 _DIGITS = re.compile(r"\d[\d,.\u00a0]*")
 _MIN_CHANGE, _MAX_CHANGE = 0.2, 0.6
-"""Relative change of a number: well beyond what "about" and rounding allow, yet of the same order."""
+"""Relative change of a number: beyond "about" and rounding, but of the same order."""
 _RANKING = frozenset(str.split("ranked no number part chapter season episode volume route page week day"))
 RANGE_BEFORE = re.compile(
     r"(?:\bbetween(?: \w+)?"
     r"|(?:\d(?:%| percent| ?[a-z]+illion)?|\b(?:one|two|three|four|five|ten|twenty)) (?:and|to|or)(?: \w+)?) \Z"
 )
-"""What stands before the upper end of a range."""
+"""Text before the upper end of a range."""
 _RANGE_AFTER = re.compile(r" (?:and|to|or) (?:about |approximately )?\$?\d")
 
 
 def usable_quantities(claim: ParsedText) -> list[Quantity]:
-    """Quantities whose number stands for itself: single amounts that are no rank, time, ratio or part of a name."""
+    """Independent single amounts: no rank, time, ratio or part of a name."""
     return [q for q in claim.quantities if _stands_alone(claim, q)]
 
 
@@ -74,14 +74,9 @@ def _stands_alone(claim: ParsedText, quantity: Quantity) -> bool:
     year_like = re.fullmatch(r"(?:1[5-9]|20)\d\d", text[start:end]) is not None
     if names_it or ranks_it or year_like or RANGE_BEFORE.search(text[:start]) or _RANGE_AFTER.match(text, end):
         return False
-    glued = text[max(0, start - 1) : start] in ("-", "/", ":", "#", "–") or text[end : end + 1] in (
-        "/",
-        ":",
-        "–",
-        "'",
-        "’",
-    )
-    hyphen = text[end : end + 1] == "-" and not text[end + 1 : end + 2].isalpha()
+    left, right = text[max(0, start - 1) : start], text[end : end + 1]
+    glued = left in ("-", "/", ":", "#", "–") or right in ("/", ":", "–", "'", "’")
+    hyphen = right == "-" and not text[end + 1 : end + 2].isalpha()
     return not (glued or hyphen or claim.in_name(start, end))
 
 
@@ -111,7 +106,7 @@ def _other_number(text: str, quantity: Quantity, rng: random.Random) -> Edit | N
 
 
 def _with_another_digit(written: str, rng: random.Random) -> str:
-    """One of the two leading digits exchanged; a number below 10 moves by up to three."""
+    """Change one of the two leading digits; a number below 10 moves by up to three."""
     places = [at for at, sign in enumerate(written) if sign.isdigit()]
     if len(places) == 1:
         value = int(written)
@@ -133,10 +128,8 @@ def _other_word(text: str, quantity: Quantity, rng: random.Random) -> Edit | Non
         word = match.group().lower()
         family = _TENS if word in _TENS else SMALL_NUMBERS if word in SMALL_NUMBERS else []
         value = NUMBER_WORDS[word].value if family else 0.0
-        others = [
-            w for w in family if abs(NUMBER_WORDS[w].value - value) >= max(1.0, _MIN_CHANGE * value) and w != word
-        ]
-        near = [w for w in others if abs(NUMBER_WORDS[w].value - value) <= max(3.0, 0.6 * value)]
+        low, high = max(1.0, _MIN_CHANGE * value), max(3.0, 0.6 * value)
+        near = [w for w in family if w != word and low <= abs(NUMBER_WORDS[w].value - value) <= high]
         if near:
             start = quantity.start + match.start()
             return Edit(start, start + len(word), in_case_of(match.group(), rng.choice(near)))
@@ -156,7 +149,7 @@ def unit_change(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[
 
 
 def bound_change(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """The other side of a bound: "more than 50" -> "fewer than 50", "at least" -> "at most"."""
+    """The opposite bound: "more than 50" -> "fewer than 50", "at least" -> "at most"."""
     claim = scene.claim
     for quantity in usable_quantities(claim):
         found = _BOUND.search(claim.text[: quantity.start].rstrip())
@@ -170,11 +163,10 @@ def bound_change(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator
 
 
 MONTHS = str.split("January February March April May June July August September October November December")
-"""Names of the months."""
 _WEEKDAYS = str.split("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 _AGE = re.compile(r"[ -]?old\b| of age")
 _LAST_YEAR = 2025
-"""Years are not moved beyond this one: a year to come gives the change away."""
+"""Years are not moved beyond this one: a future year would give the change away."""
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d\d)(?!\d)")
 _DAY = re.compile(r"(?<![\d,])([1-9]|[12]\d|3[01])(?!\d)")
 _ORDINAL_WORDS = str.split("thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth")
@@ -186,17 +178,17 @@ _FLIPPED = {
 _ORDER_WORDS = re.compile(
     r"\b(?:before|after|prior|following|previous|earlier|later|then|first|early|late|until)\b", re.IGNORECASE
 )
-"""Two of these in one claim hold each other: one alone turned makes no sense."""
+"""With two of these in a claim, changing one makes no sense."""
 _FIXED_ORDER = re.compile(
     r"\b(?:di(?:e[sd]?|ed|ying)|deaths?|dead|kill\w*|suicide|murder\w*|assassinat\w+|born|birth|nam(?:e[sd]?|ing)|titled|called|"
     r"labell?ed|pass\w* away|posthumous\w*|surviv\w+|retir\w+|complications|recover\w+|"
     r"suffer\w*|injur\w+|most|second|third|fourth|\w{3,}est)\b",
     re.IGNORECASE,
 )
-"""Where the order of things is fixed (nobody acts after death) or none of time ("named after", "largest after")."""
+"""Where the order is fixed (nobody acts after death) or not one of time ("named after", "largest after")."""
 _OF_TIME = re.compile(r" (?:the )?(?:year |(?:early |late |mid-)?[12]\d{3}|[A-Z][a-z]+ (?:\d|[A-Z])|World War)")
 _NOT_AFTER = "named|looked|look|looking|called|appeared|brought|came|modelled|modeled|take|takes|took|cared"
-"""Words that make another sense with "after" or "before": "named after", "appeared before"."""
+"""Words with another sense before "after" or "before": "named after", "appeared before"."""
 _LENGTH = (
     r" (?:an?|about|nearly|some|several|a few|two|three|four|five|six|ten|\d+) ?(?:\w+ )?"
     r"(?:second|minute|hour|day|week|month|year|decade)"
@@ -236,9 +228,8 @@ def _shifted(text: str, date: DateMention, rng: random.Random) -> Iterator[Edit]
     elif date.kind == "century":
         yield from _other_century(text, date, rng)
     elif years and date.kind in ("date", "decade", "range"):
-        step = (
-            10 * rng.choice((-3, -2, -1, 1, 2)) if date.kind == "decade" else rng.choice((-9, -7, -4, -3, -2, 2, 3, 5))
-        )
+        steps = (-30, -20, -10, 10, 20) if date.kind == "decade" else (-9, -7, -4, -3, -2, 2, 3, 5)
+        step = rng.choice(steps)
         last = max(int(year.group()) for year in years)
         step = -abs(step) if last + step > _LAST_YEAR or last > _LAST_YEAR - 6 else step
         moved = _YEAR.sub(lambda year: str(int(year.group()) + step), written)
@@ -291,7 +282,7 @@ def _other_century(text: str, date: DateMention, rng: random.Random) -> Iterator
 
 
 def ordinal(number: int) -> str:
-    """A rank in digits.
+    """An ordinal in digits.
 
     >>> ordinal(21), ordinal(12), ordinal(3)
     ('21st', '12th', '3rd')
@@ -301,7 +292,7 @@ def ordinal(number: int) -> str:
 
 
 def order_flip(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Turn the order of events: "before" -> "after", "two years later" -> "two years earlier", "early" -> "late"."""
+    """Reverse the order of events: "before" -> "after", "two years later" -> "two years earlier", "early" -> "late"."""
     claim = scene.claim
     found = list(_ORDER.finditer(claim.text))
     if len(found) != 1 or len(_ORDER_WORDS.findall(claim.text)) != 1:

@@ -1,7 +1,7 @@
-"""Inflected forms of the verbs of the shipped list, and the main verb of a simple sentence with its subject.
+"""Inflected forms of the listed verbs, and the main verb of a simple sentence with its subject.
 
-A main verb is found only where short lists leave no doubt: a sentence with a comma, a relative clause or a second
-candidate before its verb has none here. Where a verb is needed that is not in the list, the strategy proposes nothing.
+A main verb is found only where short lists are unambiguous: not after a comma, a relative clause or a second candidate.
+Without it, a strategy proposes nothing.
 """
 
 from __future__ import annotations
@@ -19,18 +19,15 @@ _IRREGULAR_THIRD = {"have": "has", "be": "is", "do": "does", "go": "goes"}
 
 
 class Verb(NamedTuple):
-    """A verb with its forms."""
+    """A verb with its forms: "write", "wrote", "written"."""
 
     base: str
-    """Infinitive: "write"."""
     past: str
-    """Past tense: "wrote"."""
     participle: str
-    """Past participle: "written"."""
 
     @property
     def third(self) -> str:
-        """Third person of the present.
+        """Third person singular of the present.
 
         >>> Verb("carry", "carried", "carried").third
         'carries'
@@ -44,7 +41,7 @@ class Verb(NamedTuple):
 
 @cache
 def verb_forms() -> Mapping[str, tuple[tuple[Verb, VerbForm], ...]]:
-    """The verbs and forms that a lower-case word may be.
+    """The possible verbs and forms of each lower-case word.
 
     >>> [(verb.base, form) for verb, form in verb_forms()["wrote"]]
     [('write', 'past')]
@@ -61,7 +58,7 @@ def verb_forms() -> Mapping[str, tuple[tuple[Verb, VerbForm], ...]]:
 
 
 def verb_in(word: str, form: VerbForm) -> Verb | None:
-    """The verb that a lower-case word is, if it can be this form of one.
+    """The verb of which a lower-case word is this form, or None.
 
     >>> verb_in("won", "past").base, verb_in("table", "past")
     ('win', None)
@@ -75,7 +72,7 @@ def is_finite(word: str) -> bool:
 
 
 def lexicon_lines(name: str) -> Iterator[str]:
-    """Lines of a shipped word list, without comments and blank ones."""
+    """Lines of a shipped word list, without comments and blank lines."""
     text = files("vouching.perturb").joinpath("lexicon", name).read_text(encoding="utf-8")
     return (line for line in text.splitlines() if line and not line.startswith("#"))
 
@@ -100,7 +97,7 @@ def _ends_in_consonant_y(base: str) -> bool:
 AUXILIARIES = frozenset(
     str.split("is are was were has have had can could will would may might must should did does do")
 )
-"""Words that take "not" directly after them."""
+"""Words directly followed by "not"."""
 _BE = frozenset(("is", "are", "was", "were"))
 _HAVE: dict[str, Literal["past", "third", "base"]] = {"has": "third", "had": "past", "have": "base"}
 _DO = frozenset(("do", "does", "did"))
@@ -139,26 +136,22 @@ _MAX_WORDS = 14
 
 
 class MainVerb(NamedTuple):
-    """The finite verb of a sentence."""
+    """The finite verb of a sentence, with its subject."""
 
     start: int
-    """Offset of its first character."""
     end: int
-    """Offset after its last character."""
     kind: Literal["auxiliary", "past", "third", "base"]
-    """An auxiliary or form of "be", or the tense of a verb of the list; "base" is the present of a plural."""
+    """An auxiliary or form of "be", or the tense of a listed verb; "base" is the plural present."""
     verb: Verb | None
-    """The verb; None for an auxiliary."""
+    """None for an auxiliary."""
     subject_start: int
-    """Offset of the first character of the subject."""
     subject_end: int
-    """Offset after the subject's last character."""
     following: str
     """The next word in lower case; "" at the end."""
 
 
 def find_main_verb(text: str, words: Sequence[Word]) -> MainVerb | None:
-    """The main verb of the sentence of ``text`` that has these words; None where it is not sure.
+    """The main verb of the sentence of ``text`` with these words; None where it is ambiguous.
 
     >>> from vouching.text.words import find_words
     >>> sentence = "In 2018, the British company sold its last plant."
@@ -205,7 +198,7 @@ def _first_of_subject(text: str, words: Sequence[Word]) -> int:
 
 
 def _as_verb(text: str, words: Sequence[Word], first: int, at: int) -> _Found | Literal["unsure"] | None:
-    """What kind of main verb the word at a position is; None if it is none, "unsure" if nobody can tell."""
+    """The kind of main verb that the word at a position is; None if it is not one, "unsure" if it is ambiguous."""
     word, before = words[at], words[at - 1]
     following = words[at + 1] if at + 1 < len(words) else None
     if word.lower in AUXILIARIES:
@@ -244,7 +237,7 @@ def _third(text: str, words: Sequence[Word], first: int, at: int, verb: Verb) ->
 
 
 def _opens_object(text: str, word: Word) -> bool:
-    """Whether a word may follow a verb and hardly a noun."""
+    """Whether a word can follow a verb but rarely a noun."""
     return word.lower in _AFTER_VERB or text[word.start].isupper() or text[word.start].isdigit()
 
 

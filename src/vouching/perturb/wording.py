@@ -1,8 +1,7 @@
-"""Words put in, taken out or exchanged: negation with the right auxiliary, opposites, and synonyms from short lists.
+"""Negation with the right auxiliary, opposites, and synonyms from short lists.
 
-Not supported: adding a negation to a claim that holds one, or to a quantified subject, whose denial need not
-contradict; words that change under negation ("some" and "any"), unless the change is one word; and words with several
-senses, where a thesaurus would put a wrong sense into every third sentence.
+Not supported: negating a claim that has a negation or a quantified subject, whose denial need not contradict; words
+that change under negation ("some" and "any"), unless the change is one word; words with several senses.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def negation_added(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterat
 
 
 def negation_removed(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Take the only negation out: "did not open" -> "opened", "is not" -> "is", "never won" -> "won"."""
+    """Remove the only negation: "did not open" -> "opened", "is not" -> "is", "never won" -> "won"."""
     claim = scene.claim
     if len(claim.negations) != 1 or not claim.is_one_sentence:
         return
@@ -88,16 +87,15 @@ def negation_removed(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iter
 
 
 def opposite(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Exchange a word for its opposite from the shipped table: "won" -> "lost"."""
+    """Replace a word with its opposite from the shipped table: "won" -> "lost"."""
     for edit in replacements(scene.claim, opposites(), rng):
-        if is_negated(edit.start, scene.claim.negations):
-            continue
-        yield Draft((edit,))
+        if not is_negated(edit.start, scene.claim.negations):
+            yield Draft((edit,))
 
 
 @cache
 def opposites() -> dict[str, tuple[str, ...]]:
-    """What may stand for a word or phrase to say the opposite.
+    """Replacements with the opposite meaning.
 
     >>> opposites()["won"]
     ('lost',)
@@ -106,7 +104,7 @@ def opposites() -> dict[str, tuple[str, ...]]:
 
 
 def read_table(name: str) -> dict[str, tuple[str, ...]]:
-    """A shipped table of "left > right" and "left = right" lines as replacements by what they replace."""
+    """A shipped table of "left > right" and "left = right" lines as replacements."""
     table: dict[str, tuple[str, ...]] = {}
     for line in lexicon_lines(name):
         sign = " = " if " = " in line else " > "
@@ -124,7 +122,7 @@ def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def replacements(claim: ParsedText, table: dict[str, tuple[str, ...]], rng: random.Random) -> Iterator[Edit]:
-    """An edit for each place where a phrase of a table stands outside names, letters in their case."""
+    """An edit for each phrase of a table outside names, with its case kept."""
     for match in _pattern(tuple(table)).finditer(claim.text):
         found = match.group()
         written = found if found in table else found[:1].lower() + found[1:]
@@ -134,7 +132,7 @@ def replacements(claim: ParsedText, table: dict[str, tuple[str, ...]], rng: rand
 
 
 def synonym(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draft]:
-    """Each listed word exchanged, and all of them together where there are several: "purchased" -> "bought"."""
+    """Replace each listed word, and all of them together where there are several: "purchased" -> "bought"."""
     claim = scene.claim
     edits = [edit for edit in replacements(claim, synonyms(), rng) if _fits(claim.text, edit)]
     if len(edits) > 1:
@@ -145,7 +143,7 @@ def synonym(scene: Scene, pool: CorpusPool, rng: random.Random) -> Iterator[Draf
 
 @cache
 def synonyms() -> dict[str, tuple[str, ...]]:
-    """What may stand for a word or phrase with the same meaning.
+    """Replacements with the same meaning.
 
     >>> synonyms()["prior to"]
     ('before',)
