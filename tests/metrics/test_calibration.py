@@ -118,13 +118,13 @@ def test_the_coverage_curve_passes_through_the_reported_points() -> None:
 @pytest.mark.parametrize("score", [-0.1, 1.1, 7])
 def test_a_score_that_is_no_probability_cannot_be_calibrated(score: float) -> None:
     for metric in (m.ece, m.brier, m.brier_skill, m.reliability_bins):
-        with pytest.raises(InputError, match=r"scores must lie in \[0, 1\], row 2 has"):
+        with pytest.raises(InputError, match=r"scores must be in \[0, 1\], row 2 has"):
             metric([True, False, True], [0.5, score, 0.5])
 
 
 def test_settings_out_of_range_are_refused() -> None:
     for coverage in (0, -0.5, 1.01, float("nan")):
-        with pytest.raises(InputError, match="coverage must lie in"):
+        with pytest.raises(InputError, match="coverage must be in"):
             m.accuracy_at_coverage([True], [0.5], coverage=coverage)
     with pytest.raises(InputError, match="number of bins must be at least 1"):
         m.ece([True], [0.5], bins=0)

@@ -88,7 +88,7 @@ def test_platt_is_logistic_regression_on_softened_labels(found: list[tuple[bool,
 def test_isotonic_takes_raw_scores_too() -> None:
     fitted = fit_calibrator("isotonic", [False] * 10 + [True] * 10, [-7.0] * 10 + [30.0] * 10)
     assert fitted(-100.0) < 0.2 < 0.8 < fitted(100.0)
-    with pytest.raises(InputError, match="must lie in"):
+    with pytest.raises(InputError, match="must be in"):
         fit_calibrator("temperature", [False] * 10 + [True] * 10, [-7.0] * 10 + [30.0] * 10)
 
 
@@ -152,7 +152,7 @@ def test_too_few_rows_or_one_label_are_refused(truth: list[bool]) -> None:
     ],
 )  # fmt: skip
 def test_a_curve_that_falls_or_is_none_is_refused(kind: str, at: tuple[float, ...], values: tuple[float, ...]) -> None:
-    with pytest.raises(InputError, match="wanted a temperature or a rising curve"):
+    with pytest.raises(InputError, match="expected a temperature, line or increasing curve"):
         Calibrator(kind, at, values)  # type: ignore[arg-type]
 
 
@@ -163,10 +163,10 @@ def test_platt_takes_weights_as_so_many_equal_rows() -> None:
     scores = [draw.gauss(float(label), 1.0) for label in truth]
     weights = [draw.choice((1, 2, 3)) for _ in truth]
     repeated = [(label, score) for label, score, n in zip(truth, scores, weights, strict=True) for _ in range(n)]
-    wanted = fit_calibrator("platt", *zip(*repeated, strict=True))
+    expected = fit_calibrator("platt", *zip(*repeated, strict=True))
     found = fit_calibrator("platt", truth, scores, weights)
-    assert found(0.0) == pytest.approx(wanted(0.0), abs=1e-6)
-    assert found(2.0) == pytest.approx(wanted(2.0), abs=1e-6)
+    assert found(0.0) == pytest.approx(expected(0.0), abs=1e-6)
+    assert found(2.0) == pytest.approx(expected(2.0), abs=1e-6)
 
 
 @pytest.mark.parametrize("weights", [[1.0] * 39, [0.0] + [1.0] * 39])

@@ -49,7 +49,7 @@ def test_a_long_chain_is_one_document() -> None:
 
 @pytest.mark.parametrize("keys", ["text", b"text", 7, np.int64(7), None, {"source": "text"}])
 def test_what_is_no_collection_of_keys_is_refused_instead_of_being_taken_apart(keys: Any) -> None:
-    with pytest.raises(InputError, match=f"row 2: the keys are of type {type(keys).__name__}, wanted a collection"):
+    with pytest.raises(InputError, match=f"row 2: the keys are of type {type(keys).__name__}, expected a collection"):
         document_numbers([["text"], keys])
 
 
@@ -90,7 +90,7 @@ def test_every_row_of_a_label_is_as_likely() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, 4])
 def test_a_slice_larger_than_the_set_or_empty_is_refused(size: int) -> None:
-    with pytest.raises(InputError, match="wanted 1 to all of them"):
+    with pytest.raises(InputError, match="expected 1 to all of them"):
         stratified_slice(["a", "a", "b"], size, seed=0)
 
 

@@ -247,7 +247,7 @@ def test_memory_stays_flat_for_thousands_of_rows() -> None:
     "options", [{"level": 1.0}, {"level": 0.0}, {"resamples": 99}, {"seed": -1}, {"level": float("nan")}]
 )
 def test_settings_out_of_range_are_refused(options: dict[str, float]) -> None:
-    with pytest.raises(InputError, match="wanted a level in"):
+    with pytest.raises(InputError, match="expected a level in"):
         m.bca(partial(m.mean, np.arange(20.0)), groups=20, **options)
 
 

@@ -1,8 +1,10 @@
-"""Metrics and their intervals. One idea carries the layer: a bootstrap resample is a vector of row weights.
+"""Metrics and their intervals. One idea supports the package: a bootstrap resample is a vector of row weights.
 
-Every metric takes ``weights`` of shape (..., N), how often each of the N rows counts, and returns shape (...). The same
-function so gives the point value (None: every row once), ten thousand bootstrap values and the jackknife. What is
-undefined is nan, never 0. ``docs/metrics.md`` says what each number means.
+Every metric takes ``weights`` of shape (..., N), how often each of the N rows counts, and returns shape (...). One
+function thus gives the point value (None: every row once), ten thousand bootstrap values and the jackknife. Truth,
+predictions and ``right`` are (N,) booleans, True for Attributable or right; scores are (N,) finite numbers. Undefined
+values are nan, never 0. Arrays that are empty, of different length or of another type raise InputError. See
+``docs/metrics.md`` for what each number means.
 """
 
 from __future__ import annotations

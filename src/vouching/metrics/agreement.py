@@ -1,7 +1,7 @@
-"""How far two annotators agree: on labels (Cohen's kappa) and on stretches of text (overlap of spans).
+"""Agreement of two annotators on labels (Cohen's kappa) and on stretches of text (overlap of spans).
 
 Span scores are micro averages: the characters, or tokens, of all rows are counted together, so long spans weigh more.
-Not supported: matching whole spans with each other, and partial credit by type.
+Not supported: matching whole spans, and partial credit by type.
 """
 
 from __future__ import annotations
@@ -16,34 +16,22 @@ from vouching.errors import InputError
 from vouching.metrics.arrays import BoolArray, FloatArray, quotient, weight_array
 
 RowSpans = Sequence[tuple[int, int]]
-"""The (start, end) offsets of one row's spans, end-exclusive; they may touch, overlap and come in any order."""
+"""The (start, end) offsets of one row's spans, end-exclusive; they may overlap and come in any order."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpanScores:
-    """Agreement of predicted with gold spans."""
+    """Agreement of predicted with gold spans, in characters or tokens; nan where undefined."""
 
     precision: float
-    """Share of the predicted characters (or tokens) that are gold; nan if none is predicted."""
     recall: float
-    """Share of the gold characters (or tokens) that are predicted; nan if none is gold."""
     f1: float
-    """Their harmonic mean; nan if there is neither."""
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Cohen's kappa (Cohen 1960): agreement beyond chance, (p_o - p_e) / (1 - p_e), at most 1.
+    """Cohen's kappa (Cohen 1960) of (N,) labels: agreement beyond chance, (p_o - p_e) / (1 - p_e), at most 1.
 
-    Args:
-        first: (N,) labels of one annotator, of any one type.
-        second: (N,) labels of the other.
-        weights: (..., N) how often each row counts; None for once.
-
-    Returns:
-        (...) kappas; nan where both give every row the same one label.
-
-    Raises:
-        InputError: no rows, labels of different length, weights that do not fit.
+    nan where both annotators give every row the same one label.
 
     >>> float(cohen_kappa(["a", "a", "b", "b"], ["a", "a", "b", "a"]))  # (.75 - .5) / (1 - .5)
     0.5
@@ -55,24 +43,16 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: ArrayLike | None =
     is_one, is_other = np.split(np.eye(len(names))[number], 2)
     weight = weight_array(weights, len(one))
     total = weight.sum(axis=-1)
-    # Scaled by the squared total, so that whole weights stay exact and 0 / 0 is found.
+    # Scaled by the squared total, so that whole weights stay exact and 0 / 0 is detected.
     agreed = total * (weight @ (is_one * is_other).sum(axis=-1))
     expected = ((weight @ is_one) * (weight @ is_other)).sum(axis=-1)
     return quotient(agreed - expected, total**2 - expected)
 
 
 def span_counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans]) -> FloatArray:
-    """Characters per row: in both, predicted, gold. What :func:`span_f1` and its like are computed from.
+    """(N, 3) characters per row: in both, predicted, gold. Input of :func:`span_f1` and the like.
 
-    Args:
-        gold: the gold spans of each of N rows, as (start, end) offsets into the row's text.
-        predicted: the predicted spans of the same rows.
-
-    Returns:
-        (N, 3) counts; a character in several spans of a row counts once.
-
-    Raises:
-        InputError: another number of rows, or offsets that do not satisfy 0 <= start <= end.
+    A character in several spans of a row counts once. Raises InputError for another number of rows or bad offsets.
 
     >>> span_counts([[(0, 10)]], [[(5, 12), (8, 20)]])  # in both: 5 to 10; predicted: 5 to 20
     array([[ 5., 15., 10.]])
@@ -81,18 +61,7 @@ def span_counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans]) -> Floa
 
 
 def token_counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans], tokens: Sequence[RowSpans]) -> FloatArray:
-    """Tokens per row: in both, predicted, gold. A token belongs to a span if they share a character.
-
-    Args:
-        gold: the gold spans of each of N rows.
-        predicted: the predicted spans of the same rows.
-        tokens: the offsets of each row's tokens.
-
-    Returns:
-        (N, 3) counts.
-
-    Raises:
-        InputError: as in :func:`span_counts`.
+    """(N, 3) tokens per row: in both, predicted, gold. A token belongs to a span if they share a character.
 
     >>> token_counts([[(0, 3)]], [[(2, 6)]], [[(0, 3), (4, 7), (8, 9)]])  # the first; the first two; the first
     array([[1., 2., 1.]])
@@ -101,25 +70,13 @@ def token_counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans], tokens
 
 
 def span_precision(counts: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Share of what is predicted that is gold, over all rows, in [0, 1]; nan where nothing is predicted.
-
-    Args:
-        counts: (N, 3), from :func:`span_counts` or :func:`token_counts`.
-        weights: (..., N) how often each row counts; None for once.
-
-    >>> float(span_precision([[5, 15, 10]]))
-    0.3333333333333333
-    """
+    """Share of the predicted characters or tokens that are gold; ``counts`` from :func:`span_counts`."""
     both, predicted, _ = _totals(counts, weights)
     return quotient(both, predicted)
 
 
 def span_recall(counts: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Share of what is gold that is predicted, over all rows, in [0, 1]; nan where nothing is gold.
-
-    >>> float(span_recall([[5, 15, 10]]))
-    0.5
-    """
+    """Share of the gold characters or tokens that are predicted; nan where nothing is gold."""
     both, _, gold = _totals(counts, weights)
     return quotient(both, gold)
 
@@ -135,11 +92,7 @@ def span_f1(counts: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
 
 
 def span_scores(gold: Sequence[RowSpans], predicted: Sequence[RowSpans]) -> SpanScores:
-    """Character-level precision, recall and F1 of all rows together. Arguments and errors as in :func:`span_counts`.
-
-    >>> span_scores([[(0, 10)], []], [[(5, 12), (8, 20)], []]).f1
-    0.4
-    """
+    """Character-level precision, recall and F1 of all rows together."""
     counts = span_counts(gold, predicted)
     return SpanScores(float(span_precision(counts)), float(span_recall(counts)), float(span_f1(counts)))
 
@@ -162,7 +115,7 @@ def _counts(gold: Sequence[RowSpans], predicted: Sequence[RowSpans], tokens: Seq
 
 
 def _covered(spans: RowSpans, length: int) -> BoolArray:
-    """Which characters lie in a span."""
+    """Which characters are in a span."""
     covered = np.zeros(length, dtype=np.bool_)
     for start, end in spans:
         covered[_checked(start, end)] = True
@@ -170,7 +123,7 @@ def _covered(spans: RowSpans, length: int) -> BoolArray:
 
 
 def _touched(tokens: RowSpans, covered: BoolArray) -> BoolArray:
-    """Which tokens hold a covered character."""
+    """Which tokens have a covered character."""
     return np.array([covered[_checked(start, end)].any() for start, end in tokens], dtype=np.bool_)
 
 

@@ -1,8 +1,8 @@
-"""How well a ranking of a few answers agrees with the gold ranking, and how much of a right answer an answer holds.
+"""Agreement of a ranking of a few answers with the gold ranking, and overlap of an answer with the right one.
 
 Each function gives one value per ranking or answer; :func:`vouching.metrics.mean` averages them and takes the weights.
 Exact match and F1 over words are those of question answering since SQuAD. Not supported: long rankings (all pairs are
-compared at once), rankings that could not be read, and languages without blanks between words.
+compared at once) and languages without blanks between words.
 """
 
 from __future__ import annotations
@@ -20,19 +20,10 @@ from vouching.metrics.arrays import FloatArray, quotient
 
 
 def kendall_tau_b(gold: ArrayLike, scores: ArrayLike) -> FloatArray:
-    """Kendall's tau-b (Kendall 1945): concordant minus discordant pairs, corrected for ties, in [-1, 1].
+    """Kendall's tau-b (Kendall 1945) of (..., n) scores: concordant minus discordant pairs, corrected for ties.
 
-    sum sgn(dx) sgn(dy) / sqrt(sum sgn(dx)^2 sum sgn(dy)^2) over all pairs.
-
-    Args:
-        gold: (..., n) gold worth of n answers, higher = better; only the order counts.
-        scores: (..., n) predicted worth, higher = better.
-
-    Returns:
-        (...) one tau per ranking; nan where all answers of a ranking are level in ``gold`` or in ``scores``.
-
-    Raises:
-        InputError: no answers, shapes that differ, a value that is not finite.
+    sum sgn(dx) sgn(dy) / sqrt(sum sgn(dx)^2 sum sgn(dy)^2) over all pairs, in [-1, 1]; nan where all answers of a
+    ranking are tied in ``gold`` or in ``scores``. Higher is better; only the order counts.
 
     >>> round(float(kendall_tau_b([3, 2, 1], [0.9, 0.1, 0.5])), 3)  # (2 - 1) of 3 pairs
     0.333
@@ -44,16 +35,7 @@ def kendall_tau_b(gold: ArrayLike, scores: ArrayLike) -> FloatArray:
 
 
 def precision_at_1(gold: ArrayLike, scores: ArrayLike) -> FloatArray:
-    """Whether the answer ranked first is a best one; between answers tied for first, the share of them that is.
-
-    Arguments and errors as in :func:`kendall_tau_b`.
-
-    Returns:
-        (...) values in [0, 1], the expected hit if ties are broken at random.
-
-    >>> float(precision_at_1([3, 2, 1], [0.9, 0.9, 0.1]))
-    0.5
-    """
+    """Whether the answer ranked first is a best one; for answers tied for first, the share that is."""
     worth, score = _rankings(gold, scores)
     best = worth == worth.max(axis=-1, keepdims=True)
     first = score == score.max(axis=-1, keepdims=True)
@@ -65,7 +47,7 @@ def _rankings(gold: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, FloatArra
     if x.shape != y.shape or x.ndim == 0 or not x.shape[-1]:
         raise InputError(f"gold and scores must hold the same one or more answers, got shapes {x.shape} and {y.shape}")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InputError("a ranking must be finite, got nan or an infinity: count a ranking that failed on its own")
+        raise InputError("a ranking must be finite, got nan or an infinity: count failed rankings separately")
     return x, y
 
 
@@ -74,13 +56,9 @@ _NO_MARKS = str.maketrans("", "", string.punctuation)
 
 
 def token_f1(answer: str, references: Sequence[str]) -> float:
-    """F1 of the words of an answer and of the reference that it is nearest to (Rajpurkar et al. 2016), in [0, 1].
+    """F1 of the words of an answer with those of the closest reference (Rajpurkar et al. 2016), in [0, 1].
 
-    Words are lower case, without marks and articles, and each counts as often as it stands there. Two texts without a
-    word are equal, and one without a word has nothing in common with one that has some.
-
-    Raises:
-        InputError: no reference.
+    Words are lower case, without marks and articles, and repeated words count. Two texts without words are equal.
 
     >>> token_f1("The bridge opened in 1973.", ["1937", "in 1973"])  # 2 of 4 words, 2 of 2: 2 * .5 * 1 / 1.5
     0.6666666666666666
@@ -92,23 +70,14 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
 
 
 def exact_match(answer: str, references: Sequence[str]) -> float:
-    """1 if an answer has the words of a reference, in its order (Rajpurkar et al. 2016); else 0.
-
-    Words as in :func:`token_f1`.
-
-    Raises:
-        InputError: no reference.
-
-    >>> exact_match("The Golden Gate.", ["golden gate", "Gate"]), exact_match("gate golden", ["golden gate"])
-    (1.0, 0.0)
-    """
+    """1 if an answer has the words of a reference, in order (Rajpurkar et al. 2016); else 0."""
     if not references:
         raise InputError("an exact match needs at least one reference, got none")
     return float(normalised(answer) in map(normalised, references))
 
 
 def normalised(text: str) -> str:
-    """The words of an answer as they are compared: lower case, without marks and articles, one blank between them.
+    """The words of an answer for comparison: lower case, without marks and articles, single blanks.
 
     >>> normalised("The  Akashi-Kaikyo, a bridge")
     'akashikaikyo bridge'

@@ -1,6 +1,6 @@
-"""What the metrics accept: truth, scores and weights as checked numpy arrays, and the quotient that may be undefined.
+"""Inputs of the metrics: truth, scores and weights as checked numpy arrays, and division that may be undefined.
 
-Left out: missing values. A row without a verdict (``Unverified``) has no place in a metric; count it beside.
+Not supported: missing values. A row without a verdict (``Unverified``) is not part of a metric; count it separately.
 """
 
 from __future__ import annotations
@@ -17,18 +17,9 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 def bool_array(values: ArrayLike, name: str, rows: int | None = None) -> BoolArray:
-    """One true or false per row.
+    """N booleans, or numbers that are all 0 or 1, as an array; ``rows`` is the N of the arrays they belong to.
 
-    Args:
-        values: N booleans, or whole numbers that are all 0 or 1.
-        name: what they are, for the message.
-        rows: the N of the arrays they belong to; None takes any but 0.
-
-    Raises:
-        InputError: no rows, another number of rows, more than one dimension, or other values.
-
-    >>> bool_array([True, False], "truth")
-    array([ True, False])
+    Raises InputError for no rows, another number of rows, or other values.
     """
     array = _row_array(values, name, rows)
     if array.dtype.kind not in "biu":
@@ -44,15 +35,12 @@ def bool_array(values: ArrayLike, name: str, rows: int | None = None) -> BoolArr
 
 
 def score_array(values: ArrayLike, name: str, rows: int | None = None, *, probability: bool = False) -> FloatArray:
-    """One finite number per row, in [0, 1] for a ``probability``.
-
-    Raises:
-        InputError: no rows, another number of rows, more than one dimension, or a value out of range; it names the row.
+    """One finite number per row, in [0, 1] for a ``probability``; InputError names the first bad row.
 
     >>> score_array([0.2, float("nan")], "scores")
     Traceback (most recent call last):
         ...
-    vouching.errors.InputError: scores must be finite, row 2 has nan: leave out rows without a verdict
+    vouching.errors.InputError: scores must be finite, row 2 has nan: omit rows without a verdict
     """
     array = _row_array(values, name, rows)
     if array.dtype.kind not in "biuf":
@@ -60,23 +48,16 @@ def score_array(values: ArrayLike, name: str, rows: int | None = None, *, probab
     array = array.astype(np.float64)
     if not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array)))
-        raise InputError(f"{name} must be finite, row {row + 1} has {array[row]}: leave out rows without a verdict")
+        raise InputError(f"{name} must be finite, row {row + 1} has {array[row]}: omit rows without a verdict")
     outside = (array < 0) | (array > 1)
     if probability and outside.any():
         row = int(np.argmax(outside))
-        raise InputError(f"{name} must lie in [0, 1], row {row + 1} has {array[row]}: calibrate raw scores first")
+        raise InputError(f"{name} must be in [0, 1], row {row + 1} has {array[row]}: calibrate raw scores first")
     return array
 
 
 def weight_array(weights: ArrayLike | None, rows: int) -> FloatArray:
-    """Row weights of shape (..., N); None counts every row once.
-
-    Raises:
-        InputError: another N, or a weight that is negative or not finite.
-
-    >>> weight_array(None, 3), weight_array([[2, 0, 1]], 3).shape
-    (array([1., 1., 1.]), (1, 3))
-    """
+    """Row weights of shape (..., N); None counts every row once."""
     if weights is None:
         return np.ones(rows)
     array = np.asarray(weights, dtype=np.float64)

@@ -1,8 +1,8 @@
-"""Whether a score of .8 comes true in 80 of 100 cases, and what is gained by answering only where confident.
+"""Whether a score of .8 is right in 80 of 100 cases, and what is gained by answering only where confident.
 
 The score is the probability that the claim is Attributable; calibration compares it with how often claims are, over the
 whole range [0, 1] and independent of any threshold. Not supported: confidence-based ECE (over the predicted class) and
-adaptive bins. ``calibrators`` fits one.
+adaptive bins. ``calibrators`` fits calibrators.
 """
 
 from __future__ import annotations
@@ -19,38 +19,24 @@ from vouching.metrics.scores import mean
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The rows whose score lies in one stretch of [0, 1]."""
+    """The rows with scores in [low, high); the last bin includes 1."""
 
     low: float
-    """Lowest score of the bin."""
     high: float
-    """Scores below this one; the last bin includes 1."""
     count: int
     """Number of rows."""
     mean_score: float
-    """Mean score of the rows, in [low, high]; nan in an empty bin."""
+    """nan in an empty bin."""
     share_attributable: float
-    """Share of the rows that are Attributable, in [0, 1]; nan in an empty bin."""
+    """nan in an empty bin."""
 
 
 def ece(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *, bins: int = 10) -> FloatArray:
     """Expected calibration error: mean distance of score and share Attributable over equal-width bins, by weight.
 
     sum_b n_b/n |mean score in b - share Attributable in b| (Naeini et al. 2015; Guo et al. 2017, eq. 3), with
-    P(Attributable) as the score. Bins are [low, high), the last one closed. Chance alone makes it positive: with few
-    rows even perfect scores get some hundredths.
-
-    Args:
-        truth: (N,) booleans, True = Attributable.
-        scores: (N,) probabilities of Attributable.
-        weights: (..., N) how often each row counts; None for once.
-        bins: number of bins, at least 1.
-
-    Returns:
-        (...) errors in [0, 1]; nan where all weights are 0.
-
-    Raises:
-        InputError: no rows, arrays of different length, a score outside [0, 1], weights that do not fit.
+    P(Attributable) as the score, in [0, 1]. Bins are [low, high), the last one closed. Chance alone makes it positive:
+    with few rows even perfect scores get some hundredths.
 
     >>> round(float(ece([True, False], [0.9, 0.2])), 2)  # (|.9 - 1| + |.2 - 0|) / 2
     0.15
@@ -63,7 +49,7 @@ def ece(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *
 
 
 def reliability_bins(truth: ArrayLike, scores: ArrayLike, bins: int = 10) -> list[Bin]:
-    """The bins behind :func:`ece`, all of them, empty ones too: what a reliability diagram draws.
+    """All bins behind :func:`ece`, empty ones too, for a reliability diagram.
 
     >>> reliability_bins([True, False], [0.9, 0.2], bins=2)[1]
     Bin(low=0.5, high=1.0, count=1, mean_score=0.9, share_attributable=1.0)
@@ -83,13 +69,7 @@ def reliability_bins(truth: ArrayLike, scores: ArrayLike, bins: int = 10) -> lis
 
 
 def brier(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Mean squared distance of score and truth (Brier 1950, one class): 0 is perfect, .25 always says one half.
-
-    Arguments and errors as in :func:`ece`.
-
-    >>> round(float(brier([True, False], [0.9, 0.2])), 3)  # (.1^2 + .2^2) / 2
-    0.025
-    """
+    """Mean squared distance of score and truth (Brier 1950, one class): 0 is perfect, .25 always says one half."""
     gold, score = _truth_and_scores(truth, scores)
     return mean((score - gold) ** 2, weights)
 
@@ -97,8 +77,8 @@ def brier(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None)
 def brier_skill(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """Share of the base rate's Brier score that is saved: 1 - brier / (p (1 - p)), at most 1.
 
-    p is the share Attributable of the evaluated rows themselves, so 0 is as good as always saying p, which a model
-    cannot know beforehand; below 0 is worse. nan with one class only. Arguments and errors as in :func:`ece`.
+    p is the share Attributable of the evaluated rows, so 0 is as good as always predicting p, which a model cannot know
+    beforehand; below 0 is worse. nan with one class only.
 
     >>> round(float(brier_skill([True, False], [0.9, 0.2])), 3)  # 1 - .025 / .25
     0.9
@@ -113,26 +93,15 @@ def accuracy_at_coverage(
 ) -> FloatArray:
     """Accuracy of the most confident share of the rows, in [0, 1] (selective prediction).
 
-    The share is met exactly: rows that tie in confidence at the cut count in equal parts, the expected value over
-    their random orders. With one row at the cut it counts in part: 50 % of 3 rows are the first and half the second.
-
-    Args:
-        right: (N,) booleans, whether the label is right.
-        confidence: (N,) finite numbers, higher = surer of the label.
-        weights: (..., N) how often each row counts; None for once.
-        coverage: share of the rows to answer, in (0, 1].
-
-    Returns:
-        (...) accuracies; nan where all weights are 0.
-
-    Raises:
-        InputError: a coverage outside (0, 1], no rows, arrays that do not fit, a confidence that is not finite.
+    The ``coverage``, in (0, 1], is met exactly: rows that tie in confidence at the cut count in equal parts, the
+    expected value over their random orders. A single row at the cut counts in part: 50 % of 3 rows are the first and
+    half the second.
 
     >>> round(float(accuracy_at_coverage([True, False, False], [0.9, 0.8, 0.7], coverage=0.5)), 3)  # 1 of 1.5
     0.667
     """
     if not 0 < coverage <= 1:
-        raise InputError(f"coverage must lie in (0, 1], got {coverage}")
+        raise InputError(f"coverage must be in (0, 1], got {coverage}")
     hit = bool_array(right, "right")
     sure = score_array(confidence, "confidence", len(hit))
     weight = weight_array(weights, len(hit))
@@ -140,20 +109,16 @@ def accuracy_at_coverage(
     last_of_tie = np.flatnonzero(np.diff(sure[order], append=np.nan) != 0)
     kept = np.cumsum(weight[..., order], axis=-1)[..., last_of_tie]
     hits = np.cumsum((weight * hit)[..., order], axis=-1)[..., last_of_tie]
-    wanted = coverage * kept[..., -1:]
-    cut = (kept < wanted).sum(axis=-1, keepdims=True)
+    target = coverage * kept[..., -1:]
+    cut = (kept < target).sum(axis=-1, keepdims=True)
     kept_before, hits_before = (_before(cut, cumulated) for cumulated in (kept, hits))
-    part = quotient(wanted - kept_before, np.take_along_axis(kept, cut, -1) - kept_before)
+    part = quotient(target - kept_before, np.take_along_axis(kept, cut, -1) - kept_before)
     answered = hits_before + part * (np.take_along_axis(hits, cut, -1) - hits_before)
-    return quotient(answered, wanted)[..., 0]
+    return quotient(answered, target)[..., 0]
 
 
 def coverage_points(right: ArrayLike, confidence: ArrayLike, points: int = 100) -> list[tuple[float, float]]:
-    """(coverage, accuracy) at equal steps up to 1, by :func:`accuracy_at_coverage`: the risk-coverage curve, upright.
-
-    >>> [(share, round(accuracy, 2)) for share, accuracy in coverage_points([True, False], [0.9, 0.6], points=2)]
-    [(0.5, 1.0), (1.0, 0.5)]
-    """
+    """(coverage, accuracy) at equal steps up to 1, by :func:`accuracy_at_coverage`."""
     shares = [(step + 1) / points for step in range(points)]
     return [(share, float(accuracy_at_coverage(right, confidence, coverage=share))) for share in shares]
 
@@ -170,5 +135,5 @@ def _bin_of(score: FloatArray, bins: int) -> NDArray[np.intp]:
 
 
 def _before(cut: NDArray[np.intp], cumulated: FloatArray) -> FloatArray:
-    """What had been cumulated before the tie at the cut; 0 if it is the first."""
+    """The cumulated value before the tie at the cut; 0 if it is the first."""
     return np.where(cut > 0, np.take_along_axis(cumulated, np.maximum(cut - 1, 0), -1), 0.0)

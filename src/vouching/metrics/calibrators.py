@@ -1,8 +1,8 @@
-"""Fitting what maps a score to a probability: by a temperature, by a line (platt), or by any rising curve (isotonic).
+"""Calibrators from scores to probabilities: a temperature, a line (Platt), or any non-decreasing curve (isotonic).
 
 All keep the order of the scores, so no ranking changes. Fit on rows that nothing else was chosen on, and measure on
-others: :func:`held_out_scores` does, by folds. The probability is that of rows like those it was fitted on. Not
-supported: a shift of the base rate.
+others: :func:`held_out_scores` does, by folds. A calibrator holds for rows like those it was fitted on. Not supported:
+a shift of the base rate.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from vouching.errors import InputError
 from vouching.metrics.arrays import BoolArray, FloatArray, bool_array, score_array
 
 CalibratorKind: TypeAlias = Literal["temperature", "platt", "isotonic"]
-"""A temperature is for scores in [0, 1], the others for any number, such as the logit of a scorer."""
+"""A temperature is for scores in [0, 1], the others for any number, such as a logit."""
 MIN_ROWS = 20
 """Rows of a fit, with both labels among them."""
 _EDGE = 0.01
-"""Scores are taken to lie this far from 0 and 1: a stated 1.0 would have infinite odds."""
+"""Scores are clipped this far from 0 and 1: a stated 1.0 would have infinite odds."""
 _STEEPEST = 30.0
-"""Log-odds beyond which nothing is told apart: 1 - 1e-13."""
+"""Bound on log-odds: 1 - 1e-13."""
 _SLOPES = (1e-4, 4.0)
-"""Of a temperature, its inverse: scores that are always right are sharpened no further than to odds^4."""
+"""Bounds on the inverse temperature: scores that are always right are sharpened no further than to odds^4."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """A rising curve: log-odds over a temperature, 1 / (1 + exp(-(slope * score + shift))), or points (isotonic).
+    """log-odds over a temperature, 1 / (1 + exp(-(slope * score + shift))), or an isotonic curve through points.
 
     >>> softer = Calibrator("temperature", (2.0,))
     >>> round(softer(0.9), 2), softer(0.5)  # odds of 9 become odds of 3
@@ -44,30 +44,29 @@ class Calibrator:
     """
 
     kind: CalibratorKind
-    """How it was fitted."""
     at: tuple[float, ...]
-    """The temperature, at least .01; slope, at least 0, and shift; or the scores of the points, rising."""
+    """The temperature, at least .01; slope, at least 0, and shift; or the scores of the points, increasing."""
     values: tuple[float, ...] = ()
-    """Probabilities at the points of an isotonic curve, not falling; empty for the others."""
+    """Probabilities at the points of an isotonic curve, not decreasing; empty for the others."""
 
     def __post_init__(self) -> None:
-        rises = all(a < b for a, b in zip(self.at, self.at[1:], strict=False))
-        grows = all(a <= b for a, b in zip(self.values, self.values[1:], strict=False))
+        increasing = all(a < b for a, b in zip(self.at, self.at[1:], strict=False))
+        monotone = all(a <= b for a, b in zip(self.values, self.values[1:], strict=False))
         shares = all(0 <= value <= 1 for value in self.values)
-        curve = len(self.at) == len(self.values) > 0 and rises and grows and shares
+        curve = len(self.at) == len(self.values) > 0 and increasing and monotone and shares
         lone = len(self.at) == 1 and self.at[0] >= 0.01 and not self.values
         line = len(self.at) == 2 and self.at[0] >= 0 and not self.values
         if not {"isotonic": curve, "temperature": lone, "platt": line}.get(self.kind, False):
             raise InputError(
-                f"got {self.kind} with {self.at} and {self.values}, wanted a temperature or a rising curve"
+                f"got {self.kind} with {self.at} and {self.values}, expected a temperature, line or increasing curve"
             )
 
     def __call__(self, score: float) -> float:
-        """The probability for a score; with a temperature it must lie in [0, 1]."""
+        """The probability for a score; with a temperature, the score must be in [0, 1]."""
         return float(self.apply([score])[0])
 
     def apply(self, scores: ArrayLike) -> FloatArray:
-        """(N,) probabilities for (N,) scores; with a temperature they must lie in [0, 1]."""
+        """(N,) probabilities for (N,) scores."""
         score = score_array(scores, "scores", probability=self.kind == "temperature")
         if self.kind == "isotonic":
             return np.interp(score, self.at, self.values)
@@ -89,23 +88,20 @@ class Calibrator:
 def fit_calibrator(
     kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None
 ) -> Calibrator:
-    """Fit a calibrator.
+    """Fit a calibrator; "temperature" and "platt" need few rows, "isotonic" some hundreds.
 
-    Temperature (Guo et al. 2017): the T that makes the labels likeliest under odds^(1/T), found where the derivative
-    of the convex loss is 0; scores that point the wrong way give the largest T, which is always .5. Platt (Platt 1999):
-    the line with the likeliest labels, where these are (n + 1) / (n + 2) and 1 / (m + 2) for n and m rows of each, so
-    that rows that a score tells apart do not make it infinitely steep; a falling line is made level. Isotonic (Zadrozny
-    & Elkan 2002): least squares under the order of the scores, by pooling neighbours, with one made-up Attributable row
-    at the lowest score and one Not Attributable row at the highest, so that no probability is 0 or 1.
+    Temperature (Guo et al. 2017): the T with the highest likelihood under odds^(1/T), at the root of the derivative of
+    the convex loss; scores in the wrong direction give the largest T, a constant .5. Platt (Platt 1999): the line with
+    the highest likelihood, where targets are (n + 1) / (n + 2) and 1 / (m + 2) for n and m rows of each label, so that
+    separable rows do not make it infinitely steep; a decreasing line is made constant. Isotonic (Zadrozny & Elkan
+    2002): least squares under the order of the scores, by pooling neighbours, with one artificial Attributable row at
+    the lowest score and one Not Attributable row at the highest, so that no probability is 0 or 1.
 
     Args:
-        kind: "temperature" and "platt" need few rows, "isotonic" some hundreds.
-        truth: (N,) booleans, True = Attributable.
+        kind: which calibrator.
+        truth: (N,) booleans, True = Attributable; at least 20 rows with both labels.
         scores: (N,) raw scores, in [0, 1] for a temperature.
-        weights: (N,) what each row counts for, above 0; only "platt" takes them.
-
-    Raises:
-        InputError: fewer than 20 rows, one label only, arrays that do not fit, weights that cannot be used.
+        weights: (N,) what each row counts for, above 0; for "platt" only.
 
     >>> truth = [True] * 15 + [False] * 5 + [True] * 5 + [False] * 15
     >>> fitted = fit_calibrator("temperature", truth, [0.9] * 20 + [0.1] * 20)
@@ -116,12 +112,14 @@ def fit_calibrator(
     score = score_array(scores, "scores", len(gold), probability=kind == "temperature")
     if len(gold) < MIN_ROWS or gold.all() or not gold.any():
         raise InputError(
-            f"got {len(gold)} rows, {int(gold.sum())} of them Attributable, wanted at least {MIN_ROWS} with both "
+            f"got {len(gold)} rows, {int(gold.sum())} of them Attributable, expected at least {MIN_ROWS} with both "
             "labels: label some more"
         )
     weight = np.ones(len(gold)) if weights is None else np.asarray(weights, np.float64)
     if weights is not None and (kind != "platt" or weight.shape != score.shape or not (weight > 0).all()):
-        raise InputError(f"got weights for {kind}, of shape {weight.shape}: wanted platt, and a number above 0 per row")
+        raise InputError(
+            f"got weights for {kind}, of shape {weight.shape}: expected platt, and a number above 0 per row"
+        )
     if kind == "temperature":
         return Calibrator("temperature", (_temperature(gold.astype(np.float64), _log_odds(score)),))
     if kind == "platt":
@@ -130,17 +128,7 @@ def fit_calibrator(
 
 
 def held_out_scores(kind: CalibratorKind, truth: ArrayLike, scores: ArrayLike, folds: ArrayLike) -> FloatArray:
-    """Each row's probability from a calibrator that was fitted without its fold.
-
-    Args:
-        kind: as for :func:`fit_calibrator`.
-        truth: (N,) booleans.
-        scores: (N,) raw scores.
-        folds: (N,) number of each row's fold; rows about one document belong to one fold.
-
-    Raises:
-        InputError: what is left of a fold is too little to fit.
-    """
+    """Each row's probability from a calibrator fitted without its fold; rows of one document need one fold."""
     gold = bool_array(truth, "truth")
     score = score_array(scores, "scores", len(gold))
     fold = np.asarray(folds)
@@ -169,7 +157,7 @@ def _temperature(gold: FloatArray, odds: FloatArray) -> float:
 
 
 def _line(gold: BoolArray, score: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """Slope and shift of the likeliest line, by Newton's method on scores of mean 0 and deviation 1."""
+    """Slope and shift of maximum likelihood, by Newton's method on standardised scores."""
     right, wrong = float(weight[gold].sum()), float(weight[~gold].sum())
     target = np.where(gold, (right + 1) / (right + 2), 1 / (wrong + 2))
     middle, width = float(score.mean()), float(score.std()) or 1.0
@@ -177,7 +165,7 @@ def _line(gold: BoolArray, score: FloatArray, weight: FloatArray) -> tuple[float
     line = np.zeros(2)
     for _ in range(100):
         p = 1 / (1 + np.exp(-np.clip(line @ x, -_STEEPEST, _STEEPEST)))
-        # A trace of a pull to 0 keeps the step finite where scores do not differ.
+        # A tiny ridge keeps the step finite where scores do not differ.
         bend = (x * (weight * p * (1 - p))) @ x.T + 1e-9 * np.eye(2)
         step = np.linalg.solve(bend, x @ (weight * (target - p)) - 1e-9 * line)
         line += step * min(1.0, 5.0 / float(np.abs(step).max()) if step.any() else 1.0)
@@ -203,7 +191,7 @@ def _isotonic(gold: FloatArray, score: FloatArray) -> Calibrator:
             whole = before[1] + weight_b
             blocks[-1] = [(before[0] * before[1] + mean * weight_b) / whole, whole, before[2] + count]
     values = [mean for mean, _, count in blocks for _ in range(int(count))]
-    # Of a level stretch only its ends say anything.
+    # Of a constant stretch, keep only the ends.
     kept = [
         i for i in range(len(values)) if i in (0, len(values) - 1) or not values[i - 1] == values[i] == values[i + 1]
     ]

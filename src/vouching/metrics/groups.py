@@ -1,8 +1,8 @@
 """Which rows belong together, and small slices of a set that keep its class shares.
 
-Rows about one document are not independent and are drawn together; keys match exactly or not at all. The spread over
-seeds shows how far a metric varies between slices, the luck of the draw only; it is no interval for the population. Not
-supported: near-duplicates, and slices that keep documents whole.
+Rows of one document are not independent and are drawn together; keys match exactly or not at all. The spread over seeds
+shows the variation between slices; it is not an interval for the population. Not supported: near-duplicates, and slices
+that keep documents whole.
 """
 
 from __future__ import annotations
@@ -18,18 +18,10 @@ from vouching.errors import InputError
 
 
 def document_numbers(keys: Iterable[Iterable[Hashable | None]]) -> NDArray[np.intp]:
-    """One number per row, the same for rows that share a key, directly or through other rows.
+    """(N,) numbers, the same for rows that share a key directly or through other rows; a row without keys is alone.
 
-    Args:
-        keys: the keys of each row, e.g. its source text and ``("group", 7)``; None is no key. Keys of different kinds
-            that could be equal must carry their kind.
-
-    Returns:
-        (N,) numbers from 0 in order of first appearance; a row without keys is alone.
-
-    Raises:
-        InputError: a row has no collection of keys: one key alone, a string, which would be taken letter by letter, or
-            a mapping.
+    Keys are e.g. the source text and ``("group", 7)``; None is not a key. Keys of different kinds that could be equal
+    must carry their kind. Raises InputError for a single key, a string or a mapping in place of a collection.
 
     >>> document_numbers([("x", 1), ("y", 1), ("y", 2), ("z", None)])  # row 3 meets row 1 through row 2
     array([0, 0, 0, 1])
@@ -57,7 +49,7 @@ def _collection(keys: object, number: int) -> Iterable[Hashable | None]:
     kind = type(keys).__name__
     if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
         raise InputError(
-            f"row {number}: the keys are of type {kind}, wanted a collection of keys, e.g. a tuple: (key,)"
+            f"row {number}: the keys are of type {kind}, expected a collection of keys, e.g. a tuple: (key,)"
         )
     return cast("Iterable[Hashable | None]", keys)
 
@@ -67,29 +59,18 @@ class Spread:
     """One metric on several slices."""
 
     mean: float
-    """Mean of the values; nan if one is undefined."""
+    """nan if one value is undefined."""
     standard_deviation: float
-    """Standard deviation of the values (n - 1 in the denominator); nan with fewer than two."""
+    """With n - 1 in the denominator; nan with fewer than two values."""
     values: tuple[float, ...]
-    """The metric on each slice, in the order of the seeds."""
+    """In the order of the seeds."""
 
 
 def stratified_slice(labels: ArrayLike, size: int, seed: int) -> NDArray[np.intp]:
-    """Row numbers of a random slice in which every label has its share of the whole, as nearly as whole rows allow.
+    """(size,) row numbers, increasing, of a random slice with the label shares of the whole, up to whole rows.
 
-    Each label gets the whole part of size * share; the rows left over go to the largest remainders (Hamilton's
-    method), the first label in sorted order where those tie. Rows are drawn without replacement.
-
-    Args:
-        labels: (N,) labels, of any one type that sorts.
-        size: number of rows wanted, 1 to N.
-        seed: any integer from 0; the same seed gives the same slice.
-
-    Returns:
-        (size,) row numbers, rising.
-
-    Raises:
-        InputError: no labels, or a size outside 1..N.
+    Each label gets the whole part of size * share; the remaining rows go to the largest remainders (Hamilton's method),
+    the first label in sorted order where those tie. Rows are drawn without replacement.
 
     >>> labels = ["a"] * 6 + ["b"] * 3
     >>> [labels[row] for row in stratified_slice(labels, 3, seed=0)]
@@ -97,30 +78,21 @@ def stratified_slice(labels: ArrayLike, size: int, seed: int) -> NDArray[np.intp
     """
     label = np.asarray(labels)
     if label.ndim != 1 or not 1 <= size <= len(label):
-        raise InputError(f"a slice of {size} rows was asked of labels of shape {label.shape}; wanted 1 to all of them")
+        raise InputError(f"got a slice of {size} rows of labels of shape {label.shape}; expected 1 to all of them")
     _, number, counts = np.unique(label, return_inverse=True, return_counts=True)
     # Whole numbers throughout: a remainder that ties must tie exactly.
-    wanted, remainder = np.divmod(size * counts, len(label))
-    first = np.argsort(-remainder, kind="stable")[: size - int(wanted.sum())]
-    wanted[first] += 1
+    quota, remainder = np.divmod(size * counts, len(label))
+    first = np.argsort(-remainder, kind="stable")[: size - int(quota.sum())]
+    quota[first] += 1
     random = np.random.default_rng(seed)
-    drawn = [random.choice(np.flatnonzero(number == k), take, replace=False) for k, take in enumerate(wanted)]
+    drawn = [random.choice(np.flatnonzero(number == k), take, replace=False) for k, take in enumerate(quota)]
     return np.sort(np.concatenate(drawn))
 
 
 def spread_over_seeds(
     metric: Callable[[NDArray[np.intp]], float], labels: ArrayLike, size: int, seeds: Iterable[int] = (0, 1, 2)
 ) -> Spread:
-    """Mean and standard deviation of a metric over one stratified slice per seed.
-
-    Args:
-        metric: takes the row numbers of a slice and returns a number.
-        labels: (N,) labels, as in :func:`stratified_slice`.
-        size: number of rows of each slice.
-        seeds: one per slice, at least one.
-
-    Raises:
-        InputError: no seeds, or as in :func:`stratified_slice`.
+    """Mean and standard deviation of a metric of row numbers over one stratified slice per seed.
 
     >>> right = np.array([True, True, False, True])
     >>> spread_over_seeds(lambda rows: right[rows].mean(), ["a", "a", "b", "b"], size=4).mean
@@ -128,6 +100,6 @@ def spread_over_seeds(
     """
     values: Sequence[float] = [float(metric(stratified_slice(labels, size, seed))) for seed in seeds]
     if not values:
-        raise InputError("no seeds: wanted at least one")
+        raise InputError("no seeds: expected at least one")
     standard_deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
     return Spread(float(np.mean(values)), standard_deviation, tuple(values))

@@ -1,7 +1,7 @@
 """Intervals and tests: BCa bootstrap by document, paired differences, Wilson, exact McNemar.
 
-An interval that would not mean what it says is refused with a reason. Not supported: resampling within strata or data
-sets, studentised intervals, and corrections for many comparisons.
+An interval that would be misleading is refused with a reason. Not supported: resampling within strata or data sets,
+studentised intervals, and corrections for multiple comparisons.
 """
 
 from __future__ import annotations
@@ -19,38 +19,37 @@ from vouching.errors import InputError
 from vouching.metrics.arrays import FloatArray, bool_array
 
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
-"""Row weights (R, N) -> values (R,): a metric with all arguments but the weights filled in."""
+"""Row weights (R, N) -> values (R,): a metric with all arguments but the weights bound."""
 
 MIN_GROUPS = 10
-"""Below this many groups the resamples say too little about other groups."""
+"""With fewer groups, resamples are too uninformative about other groups."""
 MAX_EXCLUDED = 0.10
-"""Share of resamples without a value above which the rest would be a biased choice."""
+"""Share of undefined resamples above which the others would be a biased choice."""
 MIN_RESAMPLES = 100
-"""Below this many the ends of an interval rest on two or three resamples."""
+"""With fewer, the ends of an interval rest on two or three resamples."""
 MAX_BLOCKS = 1_000
-"""The jackknife leaves out blocks of groups where there are more groups than this."""
+"""With more groups, the jackknife leaves out blocks of groups."""
 BATCH_BYTES = 8 << 20
 """Memory of one batch of row weights; a metric makes a few arrays of the same size."""
 ROUNDING = 1e-12
-"""Values this close are equal, since sums over other rows may end in another last digit; metrics are of the order 1."""
+"""Values this close are equal, as sums over other rows may differ in the last digit; metrics are of order 1."""
 UNDEFINED = "undefined on these rows"
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A number with the range it could have had on other rows of the same kind."""
+    """An estimate with its interval."""
 
     estimate: float
     """The statistic on the rows themselves; nan if it is undefined."""
     low: float | None
-    """Lower bound; None if the interval was refused."""
+    """None if the interval was refused."""
     high: float | None
-    """Upper bound; None if the interval was refused."""
     level: float
     """Share of such intervals that contain the true value, e.g. .95."""
     method: str
-    """How the bounds were made: BCa, BC (without acceleration, where the jackknife does not vary) or Wilson."""
+    """BCa, BC (without acceleration, where the jackknife does not vary) or Wilson."""
     why_not: str | None = None
     """Why there are no bounds; None if there are."""
     excluded: int = 0
@@ -66,38 +65,26 @@ class McNemar:
     only_b: int
     """Rows that only the second got right."""
     p_value: float
-    """Two-sided exact p value: how likely so lopsided a split is if both are equally good; 1 without such rows."""
+    """Two-sided and exact; 1 where they do not differ."""
 
 
 def bca(
-    statistic: Statistic,
-    groups: int | ArrayLike,
-    *,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    seed: int = 0,
+    statistic: Statistic, groups: int | ArrayLike, *, resamples: int = 10_000, level: float = 0.95, seed: int = 0
 ) -> Interval:
     """Bias-corrected and accelerated bootstrap interval (Efron 1987; Efron & Tibshirani 1993, eq. 14.9 to 14.15).
 
     Whole groups are drawn with replacement, so rows of one document stay together. Ties between resamples and the
     estimate count half in the bias. The acceleration comes from leaving out one group at a time; with more than 1,000
-    groups, 1,000 random blocks of groups (as Efron & Narasimhan 2020 do), which estimates the same number.
+    groups, 1,000 random blocks of groups (as Efron & Narasimhan 2020 do), which estimates the same number. The interval
+    is refused, with the reason, where the statistic is undefined, constant over all resamples, undefined in more than a
+    tenth of them, or where there are fewer than 10 groups.
 
     Args:
         statistic: maps row weights (R, N) to values (R,), e.g. ``partial(auroc, truth, scores)``.
-        groups: (N,) group number of each row (:func:`vouching.metrics.document_numbers`), or N if every row stands
-            alone.
+        groups: (N,) group number of each row (:func:`vouching.metrics.document_numbers`), or N if rows are independent.
         resamples: number of bootstrap resamples, at least 100.
         level: share of such intervals that contain the true value, in (0, 1).
-        seed: any integer from 0. The same groups, resamples and seed give the same resamples to every statistic.
-
-    Returns:
-        The interval; refused, with the reason, where the statistic is undefined, has the same value in all resamples,
-        is undefined in more than a tenth of them, or where there are fewer than 10 groups.
-
-    Raises:
-        InputError: no rows, a level, seed or number of resamples out of range, or a statistic of another shape or of
-            another number of rows than ``groups``.
+        seed: from 0. The same groups, resamples and seed give the same resamples to every statistic.
 
     >>> from functools import partial
     >>> from vouching.metrics import accuracy
@@ -120,15 +107,9 @@ def paired_bca(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Interval of the difference a - b of two statistics on the same rows: both see the same resamples.
+    """Interval of the difference a - b of two statistics on the same resamples of the same rows.
 
-    Arguments and errors as in :func:`bca`. A difference is shown if 0 lies outside the interval.
-
-    >>> from functools import partial
-    >>> from vouching.metrics import mean
-    >>> a, b = [1.0] * 9 + [0.0] * 11, [0.0, 1.0] * 10
-    >>> round(paired_bca(partial(mean, a), partial(mean, b), groups=20).estimate, 2)
-    -0.05
+    A difference is shown if 0 is outside the interval.
     """
     return bca(
         lambda weights: statistic_a(weights) - statistic_b(weights), groups, resamples=resamples, level=level, seed=seed
@@ -143,17 +124,10 @@ def bca_each(
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Interval]:
-    """The intervals of several statistics of the same rows, as :func:`bca` gives them, with the resamples drawn once.
-
-    >>> from functools import partial
-    >>> from vouching.metrics import mean
-    >>> intervals = bca_each({"share": partial(mean, [1, 0] * 10)}, groups=20, resamples=200)
-    >>> intervals["share"] == bca(partial(mean, [1, 0] * 10), groups=20, resamples=200)
-    True
-    """
+    """The intervals of several statistics of the same rows, as by :func:`bca`, with the resamples drawn once."""
     if not (0 < level < 1 and resamples >= MIN_RESAMPLES and seed >= 0):
         raise InputError(
-            f"wanted a level in (0, 1), at least {MIN_RESAMPLES} resamples and a seed from 0, "
+            f"expected a level in (0, 1), at least {MIN_RESAMPLES} resamples and a seed from 0, "
             f"got {level}, {resamples} and {seed}"
         )
     group_of_row = _group_numbers(groups)
@@ -175,22 +149,14 @@ def bca_each(
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a share (Wilson 1927): holds near 0 and 1 and with few rows.
-
-    Args:
-        successes: rows with the property, 0 to n.
-        n: independent rows; with 0 the share is undefined and the interval refused.
-        level: share of such intervals that contain the true value, in (0, 1).
-
-    Raises:
-        InputError: counts or a level out of range.
+    """Wilson's score interval of a share of n independent rows (Wilson 1927); valid near 0 and 1 and with few rows.
 
     >>> interval = wilson(20, 20)
     >>> interval.estimate, round(interval.low, 3), interval.high
     (1.0, 0.839, 1.0)
     """
     if not (0 <= successes <= n and 0 < level < 1):
-        raise InputError(f"wanted 0 <= successes <= n and a level in (0, 1), got {successes}, {n} and {level}")
+        raise InputError(f"expected 0 <= successes <= n and a level in (0, 1), got {successes}, {n} and {level}")
     if n == 0:
         return Interval(math.nan, None, None, level, "Wilson", "no rows")
     share, z = successes / n, _NORMAL.inv_cdf((1 + level) / 2)
@@ -204,15 +170,8 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
 def mcnemar_exact(right_a: ArrayLike, right_b: ArrayLike) -> McNemar:
     """Exact McNemar test (McNemar 1947): are the rows that only one system gets right split evenly?
 
-    Two-sided binomial test with p = 1/2 in whole numbers. It takes rows as independent: where rows share documents the
-    p value is too small, and :func:`paired_bca` by groups is the one to read.
-
-    Args:
-        right_a: (N,) booleans, whether the first system is right.
-        right_b: (N,) booleans, the second on the same rows.
-
-    Raises:
-        InputError: no rows, or arrays of different length or of other types.
+    Two-sided binomial test with p = 1/2 in whole numbers. Rows are taken as independent: where they share documents the
+    p value is too small; use :func:`paired_bca` by groups.
 
     >>> mcnemar_exact([True] * 6 + [False], [False] * 5 + [True] * 2)  # 2 (C(6,0) + C(6,1)) / 2^6
     McNemar(only_a=5, only_b=1, p_value=0.21875)
@@ -253,9 +212,9 @@ def _resamples(
 def _leave_outs(
     group_of_row: NDArray[np.intp], number_of_groups: int, random: np.random.Generator
 ) -> Iterator[FloatArray]:
-    """Row weights of the jackknife in batches: all rows but those of one block of groups."""
+    """Row weights of the jackknife in batches: all rows except one block of groups."""
     blocks = min(number_of_groups, MAX_BLOCKS)
-    # Shuffled, since the order of the rows may carry a pattern.
+    # Shuffled, as the order of the rows may have a pattern.
     block_of_row = (random.permutation(number_of_groups) % blocks)[group_of_row]
     size = _batch_size(len(group_of_row))
     for start in range(0, blocks, size):
@@ -305,7 +264,7 @@ def _interval(estimate: float, drawn: FloatArray, left: FloatArray, level: float
 
 
 def _acceleration(left: FloatArray) -> float | None:
-    """A sixth of the skewness of the jackknife values, turned round; None where they do not vary."""
+    """Minus a sixth of the skewness of the jackknife values; None where they do not vary."""
     defined = left[np.isfinite(left)]
     if not len(defined) or float(np.ptp(defined)) <= ROUNDING:
         return None

@@ -1,7 +1,6 @@
-"""How often the labels are right, and how well the scores order the claims.
+"""How often the labels are right, and how well the scores rank the claims.
 
-Truth and predictions are booleans, True for Attributable; scores are higher for what is more likely Attributable. A
-threshold is chosen on development data, with the model, not here.
+Thresholds are chosen on development data, with the model, not here.
 """
 
 from __future__ import annotations
@@ -18,39 +17,14 @@ from vouching.types import ERROR_TYPES, ErrorType
 
 
 def mean(values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Weighted mean of any value per row: grounded share, P@1, tau, a quality.
-
-    Args:
-        values: (N,) finite numbers or booleans.
-        weights: (..., N) how often each row counts; None for once.
-
-    Returns:
-        (...) means; nan where all weights are 0.
-
-    Raises:
-        InputError: no rows, a value that is not finite, or weights that do not fit.
-
-    >>> float(mean([True, False, True, True]))
-    0.75
-    """
+    """Weighted mean of one value per row: grounded share, P@1, tau, a quality."""
     value = score_array(values, "values")
     weight = weight_array(weights, len(value))
     return quotient(weight @ value, weight.sum(axis=-1))
 
 
 def confusion_matrix(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Weighted counts by gold label (row) and predicted label (column), each Attributable first.
-
-    Args:
-        truth: (N,) booleans, True = Attributable.
-        predicted: (N,) booleans.
-        weights: (..., N) how often each row counts; None for once.
-
-    Returns:
-        (..., 2, 2) counts.
-
-    Raises:
-        InputError: no rows, arrays of different length or of other types, weights that do not fit.
+    """(..., 2, 2) weighted counts by gold label (row) and predicted label (column), each Attributable first.
 
     >>> confusion_matrix([True, True, False], [True, False, False])
     array([[1., 1.],
@@ -64,31 +38,22 @@ def confusion_matrix(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike 
 
 
 def accuracy(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Share of right labels, in [0, 1]. Arguments and errors as in :func:`confusion_matrix`.
-
-    >>> float(accuracy([True, True, False, False], [True, False, False, False]))
-    0.75
-    """
+    """Share of right labels, in [0, 1]."""
     cells = confusion_matrix(truth, predicted, weights)
     return quotient(cells[..., 0, 0] + cells[..., 1, 1], cells.sum(axis=(-2, -1)))
 
 
 def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Mean of the two recalls, in [0, 1]; nan with one gold class. Arguments as in :func:`confusion_matrix`.
-
-    >>> float(balanced_accuracy([True, True, False, False], [True, False, False, False]))
-    0.75
-    """
+    """Mean of the two recalls, in [0, 1]; nan with one gold class."""
     cells = confusion_matrix(truth, predicted, weights)
     recalls = quotient(cells[..., [0, 1], [0, 1]], cells.sum(axis=-1))
     return recalls.mean(axis=-1)
 
 
 def macro_f1(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Mean of the F1 of Attributable and of Not Attributable, in [0, 1] (SEVA's headline number).
+    """Mean of the F1 of Attributable and of Not Attributable, in [0, 1] (SEVA's main metric).
 
-    nan where a class occurs neither in the gold labels nor in the predicted ones. Arguments as in
-    :func:`confusion_matrix`.
+    nan where a class is neither in the gold nor in the predicted labels.
 
     >>> float(macro_f1([True, True, False, False], [True, False, False, False]))  # (2/3 + 4/5) / 2
     0.7333333333333334
@@ -99,21 +64,13 @@ def macro_f1(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None =
 
 
 def na_precision(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Share of the rows labelled Not Attributable that are, in [0, 1]; nan where none is labelled so.
-
-    >>> float(na_precision([True, True, False, False], [True, False, False, False]))  # 2 of 3
-    0.6666666666666666
-    """
+    """Share of the rows labelled Not Attributable that are, in [0, 1]; nan without such labels."""
     cells = confusion_matrix(truth, predicted, weights)
     return quotient(cells[..., 1, 1], cells[..., 1].sum(axis=-1))
 
 
 def na_recall(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Share of the Not Attributable rows that are labelled so, in [0, 1]; nan where there are none.
-
-    >>> float(na_recall([True, False, False], [True, True, False]))
-    0.5
-    """
+    """Share of the Not Attributable rows that are labelled so, in [0, 1]; nan without such rows."""
     cells = confusion_matrix(truth, predicted, weights)
     return quotient(cells[..., 1, 1], cells[..., 1, :].sum(axis=-1))
 
@@ -131,30 +88,15 @@ def na_f1(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = No
 
 
 def predicted_na_rate(predicted: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Share of rows labelled Not Attributable, in [0, 1].
-
-    >>> float(predicted_na_rate([True, False, False, False]))
-    0.75
-    """
+    """Share of rows labelled Not Attributable, in [0, 1]."""
     return mean(~bool_array(predicted, "predicted"), weights)
 
 
 def auroc(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """Area under the ROC curve: the chance that an Attributable claim scores above one that is not; ties count half.
 
-    The Mann-Whitney form (Hanley & McNeil 1982), exact. Each Attributable row meets the weight of the other rows below
-    it plus half of those level with it, read off one cumulated sum over the sorted rows.
-
-    Args:
-        truth: (N,) booleans, True = Attributable.
-        scores: (N,) finite numbers on any scale, higher = more likely Attributable.
-        weights: (..., N) how often each row counts; None for once.
-
-    Returns:
-        (...) areas in [0, 1]; nan with one class only (:func:`why_undefined` says which).
-
-    Raises:
-        InputError: no rows, arrays of different length, a score that is not finite, weights that do not fit.
+    The Mann-Whitney form (Hanley & McNeil 1982), exact: each Attributable row gets the weight of the other rows below
+    it plus half of those tied with it, from one cumulated sum over the sorted rows. nan with one class only.
 
     >>> float(auroc([True, True, False], [0.9, 0.4, 0.4]))  # (1 + 1/2) of 2 pairs
     0.75
@@ -178,8 +120,8 @@ def auroc(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None)
 def roc_points(truth: ArrayLike, scores: ArrayLike) -> list[tuple[float, float]]:
     """Corners of the ROC curve: (false positive rate, true positive rate) from (0, 0) to (1, 1).
 
-    Positive is Attributable. Points on the straight line between their neighbours are left out; the trapezoids below
-    the rest add up to :func:`auroc`. Empty with one class only.
+    Positive is Attributable. Points on the straight line between their neighbours are omitted; the trapezoids below the
+    rest add up to :func:`auroc`. Empty with one class only.
 
     >>> roc_points([True, True, False, False], [0.9, 0.4, 0.4, 0.1])
     [(0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0)]
@@ -198,14 +140,7 @@ def roc_points(truth: ArrayLike, scores: ArrayLike) -> list[tuple[float, float]]
 
 
 def error_type_distribution(error_types: Iterable[ErrorType | None]) -> dict[ErrorType, int]:
-    """How often each error type was given, all six, in the taxonomy's order; None (no error) is not counted.
-
-    Raises:
-        InputError: a type outside the taxonomy.
-
-    >>> error_type_distribution(["fabrication", None, "fabrication"])["fabrication"]
-    2
-    """
+    """Counts of all six error types, in the taxonomy's order; None (no error) is not counted."""
     counts = Counter(kind for kind in error_types if kind is not None)
     if unknown := sorted(set(counts) - set(ERROR_TYPES)):
         raise InputError(f"unknown error type {unknown[0]!r}; there are: {', '.join(ERROR_TYPES)}")
@@ -215,8 +150,8 @@ def error_type_distribution(error_types: Iterable[ErrorType | None]) -> dict[Err
 def why_undefined(truth: ArrayLike, predicted: ArrayLike | None = None) -> str | None:
     """Why a metric of these rows is nan, in words; None if every one is defined.
 
-    One gold class leaves AUROC, balanced accuracy and Brier skill undefined, and, without a Not Attributable row, its
-    recall. Its precision needs a row that is labelled so.
+    One gold class leaves AUROC, balanced accuracy and Brier skill undefined and, without a Not Attributable row, its
+    recall. Its precision needs a row labelled so.
 
     >>> why_undefined([True, True], [True, True])
     'one class only: all 2 rows are Attributable; no row is labelled Not Attributable'
