@@ -1,4 +1,4 @@
-"""The nouns: frozen records that cross module boundaries. Nothing here reads, computes or prints more than itself."""
+"""The nouns: frozen records that cross module boundaries. They only hold data and show themselves."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Structured work, unit by unit: the task, what is proposed, the case against it, what is submitted (DPA-GRPO, 2).
+"""Structured work, unit by unit: task, proposal, safety assurance case, submitted value (DPA-GRPO, section 2).
 
-Left out: whether a value is right, which only an oracle can say (``vouching.methods.assurance.reward``).
+Not supported: whether a value is right, which only an oracle knows (``vouching.methods.assurance.reward``).
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ Value: TypeAlias = Decimal | bool | str
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that units are decided by: in words, and as an expression where one fits.
+    """A rule that decides units: in words, and as an expression where possible.
 
     >>> Rule("R1", "The total is the sum of the items.", value="sum(i.amount for i in data.items)").executable
     True
     """
 
     id: str
-    """What a unit and an argument cite it by."""
+    """Units and arguments cite it by this id."""
     text: str
     """The rule in words."""
     value: str | None = None
-    """Expression for the one right value of a unit that cites it."""
+    """Expression for the only right value of a unit that cites it."""
     check: str | None = None
-    """Expression over ``value``, the proposal, that must hold; for units of which several values are right."""
+    """Expression that must hold for the proposal, ``value``; for units with several right values."""
 
     @property
     def executable(self) -> bool:
-        """Whether it can be applied without anybody's judgment."""
+        """Whether it can be applied without anyone's judgment."""
         return self.value is not None or self.check is not None
 
 
@@ -49,38 +49,38 @@ class TaskUnit:
     id: str
     """Its name in the task, e.g. "25d"."""
     type: ValueType
-    """What its value is."""
+    """Type of its value."""
     description: str = ""
-    """What it is, in words."""
+    """In words."""
     rules: tuple[str, ...] = ()
     """Ids of the rules that decide it."""
     depends_on: tuple[str, ...] = ()
-    """Ids of the units whose submitted values it is made from; each stands before it."""
+    """Ids of earlier units whose submitted values it is computed from."""
     choices: tuple[str, ...] = ()
-    """The values allowed; of a choice only."""
+    """The allowed values of a choice."""
     form: str = ""
     """The form it belongs to, as App. F's JSON names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One piece of structured work, checked when it was read (``vouching.methods.assurance.task``)."""
+    """One piece of structured work, validated when it was read (``vouching.methods.assurance.task``)."""
 
     id: str
-    """Names it."""
+    """Its name."""
     data: Mapping[str, Any] = field(hash=False)
-    """The input records, as JSON has them."""
+    """The input records, as JSON."""
     rules: Mapping[str, Rule] = field(hash=False)
     """Rules by id."""
     units: tuple[TaskUnit, ...]
     """What is to be decided, in this order."""
     description: str = ""
-    """What the work is, in words."""
+    """In words."""
     tables: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    """Tables that expressions look values up in."""
+    """Tables for lookups in expressions."""
 
     def unit(self, name: str) -> TaskUnit:
-        """The unit of that id. Raises KeyError if there is none."""
+        """The unit with that id. Raises KeyError if there is none."""
         for unit in self.units:
             if unit.id == name:
                 return unit
@@ -89,7 +89,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the generator says about a unit: x, or as a revision z."""
+    """The generator's proposal for a unit: x, or as a revision z."""
 
     unit_id: str
     """Which unit."""
@@ -101,14 +101,14 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class EvidencePointer:
-    """Something that a case points to: an input, a submitted unit, a table, a rule."""
+    """A reference in a case: to an input, a submitted unit, a table, a rule."""
 
     type: str
-    """What sort of thing, e.g. "input_field", "unit", "rule"; App. F writes "input_field" throughout."""
+    """Its kind, e.g. "input_field", "unit", "rule"; App. F writes "input_field" throughout."""
     location: str
     """A dotted path ("return_data.w2[0].wages.value"), a JSON pointer ("/return_data/w2/0"), or the id."""
     value: Any = field(default=None, hash=False)
-    """What the case says stands there, as JSON; None claims only that something does."""
+    """The value that the case claims to be there, as JSON; None only claims that there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +118,24 @@ class SafetyCase:
     unit_id: str
     """The unit it is about, as the verifier names it."""
     claim: str
-    """c: that the proposal is wrong or needs a look."""
+    """c: that the proposal is wrong or needs review."""
     argument: str
     """g: why that follows."""
     evidence: tuple[EvidencePointer, ...] = ()
-    """e: what it rests on."""
+    """e: what the argument is based on."""
     rules: tuple[str, ...] = ()
     """Ids of the rules that the argument cites."""
     correction: Value | None = None
-    """The value it suggests; None if it suggests none."""
+    """The suggested value, if any."""
     confidence: float | None = None
-    """How sure the verifier says it is, in [0, 1]; None if it does not say. Not calibrated."""
+    """The verifier's stated confidence, in [0, 1], if any. Not calibrated."""
     verdict: str = "wrong"
-    """The verifier's word for the proposal; anything but "correct" is a case."""
+    """The verifier's word for the proposal; anything other than "correct" is a case."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What was proposed for a unit, whether it was challenged, and what was submitted in the end."""
+    """The proposal for a unit, whether it was challenged, and the submitted value."""
 
     unit_id: str
     """Name of the unit in its task."""
@@ -144,65 +144,65 @@ class UnitResult:
     challenged: bool
     """True if the verifier raised a safety assurance case (SAC), False if it stayed silent (NS)."""
     decision: Literal["keep", "revise"] | None
-    """What the generator did about the challenge; None without one, or where nobody was asked."""
+    """The generator's decision on the challenge; None without one, or if nobody was asked."""
     submitted: str
-    """The value that stands."""
+    """The final value."""
     claim: str = ""
     """The case's claim about the unit."""
     argument: str = ""
-    """The rule or dependency it rests on."""
+    """The rule or dependency behind it."""
     evidence: tuple[tuple[str, str], ...] = ()
     """Pointers into the task's data with the values quoted from there."""
     rules: tuple[str, ...] = ()
     """Ids of the rules that the argument cites."""
     correction: str | None = None
-    """The value that the case suggests; None if it suggests none."""
+    """The value that the case suggests, if any."""
     revision: str | None = None
-    """The generator's best revision, taken or not; None if there is none."""
+    """The generator's best revision, taken or not, if any."""
     flagged: tuple[str, ...] = ()
-    """What is wrong with the evidence, a sentence each: nothing there, or another value."""
+    """Problems of the evidence, a sentence each: nothing there, or another value."""
     quality: float | None = None
     """Q_SAC of the case, in [0, 1]; None without a case."""
     reason: str = ""
-    """Why the generator kept or revised, where it says so."""
+    """Why the generator kept or revised, if it says so."""
     rests_on: tuple[str, ...] = ()
-    """Units that it depends on, directly or not, against whose values there is a case, or that nobody could judge."""
+    """Units that it depends on, directly or not, whose values are challenged or could not be judged."""
     judged_by: str = ""
     """What judged the unit: "rules", or the name of a model."""
     kind: Literal["unit"] = "unit"
-    """Tells the findings of a report apart in JSON."""
+    """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
     @property
     def label(self) -> str:
-        """What became of the proposal, in a word or two."""
+        """The outcome in a word or two."""
         answers = {None: "Challenged", "keep": "Kept", "revise": "Revised"}
         return answers[self.decision] if self.challenged else "Let pass"
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is said against the value that stands: it was let pass, or revised after the challenge."""
+        """Whether the final value is unchallenged, or was revised after the challenge."""
         return not self.challenged or self.decision == "revise"
 
     @property
     def status(self) -> FindingStatus:
-        """Good, or challenged with nothing done about it."""
+        """Good, or challenged without a revision."""
         return "match" if self.passed else "mismatch"
 
     @property
     def span(self) -> None:
-        """None: a unit stands in no text."""
+        """None: a unit is not part of a text."""
         return None
 
     @property
     def subject(self) -> str:
-        """What it is about: the unit and the value that stands."""
+        """The unit and its final value."""
         return f"{self.unit_id}: {self.submitted}"
 
     @property
     def warnings(self) -> tuple[VerdictWarning, ...]:
-        """None of its own."""
+        """None."""
         return ()
 
 
@@ -217,31 +217,31 @@ class Assurance:
     task: str
     """Id of the task."""
     units: tuple[UnitResult | Unverified, ...]
-    """One per unit, in order; Unverified where nobody could judge the proposal, which then stands."""
+    """One per unit, in order; Unverified where the proposal, which then stands, could not be judged."""
     submitted: Mapping[str, bool | int | float | str] = field(hash=False)
-    """The values that stand, by unit id; a unit without one is not there."""
+    """The final values, by unit id; units without a value are absent."""
     cases: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
-    """How many units are of which case of the paper's table; empty where the right values are not known."""
+    """Counts of units by case of the paper's table; empty where the right values are unknown."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
     kind: Literal["assurance"] = "assurance"
-    """Tells records apart in JSON."""
+    """Distinguishes records in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
     @property
     def challenged(self) -> int:
-        """Units against which there is a case."""
+        """Number of challenged units."""
         return sum(unit.kind == "unit" and unit.challenged for unit in self.units)
 
     @property
     def open(self) -> int:
-        """Units against which there is a case, and whose proposal stands all the same."""
+        """Number of units challenged and not revised."""
         return sum(unit.passed is False for unit in self.units)
 
     @property
     def unverified(self) -> int:
-        """Units that nobody could judge."""
+        """Number of units that could not be judged."""
         return sum(unit.passed is None for unit in self.units)
 
     @property
@@ -251,12 +251,12 @@ class Assurance:
 
     @property
     def score(self) -> float | None:
-        """Share of the units against whose values nothing is said; None where nobody could judge one."""
+        """Share of the units that passed; None where one could not be judged."""
         if not self.units or self.unverified:
             return None
         return sum(unit.passed is True for unit in self.units) / len(self.units)
 
     @property
     def coverage(self) -> float:
-        """Share of the units that somebody could judge."""
+        """Share of the units that could be judged."""
         return 1.0 - self.unverified / len(self.units) if self.units else 1.0

@@ -1,6 +1,6 @@
-"""A response asked about blind: questions, what they were proposed to answer, and what came back (MARCH, section 3).
+"""Findings about a response: blind questions with their answers (MARCH, section 3), and checklists.
 
-A checklist, the items it consists of, and one item judged (Soft-RLVR, section 3: items, votes, share of yes).
+A checklist has items, each judged by votes or a rule (Soft-RLVR, section 3: items, votes, share of yes).
 """
 
 from __future__ import annotations
@@ -14,57 +14,57 @@ from vouching.types.verdict import VERDICT_VERSION, VerdictWarning
 from vouching.types.visible import visible_line
 
 BlindOutcome: TypeAlias = Literal["same", "different", "not_found", "contradictory", "leaked"]
-"""same: the documents give the response's answer; different: they give another, or the checkers do not agree on one;
-not_found: they do not say; contradictory: they give it, and others that exclude it; leaked: the question contained its
-own answer, so that nobody was asked."""
+"""same: the documents give the response's answer; different: they give another, or the checkers disagree; not_found:
+they do not give one; contradictory: they give it, and others that exclude it; leaked: the question contained its own
+answer, so it was not asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a checker sees beside the documents. It holds neither the response nor the answer.
+    """What a checker gets with the documents: neither the response nor the answer.
 
     >>> Question("How long is the bridge?", "length").wanted
     'length'
     """
 
     text: str
-    """The question in words, or a statement with a gap, "____", where the answer stood."""
+    """The question in words, or a statement with a gap, "____", in place of the answer."""
     wanted: str = ""
-    """What sort of value is asked for, e.g. "length", "currency" or "date"; "" leaves it to the words."""
+    """Kind of value asked for, e.g. "length", "currency" or "date"; "" if the words decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question with the answer that the response gives to it."""
+    """A question with the response's answer."""
 
     question: Question
     """What is asked."""
     answer: str
-    """What the response says, with its unit."""
+    """The response's answer, with its unit."""
     span: Span | None = None
-    """Where in the response it says so, where known."""
+    """Where in the response it is, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What one checker found in the documents, blind to the response.
+    """One checker's answers from the documents, blind to the response.
 
     >>> Checked().answers
     ()
     """
 
     answers: tuple[str, ...] = ()
-    """The answer; none if the documents do not say; several if they contradict each other."""
+    """The answer; none if the documents do not have it; several if they contradict each other."""
     places: tuple[Span, ...] = ()
-    """Where in the sources the answers stand, as far as known."""
+    """Where in the sources the answers are, as far as known."""
     evidence: str = ""
-    """The words of the documents that were relied on, as the checker has them."""
+    """The words of the documents that support them, as quoted by the checker."""
     any_of: bool = False
-    """Whether each of several answers is right by itself, as the ratings of several customers are to "a customer gave
-    it ____ stars": then they contradict nothing."""
+    """Whether each of several answers is right, such as the ratings of several customers for "a customer gave it
+    ____ stars"; then they do not contradict each other."""
     directions: tuple[Span | None, ...] = ()
-    """Beside each answer the stretch from it to the word that says which way it went ("rose by 10 %"), as far as read;
-    None where the documents do not say, or not in one voice."""
+    """For each answer, the stretch from it to the word with its direction ("rose by 10 %"), where found and
+    unanimous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +72,23 @@ class PairResult:
     """One question about a response, answered blind by J checkers and compared."""
 
     question: str
-    """What was asked."""
+    """The question."""
     answer: str
     """The response's answer."""
     outcome: BlindOutcome
     """How the answers compare."""
     found: tuple[str, ...] = ()
-    """What the documents say: one value, or all where they or the checkers disagree; none if they do not say."""
+    """The answer of the documents; all where they or the checkers disagree; none if not found."""
     places: tuple[Span, ...] = ()
-    """Where in the sources that stands, as far as known."""
+    """Where in the sources these are, as far as known."""
     votes: tuple[str | None, ...] = ()
-    """One per checker: its answer, None where it found none or gave none that could be read."""
+    """The answer of each checker, None where it found none or its reply could not be read."""
     reason: str = ""
     """Why, in a sentence."""
     span: Span | None = None
-    """Where in the response the answer stands, where known."""
+    """Where in the response the answer is, if known."""
     kind: Literal["pair"] = "pair"
-    """Tells the findings of a report apart in JSON."""
+    """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
@@ -99,12 +99,12 @@ class PairResult:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the documents give the same answer; None for a question that was put to nobody."""
+        """Whether the documents give the same answer; None for a question that was not asked."""
         return None if self.outcome == "leaked" else self.attributable
 
     @property
     def label(self) -> str:
-        """How the answers compare, as people read it.
+        """How the answers compare, in words.
 
         >>> PairResult("Q", "1", "not_found").label
         'Not in the documents'
@@ -121,12 +121,12 @@ class PairResult:
 
     @property
     def subject(self) -> str:
-        """What it is about: the question."""
+        """The question."""
         return self.question
 
     @property
     def warnings(self) -> tuple[VerdictWarning, ...]:
-        """None of its own."""
+        """None."""
         return ()
 
     def __str__(self) -> str:
@@ -148,20 +148,20 @@ class PairResult:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
-    """One yes/no question about a response: put to a judge, or decided by a rule.
+    """One yes/no question about a response, for a judge or an exact rule.
 
     >>> ChecklistItem("Does the response use a friendly tone?").rule is None
     True
     """
 
     text: str
-    """The question; for an item that a rule decides, the requirement in words."""
+    """The question; for an item with a rule, the requirement in words."""
     rule: str | None = None
-    """Name of the exact checker that decides the item, e.g. "punctuation:no_comma"; None if a judge is to be asked."""
+    """Name of the exact checker, e.g. "punctuation:no_comma"; None for a judge."""
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    """What the checker is called with, e.g. ``{"num_words": 300, "relation": "at least"}``; empty without a rule."""
+    """Arguments of the checker, e.g. ``{"num_words": 300, "relation": "at least"}``; empty without a rule."""
     span: Span | None = None
-    """The words of the instruction that ask for it, where known."""
+    """The words of the instruction that ask for it, if known."""
 
     def __post_init__(self) -> None:
         if self.rule is None and self.arguments:
@@ -178,7 +178,7 @@ class Checklist:
     """
 
     instruction: str
-    """The instruction, or the conversation, it was made for."""
+    """The instruction, or conversation, that it was made for."""
     items: tuple[ChecklistItem, ...]
     """The essential questions; K of them."""
 
@@ -190,19 +190,19 @@ class ItemResult:
     question: str
     """The item."""
     votes: tuple[bool | None, ...]
-    """One per vote: yes, no, or None where the answer was unclear; a rule gives a single one."""
+    """Yes, no, or None where the answer was unclear; a rule gives a single vote."""
     score: float
     """Share of yes among all J votes, in [0, 1]; an unclear vote counts as no."""
     passed: bool
     """Whether ``score`` reached the item threshold."""
     reason: str = ""
-    """Why, in a sentence, where the judge was asked or the rule says so."""
+    """Why, in a sentence, if given."""
     span: Span | None = None
-    """The words of the response that decide it, where known."""
+    """The words of the response that decide it, if known."""
     rule: str | None = None
     """Name of the exact checker that decided; None if a judge voted."""
     kind: Literal["item"] = "item"
-    """Tells the findings of a report apart in JSON."""
+    """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
@@ -218,17 +218,17 @@ class ItemResult:
 
     @property
     def subject(self) -> str:
-        """What it is about: the question."""
+        """The question."""
         return self.question
 
     @property
     def warnings(self) -> tuple[VerdictWarning, ...]:
-        """None of its own."""
+        """None."""
         return ()
 
     @property
     def decided_by(self) -> str:
-        """Who decided: a rule by its name, or so many votes.
+        """The rule, or the number of votes.
 
         >>> ItemResult("Use no commas.", (True,), 1.0, True, rule="punctuation:no_comma").decided_by
         'rule punctuation:no_comma'

@@ -1,7 +1,7 @@
-"""Pieces of HTML for a notebook, with the standard library alone: a frame with its style, and text with marks.
+"""Pieces of HTML for a notebook, with the standard library only: a frame with its style, and text with marks.
 
-Foreign text passes through ``visible``: neither its markup nor its control characters take effect. Left out: whole
-pages, which ``vouching.report`` draws.
+Foreign text is escaped: neither its markup nor its control characters take effect. For whole pages, see
+``vouching.report``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from textwrap import dedent
 from vouching.types.spans import Span
 from vouching.types.visible import visible
 
-# Colours are translucent and the text keeps the page's own, so that light and dark notebooks both stay readable.
+# Translucent colours on the page's own text colour are readable in light and dark notebooks.
 _STYLE = """<style>
 .vouch{font:14px/1.5 system-ui,sans-serif;color:inherit;max-width:64em;margin:.4em 0}
 .vouch .head{font-weight:600}
@@ -34,12 +34,12 @@ _STYLE = """<style>
 
 
 def framed(body: str) -> str:
-    """The HTML of a record with the style that it needs."""
+    """The HTML of a record with its style."""
     return f"{_STYLE}<div class='vouch'>{body}</div>"
 
 
 def plain_body(text: str) -> str:
-    """A record without parts to mark: its lines, the first in bold."""
+    """A record without marked parts: its lines, the first in bold."""
     first, _, rest = text.partition("\n")
     return f"<div class='finding'><div class='head'>{shown(first)}</div><pre>{shown(dedent(rest))}</pre></div>"
 
@@ -55,7 +55,7 @@ def shown(text: str) -> str:
 
 
 def marked(text: str, spans: Iterable[tuple[Span, str]]) -> str:
-    """``text`` as HTML with spans marked by their status; overlapping spans after the first are skipped.
+    """``text`` as HTML with spans marked by their status; spans that overlap an earlier one are skipped.
 
     >>> marked("60% improved", [(Span("60%", 0, 3), "match")])
     "<mark class='match'>60%</mark> improved"

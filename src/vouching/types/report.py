@@ -1,9 +1,7 @@
-"""The report: a whole response, claim by claim.
+"""The report on a whole response, claim by claim, and verdicts reviewed by a person.
 
-A verdict that a person has looked at: one line of what a ledger exports, and itself a row with a gold label.
-
-It has ``claim``, ``sources``, ``label`` and ``group`` under the names that every reader of labelled rows knows, beside
-the verdict it is about. Left out: the history of a review, and who may review; that is the ledger's own.
+A reviewed verdict is one line of a ledger export, and a row with a gold label: it has ``claim``, ``sources``, ``label``
+and ``group`` under the names that every reader of labelled rows knows. The history of reviews stays in the ledger.
 """
 
 from __future__ import annotations
@@ -25,17 +23,17 @@ Finding: TypeAlias = Verdict | ItemResult | UnitResult | PairResult | Unverified
 
 @dataclass(frozen=True, slots=True)
 class NonClaim:
-    """A stretch of the response that states nothing that could be checked."""
+    """A stretch of the response without a checkable statement."""
 
     span: Span
-    """Where it stands in the response."""
+    """Where it is in the response."""
     reason: Literal["greeting", "question", "heading", "opinion", "instruction", "fragment"]
-    """Why it is no claim."""
+    """Why it is not a claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many findings came out how."""
+    """Counts of findings by outcome."""
 
     attributable: int = 0
     """Claims the sources support."""
@@ -49,7 +47,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of each claim of a response.
+    """The findings for each claim of a response.
 
     >>> from vouching import check_response
     >>> report = check_response("It opened in 1937. It has two towers.", "It opened in 1973. It has two towers.")
@@ -60,7 +58,7 @@ class Report:
     """
 
     response: str
-    """The text that was checked, untouched."""
+    """The checked text, unchanged."""
     sources: tuple[Source, ...]
     """What it was checked against."""
     findings: tuple[Finding, ...]
@@ -68,45 +66,45 @@ class Report:
     question: str | None = None
     """The question the response answers, if given."""
     non_claims: tuple[NonClaim, ...] = ()
-    """What was passed over, and why."""
+    """What was skipped, and why."""
     coverage: float = 1.0
-    """Share of what the method looks at that became a finding or was passed over for a reason, in [0, 1]: by claims of
-    the response's non-space characters, by a blinded audit of its numbers. Items are all that is looked at: 1."""
+    """Share of what the method looks at that became a finding or was skipped for a reason, in [0, 1]: for claims, of
+    the response's non-space characters; for a blinded audit, of its numbers; for items always 1."""
     totals: Totals = Totals()
     """Counts over the findings."""
     score: float | None = None
-    """How good the response is as a whole, in [0, 1], to rank responses by; None without a finding that was judged, or
-    where a judge failed on one. It is the mean over what was found: of the claims' scores (and of the support of the
-    whole text, where that is measured), of the votes on items, of questions with the same answer. It is not the
-    probability that every finding is right: ``passed`` says whether each passed."""
+    """How good the response is as a whole, in [0, 1], to rank responses by; None without a judged finding, or where
+    a judge failed. The mean of the claims' scores (and of the support of the whole text, where measured), of the
+    votes on items, or of questions with the same answer. It is not the probability that every finding is right:
+    ``passed`` says whether each passed."""
     revised_response: str | None = None
     """The response after repair; None if no repair was asked for."""
     unrepaired: tuple[Finding, ...] = ()
-    """Findings that repair could not mend."""
+    """Findings that could not be repaired."""
     warnings: tuple[VerdictWarning, ...] = ()
     """Warnings about the response or the sources as a whole."""
     usage: Usage = field(default_factory=Usage)
     """Sum over the findings."""
     id: str | None = None
-    """Name of the row it belongs to, if it came from ``check_many``."""
+    """Name of its row, if it came from ``check_many``."""
     kind: Literal["report"] = "report"
-    """Tells records apart in JSON."""
+    """Distinguishes records in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
     @property
     def passed(self) -> bool | None:
-        """True if there is a finding and every one passed; False if one did not; None where nobody can tell."""
+        """True if there is a finding and all passed; False if one did not; None if unknown."""
         return all_passed(self.findings)
 
     @property
     def attributable(self) -> bool:
-        """True if there is at least one claim and the sources support every one of them."""
+        """True if there is at least one claim and the sources support all."""
         return bool(self.passed) and {finding.kind for finding in self.findings} <= {"verdict", "pair"}
 
     @property
     def counts(self) -> str:
-        """How many findings came out how, in words; empty without any.
+        """Counts of findings by outcome, in words; empty without findings.
 
         >>> Report("It has 2.", (), (PairResult("It has ____.", "2", "same"),), coverage=1.0).counts
         '1 question: 1 same; 100 % of the numbers asked about'
@@ -163,45 +161,44 @@ REVIEWED_VERSION = "1.0"
 
 @dataclass(frozen=True, slots=True)
 class ReviewedVerdict:
-    """What a person said about a verdict, or about a claim that could not be verified.
+    """A person's review of a verdict, or of a claim that could not be verified.
 
-    Raises:
-        ValueError: the claim is not the one that was judged, an error without the label Not Attributable, or a time
-            without its zone.
+    Raises ValueError for another claim than the judged one, an error type without the label Not Attributable, or a time
+    without a zone.
 
     >>> from vouching.types import Claim
     >>> judged = Verdict(Claim("It opened in 1937."), "Attributable", 0.9, 0.9, 0.5, "supported")
     >>> source = Source("It opened in 1973.")
-    >>> said = ReviewedVerdict("v1", "It opened in 1937.", (source,), "Not Attributable", judged, "reviewer-1",
+    >>> review = ReviewedVerdict("v1", "It opened in 1937.", (source,), "Not Attributable", judged, "reviewer-1",
     ...     "2026-05-04T09:30:00+00:00", "temporal_shift")
-    >>> said.label
+    >>> review.label
     'Not Attributable'
     """
 
     id: str
-    """Name of the verdict in the ledger; several persons may review one."""
+    """Name of the verdict in the ledger; it may have several reviews."""
     claim: str
-    """The claim that was judged, as written."""
+    """The judged claim, as written."""
     sources: tuple[Source, ...]
-    """What it was judged against, in whole."""
+    """What it was judged against, in full."""
     label: Label | None
-    """What the person says; None where they looked and could not tell. Supported by these sources, not "true"."""
+    """The reviewer's label, relative to these sources, not "true"; None if they could not decide."""
     verdict: Verdict | Unverified
-    """What was decided before."""
+    """The original decision."""
     reviewer: str
-    """Who looked: a name that the ledger gave them, the same for all that they review."""
+    """A name given by the ledger, the same for all their reviews."""
     reviewed_at: str
     """When: ISO 8601 with a zone."""
     error_type: ErrorType | None = None
-    """What the person says is wrong; None for an Attributable claim, or where they do not say."""
+    """The reviewer's error type; None for an Attributable claim, or if not given."""
     revised_claim: str | None = None
-    """The claim as it should read; None where nobody wrote it."""
+    """The claim as it should read, if given."""
     note: str = ""
-    """What else they say. For people: no model is shown it."""
+    """Other remarks, for people: never part of a prompt."""
     group: str | None = None
-    """Document, or response, that the claim belongs to; rows of one group must not be split."""
+    """Document, or response, of the claim; rows of one group must not be split."""
     kind: Literal["reviewed"] = "reviewed"
-    """Tells records apart in JSON."""
+    """Distinguishes records in JSON."""
     version: str = REVIEWED_VERSION
     """Version of this record."""
 

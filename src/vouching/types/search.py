@@ -1,7 +1,4 @@
-"""What a search leaves behind: who was asked, what was found, and the way from a question to its evidence.
-
-A ranking: the answers to one question, best first, with what was found about each.
-"""
+"""Search results, trajectories from a question to its evidence, and rankings of answers."""
 
 from __future__ import annotations
 
@@ -22,39 +19,39 @@ from vouching.types.verdict import (
 from vouching.types.visible import score_words, visible, visible_line
 
 EngineKind: TypeAlias = Literal["local", "web"]
-"""Where an engine looks: in an index of one's own documents, or on the web."""
+"""Where an engine searches: an index of local documents, or the web."""
 SearchEnd: TypeAlias = Literal["ready", "no_call", "unparsed", "turns", "failed", "decided", "exhausted"]
-"""Why a search ended: a stop word; a turn without a call; a call that does not parse; the last allowed turn; the model
-or every engine failed. A search without a language model ends when a verifier has found every answer supported or
-contradicted, or when no query is left."""
+"""Why a search ended: a stop word; a turn without a call; a call that does not parse; the last allowed turn; the
+model or every engine failed. A search without a language model ends when a verifier has found every answer supported
+or contradicted, or when no query is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One engine that was asked one query."""
+    """One engine asked one query."""
 
     engine: str
     """Its name, e.g. "index:wiki" or "web:searxng"."""
     found: int
     """How many passages it returned."""
     error: str | None = None
-    """What went wrong; None if it answered, also with nothing."""
+    """None if it answered, even without results."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What one query brought."""
+    """The results of one query."""
 
     query: str
-    """The query, as it was asked."""
+    """As it was asked."""
     passages: tuple[Passage, ...]
-    """Best first; each says where it comes from."""
+    """Best first."""
     asked: tuple[Asked, ...]
     """Every engine, whether it answered or not."""
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What went wrong, engine by engine."""
+        """Errors, engine by engine."""
         return tuple(asked.error for asked in self.asked if asked.error is not None)
 
     @property
@@ -68,15 +65,15 @@ class SearchTurn:
     """One turn of a search: think, call at most one tool, observe."""
 
     thought: str
-    """What the model said before its call; for a search without a model, why this query."""
+    """The model's text before its call; for a search without a model, why this query."""
     tool: EngineKind | Literal["all"] | None = None
-    """Which search was called, "all" for every engine at once; None where the turn calls none."""
+    """Which search was called, "all" for every engine at once; None without a call."""
     query: str = ""
-    """What was asked for; empty without a call."""
+    """Empty without a call."""
     result: SearchResult | None = None
-    """What came back; None without a call."""
+    """None without a call."""
     error: str | None = None
-    """Why the call could not be read or answered; None if it could."""
+    """Why the call could not be read or answered, if so."""
     ignored: int = 0
     """Further calls in the same turn; only the first is made."""
 
@@ -86,7 +83,7 @@ class Trajectory:
     """A whole search for one question; its answers share it."""
 
     question: str
-    """The question, or the claim that is searched for."""
+    """The question, or the claim."""
     answers: tuple[str, ...]
     """The answers that were shown with it."""
     turns: tuple[SearchTurn, ...]
@@ -100,7 +97,7 @@ class Trajectory:
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """Every passage found, once, in the order of first sight."""
+        """Every distinct passage, in the order of first occurrence."""
         found: dict[tuple[str | None, int, int, str], Passage] = {}
         for passage in (passage for turn in self.turns if turn.result for passage in turn.result.passages):
             span = passage.span
@@ -109,7 +106,7 @@ class Trajectory:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What went wrong, turn by turn; of a turn that searched, in its engines."""
+        """Errors, turn by turn; for a turn that searched, those of its engines."""
         return tuple(
             error
             for turn in self.turns
@@ -119,54 +116,54 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """A trajectory made short for one answer. A verdict of the model is kept apart, so that no scorer can read it."""
+    """A trajectory shortened for one answer. The model's verdict is separate, so that no scorer can read it."""
 
     facts: tuple[str, ...]
-    """What was found that bears on the answer."""
+    """Relevant facts that were found."""
     reasoning: str
-    """How the facts bear on it; empty where no model wrote one."""
+    """What the facts mean for the answer; empty if no model wrote it."""
     how: Literal["model", "deterministic", "none"]
-    """What made it."""
+    """What produced it."""
     verdict: Literal["Correct", "Incorrect", "Intermediate"] | None = None
-    """What the model concluded; never part of what is scored."""
+    """The model's conclusion; never part of what is scored."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
     unread: int = 0
-    """Characters of the search that the model was not shown, since they were too many."""
+    """Characters of the search that exceeded the limit of the model."""
 
 
 RankMode: TypeAlias = Literal["compressed", "facts", "full", "no-search", "generative", "agentic", "points"]
-"""How answers are ranked (DiVA, section 3.3): by a scorer that is shown the compressed search, its facts alone, all of
-it or nothing; or by a language model that ranks from memory, ranks after the search, or then gives 1 to 10 points."""
+"""How answers are ranked (DiVA, section 3.3): by a scorer that gets the compressed search, its facts only, all of it
+or nothing; or by a language model that ranks from memory, ranks after the search, or gives 1 to 10 points."""
 Scale: TypeAlias = Literal["logit", "unit", "share", "points", "places"]
-"""What a score is: any number; a model's own [0, 1]; a share of facts; 1 to 10; or how many answers it stands above.
+"""Scale of a score: any number; a model's own [0, 1]; a share of facts; 1 to 10; or how many answers it outranks.
 None of them is a calibrated probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedAnswer:
-    """One answer, with its place and why it has it."""
+    """One answer, with its place and the reasons."""
 
     number: int
-    """Which answer it was in the call, from 1."""
+    """Its position in the call, from 1."""
     text: str
     """The answer, as given."""
     place: int
-    """1 is best; answers that are level share a place, and the next place counts them all."""
+    """1 is best; tied answers share a place, and the next place counts them all."""
     score: float
     """Higher is better; see the ranking's ``scale``."""
     claim: Claim
-    """What was held against the evidence: the answer, or question and answer as one statement."""
+    """What was compared with the evidence: the answer, or question and answer as one statement."""
     probability: float | None = None
     """Calibrated probability that the evidence supports it, in [0, 1]; None without a calibration."""
     facts: tuple[str, ...] = ()
-    """What the search brought that bears on it, as the scorer was shown it."""
+    """Relevant facts from the search, as the scorer got them."""
     reasoning: str = ""
-    """What a language model said about it; empty where none did."""
+    """A language model's explanation; may be empty."""
     evidence_alignment: tuple[Alignment, ...] = ()
-    """The parts of ``claim`` beside their places in what was found."""
+    """The parts of ``claim`` with their counterparts in the evidence."""
     reasoning_chain: tuple[ReasoningStep, ...] = ()
-    """What follows from each of these places."""
+    """The conclusion from each counterpart."""
     warnings: tuple[VerdictWarning, ...] = ()
     """Truncated input, injected instructions, and so on."""
 
@@ -177,24 +174,24 @@ class RankedAnswer:
 
     @property
     def passed(self) -> None:
-        """None: answers are compared with each other and not judged."""
+        """None: answers are compared with each other, not judged."""
         return None
 
     @property
     def span(self) -> None:
-        """None: it is an answer of its own."""
+        """None: an answer is not part of a text."""
         return None
 
     def __post_init__(self) -> None:
         if self.number < 1 or self.place < 1:
             raise ValueError(f"number and place count from 1, got {self.number} and {self.place}")
         if self.probability is not None and not 0.0 <= self.probability <= 1.0:
-            raise ValueError(f"probability must be None or lie in [0, 1], got {self.probability!r}")
+            raise ValueError(f"probability must be None or in [0, 1], got {self.probability!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The answers to one question, ranked by how well what was found supports them.
+    """The answers to one question, ranked by how well the evidence supports them.
 
     >>> from vouching import rank
     >>> ranking = rank("When did the bridge open?", ["In 1937.", "In 1973."], "The bridge opened in 1973.")
@@ -203,37 +200,37 @@ class Ranking:
     """
 
     question: str
-    """What was asked."""
+    """The question."""
     answers: tuple[RankedAnswer, ...]
-    """Best first; answers that are level stand in the order in which they were given."""
+    """Best first; tied answers in the order given."""
     unverified: tuple[Unverified, ...]
-    """Answers without a score, whose claim has the id "answer-N"; they are ranked nowhere, least of all last."""
+    """Answers without a score and a place, whose claim has the id "answer-N"."""
     mode: RankMode
     """How they were ranked."""
     scale: Scale
-    """What the scores are."""
+    """Scale of the scores."""
     trajectory: Trajectory | None = None
-    """The search, which all answers share; None where nothing was searched."""
+    """The shared search; None without a search."""
     invalid: str | None = None
-    """Why what a language model wrote is no ranking of these answers; None if it is one, or no model ranked."""
+    """Why a language model's reply is not a ranking of these answers; None if it is, or if no model ranked."""
     explanation: str = ""
-    """What a language model said before its ranking."""
+    """A language model's text before its ranking."""
     warnings: tuple[VerdictWarning, ...] = ()
     """About the search or the ranking as a whole."""
     provenance: Provenance = field(default_factory=lambda: Provenance(model="unknown", version="unknown"))
-    """What scored; what searched stands in ``trajectory``."""
+    """What scored; ``trajectory`` has what searched."""
     usage: Usage = field(default_factory=Usage)
-    """What it all cost."""
+    """Total cost."""
     id: str | None = None
-    """Name of the row it belongs to, if it came from a file."""
+    """Name of its row, if it came from a file."""
     kind: Literal["ranking"] = "ranking"
-    """Tells records apart in JSON."""
+    """Distinguishes records in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
     @property
     def best(self) -> tuple[RankedAnswer, ...]:
-        """The answers in the first place: one, several that are level, or none."""
+        """The answers in the first place: one, several that are tied, or none."""
         return tuple(answer for answer in self.answers if answer.place == 1)
 
     def __str__(self) -> str:

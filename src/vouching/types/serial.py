@@ -1,4 +1,4 @@
-"""Records to JSON and back, and their published JSON Schema. Pydantic does the work; it is loaded on first use."""
+"""Records to JSON and back, and their published JSON Schema, by pydantic (imported on first use)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import sys
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from vouching.errors import InputError
 from vouching.types.assurance import Assurance, UnitResult
@@ -19,6 +19,7 @@ from vouching.types.verdict import Unverified, Verdict
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+AnyRecord: TypeAlias = Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict
 Record = TypeVar("Record", Verdict, Unverified, Report, Ranking, Assurance, ReviewedVerdict)
 SCHEMAS: dict[str, type[Any]] = {
     "verdict": Verdict, "unverified": Unverified, "report": Report, "ranking": Ranking, "assurance": Assurance,
@@ -34,10 +35,8 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def to_json(
-    record: Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict, indent: int | None = None
-) -> str:
-    """A record as JSON text, one line unless ``indent`` is given. Raises InputError for a text with a lone surrogate.
+def to_json(record: AnyRecord, indent: int | None = None) -> str:
+    """A record as JSON text, on one line unless ``indent`` is given.
 
     >>> from vouching.types import Claim, Verdict
     >>> verdict = Verdict(Claim("x"), "Attributable", 0.9, 0.9, 0.5, "supported")
@@ -50,11 +49,11 @@ def to_json(
         return _adapter(type(record)).dump_json(record, indent=indent).decode()
     except PydanticSerializationError as error:
         raise InputError(
-            f"the {record.kind} cannot be written as JSON, wanted text without surrogates: {error}"
+            f"the {record.kind} cannot be written as JSON, expected text without surrogates: {error}"
         ) from None
 
 
-def to_python(record: Verdict | Unverified | Report | Ranking | Assurance | ReviewedVerdict) -> dict[str, Any]:
+def to_python(record: AnyRecord) -> dict[str, Any]:
     """A record as plain dicts, lists, strings and numbers."""
     return cast("dict[str, Any]", _adapter(type(record)).dump_python(record, mode="json"))
 
@@ -65,7 +64,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
 
 
 def finding_from(fields: dict[str, Any]) -> UnitResult | Unverified:
-    """What was found out about a unit, from plain data. Raises InputError if it is no such record.
+    """A finding about a unit, from plain data. Raises InputError for any other record.
 
     >>> finding_from(finding_json(UnitResult("a", "1", False, None, "1"))).submitted
     '1'
@@ -76,11 +75,11 @@ def finding_from(fields: dict[str, Any]) -> UnitResult | Unverified:
         kind = UnitResult if fields.get("kind") == "unit" else Unverified
         return cast("UnitResult | Unverified", _adapter(kind).validate_python(fields))
     except ValidationError as error:
-        raise InputError(f"not what was found out about a unit: {error.errors()[0]['msg']}") from None
+        raise InputError(f"not a finding about a unit: {error.errors()[0]['msg']}") from None
 
 
 def from_json(kind: type[Record], text: str | bytes) -> Record:
-    """Read a record back. Raises InputError if the text is no such record.
+    """Read a record. Raises InputError if the text is not such a record.
 
     >>> from vouching.types import Verdict
     >>> from_json(Verdict, "{}")
@@ -101,7 +100,7 @@ def from_json(kind: type[Record], text: str | bytes) -> Record:
 
 
 def defined(value: Any) -> Any:
-    """The same with null for what is undefined or without end, which JSON has no number for.
+    """Replace nan and infinities, which JSON does not have, with null.
 
     >>> defined({"deviation": float("nan"), "groups": (3, float("inf"))})
     {'deviation': None, 'groups': [3, None]}

@@ -1,6 +1,6 @@
-"""The closed vocabularies of a verdict. The words are SEVA's (section 2.2, App. H, Table 20).
+"""The closed vocabularies of a verdict, in SEVA's words (section 2.2, App. H, Table 20).
 
-Pieces of text and where they stand: spans, claims, sources, passages, labelled examples.
+Also pieces of text with their places: spans, claims, sources, passages, labelled examples.
 """
 
 from __future__ import annotations
@@ -12,40 +12,34 @@ Label: TypeAlias = Literal["Attributable", "Not Attributable"]
 """Whether the sources support the whole claim. "Attributable" does not mean "true"."""
 
 Relation: TypeAlias = Literal["supported", "contradicted", "not_found"]
-"""How the sources stand to the claim; the last two are both Not Attributable."""
+"""How the sources relate to the claim; the last two are both Not Attributable."""
 
 Status: TypeAlias = Literal["match", "mismatch", "not_found"]
-"""How one part of the claim compares with its place in a source."""
+"""How one part of the claim compares with its counterpart in a source."""
 
 Judgment: TypeAlias = Literal["supported", "not_supported", "partially_supported"]
-"""What one reasoning step concludes."""
+"""The conclusion of one reasoning step."""
 
 ErrorType: TypeAlias = Literal[
-    "numerical_exaggeration",
-    "temporal_shift",
-    "negation_flip",
-    "entity_substitution",
-    "scope_inflation",
-    "fabrication",
+    "numerical_exaggeration", "temporal_shift", "negation_flip", "entity_substitution", "scope_inflation", "fabrication"
 ]
-"""What is wrong with a claim that is Not Attributable. Listed in order of precedence: where two fit, the earlier
-one is reported (see ``vouching.methods.embedded.diagnosis`` for the reason)."""
+"""What is wrong with a claim that is Not Attributable, in order of precedence: where two fit, the earlier is
+reported (``vouching.methods.embedded.diagnosis`` explains why)."""
 
 FindingStatus: TypeAlias = Literal["match", "mismatch", "not_found", "unverified"]
 """Whether a finding is good (match), bad (mismatch, not_found), or missing because the judge failed (unverified)."""
 
 SIGNS: dict[str, str] = {"match": "✓", "mismatch": "✗", "not_found": "∅", "unverified": "?"}
-"""One sign per status of a part or of a finding, so that nothing depends on colour."""
+"""One sign per status, so that nothing depends on colour."""
 
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text and its place in the untouched string it was taken from.
+    """A stretch of text and its place in the unchanged string it was taken from.
 
-    Raises:
-        ValueError: offsets that do not satisfy ``0 <= start <= end``.
+    Raises ValueError for offsets that do not satisfy ``0 <= start <= end``.
 
     >>> source = "The bridge opened in 1973."
     >>> year = Span("1973", 21, 25, source_id="source-1")
@@ -60,7 +54,7 @@ class Span:
     end: int
     """Offset after the last character (end-exclusive)."""
     source_id: str | None = None
-    """Id of the source the span lies in; None for a span of a claim or a response."""
+    """Id of its source; None for a span of a claim or a response."""
 
     def __post_init__(self) -> None:
         if self.start < 0 or self.end < self.start:
@@ -80,39 +74,39 @@ class Claim:
     id: str = "claim-1"
     """Name of the claim within its call."""
     span: Span | None = None
-    """Where the claim stands in the response it was taken from; None for a claim that came alone."""
+    """Its place in the response; None for a separate claim."""
     context: str = ""
-    """Words of the response that the claim leans on (the subject of a split sentence); empty if it stands alone."""
+    """Words of the response that it depends on (the subject of a split sentence); may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document that a claim may rest on.
+    """A document to check claims against.
 
     >>> Source("The bridge opened in 1973.", id="bridge.txt", title="The bridge").id
     'bridge.txt'
     """
 
     text: str
-    """The document's text, untouched."""
+    """The document's text, unchanged."""
     id: str = "source-1"
     """Name of the source within its call; spans refer to it."""
     title: str = ""
-    """Title, if it has one. Evidence may not be quoted from it, but its names count as known."""
+    """May be empty. Not quoted as evidence, but its names count as known."""
     url: str = ""
-    """Where the document came from; informative only, never fetched."""
+    """Origin of the document; informative only, never fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a source that a search returned."""
+    """A piece of a source returned by a search."""
 
     span: Span
     """The piece, with its offsets in the source it names."""
     score: float
-    """Relevance as the search scored it; higher is better, the scale is the search's own."""
+    """Relevance; higher is better, on a scale of the search."""
     title: str = ""
-    """Title of the document it lies in, if it has one."""
+    """Title of its document, if any."""
     url: str = ""
     """Where the document is: a URL, or the path of a file."""
     origin: str = ""
@@ -121,19 +115,19 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled claim with its sources: what training and evaluation read."""
+    """A labelled claim with its sources, for training and evaluation."""
 
     id: str
     """Name of the row in its data set."""
     claim: str
     """The statement."""
     sources: tuple[Source, ...]
-    """What it is to be checked against."""
+    """What to check it against."""
     label: Label
     """Gold label."""
     question: str | None = None
-    """The question the claim answers, where the set has one."""
+    """The question that the claim answers, if any."""
     group: str | None = None
     """Rows of one group share a document and must not be split between training and evaluation."""
     error_type: ErrorType | None = None
-    """Gold error type, where the set has one."""
+    """Gold error type, if any."""

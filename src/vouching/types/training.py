@@ -1,4 +1,4 @@
-"""What crosses module boundaries in training: rewards, rollouts, groups."""
+"""Records of training that cross module boundaries: rewards, rollouts, groups."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Estimator = Literal["group", "pair", "gae", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """A reward and what it is made of."""
+    """A reward with its parts."""
 
     total: float
-    """The number that training uses."""
+    """The number used in training."""
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
     """The components by name, unweighted."""
 
@@ -25,7 +25,7 @@ class Rollout:
     """One completion of one role."""
 
     role: str
-    """Who spoke, e.g. "verifier"."""
+    """Who wrote it, e.g. "verifier"."""
     prompt_ids: tuple[int, ...]
     """Token ids of the prompt."""
     completion_ids: tuple[int, ...]
@@ -33,27 +33,27 @@ class Rollout:
     completion_mask: tuple[int, ...]
     """1 where a completion token is trained, 0 where it is not; as long as ``completion_ids``."""
     sampling_logprobs: tuple[float, ...] | None
-    """Log-probabilities under the policy that sampled, one per completion token; None where they are not known."""
+    """Log-probabilities under the sampling policy, one per completion token; None if unknown."""
     finish_reason: str
     """Why generation ended: "stop", "length" or "teacher_forced"."""
     turn: int = 0
     """Position in the game, from 0."""
     text: str = ""
-    """What the completion says, special tokens aside."""
+    """The completion without special tokens."""
     reward: Reward | None = None
-    """None until scored; stays None if the judge failed, which is no reward at all."""
+    """None until scored; stays None if the judge failed."""
     group: str = ""
-    """Key of the group whose rewards are compared; empty before there is one."""
+    """Key of the group whose rewards are compared; empty before grouping."""
     estimator: Estimator = "group"
     """How its advantage is computed."""
     advantage: float | tuple[float, ...] | None = None
-    """Filled in by ``advantages``, one number or one per completion token; None before."""
+    """Set by ``advantages``, one number or one per completion token; None before."""
     weight: float = 1.0
     """Factor on this rollout's advantage."""
     policy: str = "default"
-    """Name of the adapter that spoke."""
+    """Name of the adapter that generated it."""
     policy_version: int = 0
-    """Update step of that adapter when it spoke."""
+    """Update step of that adapter at the time."""
 
     def __post_init__(self) -> None:
         lengths = {"completion_mask": self.completion_mask, "sampling_logprobs": self.sampling_logprobs}
@@ -73,7 +73,7 @@ class Group:
     key: str
     """Name of the group, unique in its batch."""
     role: str
-    """Who spoke."""
+    """Role of all members."""
     estimator: Estimator
     """How advantages are computed within it."""
     rollouts: tuple[Rollout, ...]

@@ -8,24 +8,14 @@ from html import escape
 from typing import Literal, Protocol
 
 from vouching.types.notebook import framed, marked, notes, plain_body, shown
-from vouching.types.spans import (
-    SIGNS,
-    Claim,
-    ErrorType,
-    FindingStatus,
-    Judgment,
-    Label,
-    Relation,
-    Span,
-    Status,
-)
+from vouching.types.spans import SIGNS, Claim, ErrorType, FindingStatus, Judgment, Label, Relation, Span, Status
 from vouching.types.visible import percent, visible_line
 
 VERDICT_VERSION = "1.0"
 """Version of the verdict's JSON. Changes within 1.x only add fields."""
 
 ELSEWHERE = "occurs elsewhere in the sources"
-"""Stands in the place of a quotation for words that match, but not where the rest of the claim is spoken of."""
+"""Shown in place of a quotation for words that match, but not near the rest of the claim."""
 
 WarningKind = Literal[
     "injection", "conflict", "inconsistency", "truncated", "unread", "language", "question", "search", "engine",
@@ -38,7 +28,7 @@ UnverifiedReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """One part of the claim set beside its place in a source."""
+    """One part of the claim with its counterpart in a source."""
 
     claim_span: Span
     """The part, with offsets in ``Claim.text``."""
@@ -50,14 +40,14 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningStep:
-    """One step of the argument: what was looked at and what follows."""
+    """One step of the argument: evidence and conclusion."""
 
     claim_part: str
-    """The words of the claim under examination."""
+    """The examined words of the claim."""
     source_evidence: str
-    """The words of the source it was held against, or "NOT_FOUND"."""
+    """The words of the source that they were compared with, or "NOT_FOUND"."""
     judgment: Judgment
-    """What this step concludes."""
+    """The conclusion."""
     explanation: str
     """Why, in a sentence."""
 
@@ -67,34 +57,34 @@ class VerdictWarning:
     """Something a reader should know before trusting the verdict."""
 
     kind: WarningKind
-    """What sort of thing."""
+    """Kind of warning."""
     message: str
     """What happened and what it means, in a sentence."""
     span: Span | None = None
-    """The text it is about, where there is one."""
+    """The text it is about, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What produced the verdict, enough to produce it again."""
+    """What produced the verdict, in enough detail to reproduce it."""
 
     model: str
     """Engine, e.g. "embedded:rules" or "http://host/v1#name"."""
     version: str
     """Version of vouching."""
     calibrator: str | None = None
-    """What maps raw scores to probabilities: a name and a short hash; None if the score is uncalibrated."""
+    """Name and short hash of the map from raw scores to probabilities; None if uncalibrated."""
     prompt_hash: str | None = None
     """SHA-256 of the prompt template; None where no prompt is used."""
     seed: int | None = None
     """Sampling seed; None where nothing is sampled."""
     votes: int = 1
-    """How many answers were asked for; the majority of them gave the label."""
+    """How many replies were asked for; the majority of them gave the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the verdict cost."""
+    """Cost of a verdict."""
 
     seconds: float = 0.0
     """Wall-clock seconds spent on this claim."""
@@ -111,12 +101,12 @@ class Judged(Protocol):
 
     @property
     def passed(self) -> bool | None:
-        """Whether it is as it should be; None where nobody knows."""
+        """Whether it passed; None if unknown."""
         ...
 
 
 def all_passed(findings: Iterable[Judged]) -> bool | None:
-    """True if there is something and all of it passed; False if something did not; None where nobody can tell.
+    """True if there is something and all of it passed; False if something did not; None if unknown.
 
     >>> all_passed([]), all_passed([Unverified(Claim("x"), "refused", "No.")])
     (None, None)
@@ -128,7 +118,7 @@ def all_passed(findings: Iterable[Judged]) -> bool | None:
 
 
 class Costing(Protocol):
-    """Something that cost something: a verdict, a completion of a language model."""
+    """Something with a cost: a verdict, a completion of a language model."""
 
     @property
     def usage(self) -> Usage:
@@ -137,7 +127,7 @@ class Costing(Protocol):
 
 
 def total_usage(things: Iterable[Costing]) -> Usage:
-    """What several things cost together.
+    """Total cost of several things.
 
     >>> failed = Unverified(Claim("x"), "refused", "No.", usage=Usage(seconds=0.5, prompt_tokens=9, calls=1))
     >>> total_usage([failed, failed])
@@ -156,10 +146,8 @@ def total_usage(things: Iterable[Costing]) -> Usage:
 class Verdict:
     """One claim judged against its sources (SEVA section 2.2: alignment, chain, label, confidence, error, fix).
 
-    "Attributable" says that the given sources support the claim, not that the claim is true.
-
-    Raises:
-        ValueError: a probability outside [0, 1], or a label that does not follow from score and threshold.
+    "Attributable" means that the given sources support the claim, not that the claim is true. Raises ValueError for a
+    probability outside [0, 1], or a label that does not follow from score and threshold.
 
     >>> from vouching import check
     >>> verdict = check("The bridge opened in 1937.", "The bridge opened in 1973.")
@@ -174,29 +162,29 @@ class Verdict:
     label: Label
     """Attributable if and only if ``score >= threshold``."""
     score: float
-    """Calibrated probability that the claim is Attributable, in [0, 1]; where it is none, a warning says so."""
+    """Calibrated probability that the claim is Attributable, in [0, 1]; if uncalibrated, a warning says so."""
     confidence: float
-    """Calibrated probability that ``label`` is right, in [0, 1]: ``score`` for Attributable, else ``1 - score``. The
-    threshold chooses the label and leaves the probability as it is; with one away from .5 it can fall below .5."""
+    """Calibrated probability that ``label`` is right, in [0, 1]: ``score`` for Attributable, else ``1 - score``. It
+    does not depend on the threshold, and can be below .5 if the threshold is not .5."""
     threshold: float
     """Score from which the claim counts as Attributable."""
     relation: Relation
     """supported, contradicted (a source says otherwise) or not_found (no source says so)."""
     evidence_alignment: tuple[Alignment, ...] = ()
-    """The parts of the claim beside their places in the sources, in the claim's order."""
+    """The parts of the claim with their counterparts in the sources, in the claim's order."""
     reasoning_chain: tuple[ReasoningStep, ...] = ()
     """The argument, step by step."""
     error_type: ErrorType | None = None
     """What is wrong; None for an Attributable claim."""
     fix_suggestion: str | None = None
-    """The edit that would make the claim Attributable; None if none was found. Only one with a ``revised_claim`` has
-    passed a second check; the embedded verifier gives no others."""
+    """The edit that would make the claim Attributable, if found. Only one with a ``revised_claim`` has passed a
+    second check; the embedded verifier gives no others."""
     revised_claim: str | None = None
-    """The claim with the edit applied. It came out Attributable when the same verifier read it again."""
+    """The edited claim, which the same verifier judged Attributable."""
     grounded: float = 1.0
     """Share of the quoted spans that occur in the claim and the sources, in [0, 1]."""
     stated_confidence: float | None = None
-    """Confidence a language model stated about itself (SEVA's gamma); None for engines that state none."""
+    """A language model's stated confidence (SEVA's gamma); None for other engines."""
     warnings: tuple[VerdictWarning, ...] = ()
     """Injected instructions, unread text, language, and so on."""
     provenance: Provenance = field(default_factory=lambda: Provenance(model="unknown", version="unknown"))
@@ -204,7 +192,7 @@ class Verdict:
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
     kind: Literal["verdict"] = "verdict"
-    """Tells the findings of a report apart in JSON."""
+    """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
@@ -212,9 +200,9 @@ class Verdict:
         for name in ("score", "confidence", "threshold", "grounded"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
-                raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
+                raise ValueError(f"{name} must be in [0, 1], got {value!r}")
         if self.stated_confidence is not None and not 0.0 <= self.stated_confidence <= 1.0:
-            raise ValueError(f"stated_confidence must be None or lie in [0, 1], got {self.stated_confidence!r}")
+            raise ValueError(f"stated_confidence must be None or in [0, 1], got {self.stated_confidence!r}")
         if (self.label == "Attributable") != (self.score >= self.threshold):
             raise ValueError(
                 f"label must be Attributable exactly when score >= threshold, got {self.label!r} "
@@ -230,7 +218,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """The same, under the name that all findings share."""
+        """The same, under the name shared by all findings."""
         return self.attributable
 
     @property
@@ -240,17 +228,17 @@ class Verdict:
 
     @property
     def span(self) -> Span | None:
-        """Where in the response the claim stands, where known."""
+        """Where in the response the claim is, if known."""
         return self.claim.span
 
     @property
     def subject(self) -> str:
-        """What it is about: the claim."""
+        """The claim."""
         return self.claim.text
 
     @property
     def fix_title(self) -> str:
-        """What to call ``fix_suggestion``: "Fix" if the claim it leads to was judged again and passed.
+        """Title of ``fix_suggestion``: "Fix" if the revised claim was judged again and passed.
 
         >>> claim = Claim("It opened.")
         >>> Verdict(claim, "Not Attributable", 0.3, 0.7, 0.5, "not_found", fix_suggestion="Cut it.").fix_title
@@ -270,7 +258,7 @@ class Verdict:
         return f"{sign} {self.label} ({percent(self.confidence)} sure){kind}"
 
     def __str__(self) -> str:
-        """A line for each part, with nothing in it that could disturb a terminal."""
+        """A line for each part, safe to print in a terminal."""
         lines = [self.headline, f"  {visible_line(self.claim.text)}"]
         for entry in self.evidence_alignment:
             claimed, found = f'"{entry.claim_span.text}"', _found(entry, self.reasoning_chain)
@@ -285,7 +273,7 @@ class Verdict:
         return framed(self.notebook_body())
 
     def notebook_body(self) -> str:
-        """HTML without its frame: the claim with its parts marked, and the reasons in a table."""
+        """HTML without its frame: the claim with marked parts, and a table of the reasons."""
         spans = [(entry.claim_span, entry.status) for entry in self.evidence_alignment]
         rows = "".join(
             f"<tr><td>{shown(step.claim_part)}</td><td>{_evidence(step)}</td>"
@@ -307,12 +295,12 @@ class Verdict:
 
 
 def _found(entry: Alignment, steps: Sequence[ReasoningStep]) -> list[str]:
-    """What the sources have in place of a part; empty where a step supports it without a quotation."""
+    """The counterpart of a part in the sources; empty where a step supports it without a quotation."""
     if entry.source_span:
         return [f'"{entry.source_span.text}"']
     if entry.status != "match":
         return ["not in the sources"]
-    # A qualifier that adds nothing is supported although no source has it: to say that it occurs would be wrong.
+    # A qualifier that adds nothing is supported although no source has it: it does not occur elsewhere.
     supported = any(s.claim_part == entry.claim_span.text and s.judgment == "supported" for s in steps)
     return [] if supported else [ELSEWHERE]
 
@@ -325,7 +313,7 @@ def _evidence(step: ReasoningStep) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """The judge failed on this claim. It is not a label, not a 0 and not a reward.
+    """The judge failed on this claim. It is not a label, a 0 or a reward.
 
     >>> from vouching import check_many
     >>> [outcome] = check_many([{"claim": "It opened in 1973."}])
@@ -336,26 +324,26 @@ class Unverified:
     claim: Claim
     """What could not be checked."""
     reason: UnverifiedReason
-    """What sort of failure."""
+    """Kind of failure."""
     message: str
-    """What was got, what was wanted, what to do."""
+    """What happened, what was expected, what to do."""
     warnings: tuple[VerdictWarning, ...] = ()
-    """What else was noticed."""
+    """Other observations."""
     usage: Usage = field(default_factory=Usage)
-    """What the attempt cost."""
+    """Cost of the attempt."""
     kind: Literal["unverified"] = "unverified"
-    """Tells the findings of a report apart in JSON."""
+    """Distinguishes the findings of a report in JSON."""
     version: str = VERDICT_VERSION
     """Version of this record."""
 
     @property
     def label(self) -> str:
-        """What it is called beside the labels of other findings; it is none."""
+        """Shown in place of a label."""
         return "Unverified"
 
     @property
     def passed(self) -> None:
-        """None: nobody knows."""
+        """None: unknown."""
         return None
 
     @property
@@ -365,12 +353,12 @@ class Unverified:
 
     @property
     def span(self) -> Span | None:
-        """Where in the response the claim stands, where known."""
+        """Where in the response the claim is, if known."""
         return self.claim.span
 
     @property
     def subject(self) -> str:
-        """What could not be checked, in words."""
+        """What could not be checked."""
         return self.claim.text
 
     def __str__(self) -> str:

@@ -1,8 +1,7 @@
-"""Text for people: foreign text made safe to show, numbers in words, long text cut.
+"""Text for people: foreign text made safe to show, numbers in words, long text shortened.
 
-What would move a cursor, turn letters round or hide is written out.
-
-Left out: look-alike letters. They are shown as they are; ``vouching.text.injection`` is about reading them.
+Characters that would move a cursor, reverse letters or hide are written out. Look-alike letters are shown as they are;
+see ``vouching.text.injection`` for those.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def _name(found: re.Match[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """A probability as people read it.
+    """A probability in per cent.
 
     >>> percent(0.914)
     '91 %'
@@ -52,7 +51,7 @@ def percent(share: float) -> str:
 
 
 def score_words(score: float) -> str:
-    """A score that is no probability, as people read it.
+    """A score that is not a probability, with three significant digits.
 
     >>> score_words(0.91444), score_words(-3.0), score_words(0.0001234)
     ('0.914', '-3', '0.000123')
@@ -62,7 +61,7 @@ def score_words(score: float) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """``text`` cut in the middle to ``width`` characters, for one line of a table.
+    """``text`` shortened in the middle to ``width`` characters.
 
     >>> shorten("abcdefghij", 7)
     'abc…hij'
