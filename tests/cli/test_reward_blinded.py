@@ -70,8 +70,8 @@ def test_a_row_that_cannot_be_counted_has_no_reward_and_is_named(tmp_path: Path)
     result, lines = rewarded(tmp_path, [*broken, ROWS[1]])
     assert result.exit_code == Exit.INCOMPLETE
     assert [line["total"] for line in lines] == [None] * len(broken) + [0.0]
-    assert 'line 1: its "response" is None, wanted the text that was audited' in result.stderr
-    assert "question 1 has '2' as \"checked\", wanted a list of texts and nulls" in result.stderr
+    assert 'line 1: its "response" is None, expected the audited text' in result.stderr
+    assert "question 1 has '2' as \"checked\", expected a list of texts and nulls" in result.stderr
     assert "10 of the rows cannot be used" in result.stderr
 
 

@@ -182,17 +182,17 @@ def test_questions_for_all_numbers_ask_for_all_and_others_for_none(stated: list[
 def test_a_report_of_another_method_is_refused() -> None:
     from vouching import check_response
 
-    with pytest.raises(InputError, match="take one of a blinded audit"):
+    with pytest.raises(InputError, match="not questions of a blinded audit"):
         report_reward(check_response("It opened in 1937.", "It opened in 1973."))
 
 
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: BlindedRules("1/0"), "scale is '1/0', wanted one of -1/0, 0/1"),  # type: ignore[arg-type]
-        (lambda: BlindedRules(match="loose"), "match is 'loose', wanted one of units, released"),  # type: ignore[arg-type]
-        (lambda: BlindedRules(min_questions=-1), "min_questions is -1, wanted at least 0"),
-        (lambda: BlindedRules(min_numbers=-1), "min_numbers is -1, wanted at least 0"),
+        (lambda: BlindedRules("1/0"), "scale is '1/0', expected one of -1/0, 0/1"),  # type: ignore[arg-type]
+        (lambda: BlindedRules(match="loose"), "match is 'loose', expected one of units, released"),  # type: ignore[arg-type]
+        (lambda: BlindedRules(min_questions=-1), "min_questions is -1, expected at least 0"),
+        (lambda: BlindedRules(min_numbers=-1), "min_numbers is -1, expected at least 0"),
     ],
 )
 def test_wrong_rules_are_refused(made: object, message: str) -> None:
@@ -203,7 +203,7 @@ def test_wrong_rules_are_refused(made: object, message: str) -> None:
 def test_what_cannot_be_counted_is_refused() -> None:
     with pytest.raises(InputError, match="question 1 has no checker"):
         reward_of_row({"response": "It has 2.", "pairs": [pair("How many?", "2")]})
-    with pytest.raises(InputError, match='its "response" is None, wanted the text that was audited: only questions'):
+    with pytest.raises(InputError, match='its "response" is None, expected the audited text, since only questions'):
         reward_of_row({"num_numbers": 1, "pairs": [RIGHT]})
 
 
@@ -244,7 +244,7 @@ def test_a_quote_says_which_of_two_directions_a_checker_found() -> None:
 
 @pytest.mark.parametrize("evidence", ["a quote", [], ["one", "two"], [7]])
 def test_evidence_is_a_quote_or_null_for_each_checker(evidence: object) -> None:
-    with pytest.raises(InputError, match='as "evidence", wanted a text or null for each of its 1 "checked"'):
+    with pytest.raises(InputError, match='as "evidence", expected a text or null for each of its 1 "checked"'):
         reward_of_row({"response": "It has 2.", "pairs": [{**pair("How many?", "2", "2"), "evidence": evidence}]})
 
 

@@ -202,7 +202,7 @@ def test_the_audits_are_of_every_kind() -> None:
     assert {found.outcome for found in pairs} == {"same", "different", "not_found", "contradictory", "leaked"}
     opposite = [found for found in pairs if "opposite direction" in found.reason]
     assert len(opposite) > 5
-    assert any(vote is None for one in audits for vote in one.heard.votes)
+    assert any(vote is None for one in audits for vote in one.checks.votes)
     assert any(not one.report.response for one in audits)
     assert 10 < sum(total == 0 for total in paid) < 90
 

@@ -136,7 +136,7 @@ def test_a_number_that_nobody_asked_about_is_reported() -> None:
     report = audit([LENGTH.format("5 km")] * 2, ["1. Evidence: x [Answer: 5 km]"])
     assert outcomes(report) == ["same", "unverified"]
     assert report.coverage == 0.5
-    assert [warning.message for warning in report.warnings] == ["Too few questions were asked: 1, wanted at least 2."]
+    assert [warning.message for warning in report.warnings] == ["Too few questions were asked: 1, expected at least 2."]
     last = report.findings[1]
     assert isinstance(last, Unverified)
     assert (last.reason, last.claim.text) == ("unasked", "two")
@@ -197,7 +197,7 @@ def test_settings_out_of_range_and_those_of_a_model_are_refused() -> None:
         BlindedConfig(min_questions=0)
     with pytest.raises(ConfigError, match="name a language model"):
         open_blinded("embedded", BlindedConfig(votes=3))
-    with pytest.raises(ConfigError, match="no use for the weights of embedded:runs/student"):
+    with pytest.raises(ConfigError, match="cannot use the weights of embedded:runs/student"):
         open_blinded("embedded:runs/student")
 
 
@@ -234,8 +234,8 @@ class Recorder:
         pass
 
 
-class Told:
-    """A proposer that asks what it was told to."""
+class FixedProposer:
+    """A proposer that returns the given pairs."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._pairs = tuple(pairs)
@@ -258,7 +258,9 @@ PAIRS = st.lists(st.builds(Pair, st.builds(Question, PHRASES), PHRASES), max_siz
 @given(PAIRS, PHRASES)
 def test_no_question_reaches_a_checker_with_an_answer_that_it_is_asked_for(pairs: list[Pair], response: str) -> None:
     recorder = Recorder()
-    asyncio.run(BlindedVerifier(Told(pairs), recorder, BlindedConfig(scope="facts")).verify(None, response, [BRIDGE]))
+    asyncio.run(
+        BlindedVerifier(FixedProposer(pairs), recorder, BlindedConfig(scope="facts")).verify(None, response, [BRIDGE])
+    )
     given_out = [question.text for batch in recorder.batches for question in batch]
     assert sorted(given_out) == sorted(p.question.text for p in pairs if not leaks(p.question.text, p.answer))
     answers = {pair.question: pair.answer for pair in pairs}
@@ -286,7 +288,7 @@ def test_a_model_that_checks_is_sent_nothing_but_documents_and_questions(
     sent: list[list[object]] = []
     for text in (response, other):  # the same questions about another response
         model = ScriptedModel(lambda messages, sampling: said)
-        verifier = BlindedVerifier(Told(pairs), ModelChecker(model), BlindedConfig(scope="facts"))
+        verifier = BlindedVerifier(FixedProposer(pairs), ModelChecker(model), BlindedConfig(scope="facts"))
         asyncio.run(verifier.verify(text, text, [BRIDGE]))
         sent.append([asked.messages for asked in model.asked])
     [window] = ScreenedSources([BRIDGE]).windows(60_000)

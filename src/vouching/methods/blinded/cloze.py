@@ -1,7 +1,9 @@
-"""Questions without a language model: every number of a response becomes a gap in the sentence that states it.
+"""Cloze questions without a language model: each number of a response becomes a gap in its sentence.
 
-Hours that belong together ("from 5 pm to 9 pm") are one gap. A sentence that leans on the one before ("It has ...") is
-asked with it. Left out: gaps for names, and a question in words, which no checker here needs.
+Hours that belong together ("from 5 pm to 9 pm") are one gap. A sentence that refers to the previous one ("It has ...")
+is asked with it.
+
+Not supported: gaps for names, and questions in words, which no checker here needs.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Pair, Question, Span
 
 GAP = "____"
-"""Stands in a question where its answer stood."""
+"""Marks the answer in a question."""
 HIDDEN = "…"
-"""Stands in a question where something else would give its answer away."""
-_LEANS = re.compile(
+"""Replaces other words of a question that would give its answer away."""
+_REFERS_BACK = re.compile(
     r"\W*(?:it|its|they|their|this|these|that|those|he|his|she|her|both|each|there|the (?:former|latter|same))\b",
     re.IGNORECASE,
 )
-_LONGEST_CONTEXT = 300
+_MAX_CONTEXT = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +40,15 @@ class EmbeddedProposer:
     """
 
     async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
-        """A question for each number, and under the scope "facts" for each date, whatever ``least`` says."""
+        """A question for each number, and with the scope "facts" for each date; ``least`` is ignored."""
         return [Proposal(tuple(cloze_pairs(response, scope))) for response in responses]
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 def cloze_pairs(response: str, scope: Scope = "facts") -> list[Pair]:
-    """A gap for each number of a text, and under the scope "facts" for each date, in order.
-
-    >>> [pair.question.wanted for pair in cloze_pairs("Open 5-9 pm. It seats 40.")]
-    ['hours', 'count']
-    """
+    """A gap for each number of a text, and with the scope "facts" for each date, in order."""
     values, asked = find_values(response), {value.start for value in values_of(response, scope)}
     pairs: list[Pair] = []
     before = ""
@@ -60,20 +58,20 @@ def cloze_pairs(response: str, scope: Scope = "facts") -> list[Pair]:
             if answer.start not in asked:
                 continue
             text = _with_gap(response, start, max(end, answer.end), answer, inside)
-            if before and _LEANS.match(response, start, end):
-                text = f"{_hiding(before[-_LONGEST_CONTEXT:], answer.text)} {text}"
+            if before and _REFERS_BACK.match(response, start, end):
+                text = f"{_hiding(before[-_MAX_CONTEXT:], answer.text)} {text}"
             pairs.append(Pair(Question(text, wanted), answer.text, answer))
         before = " ".join(response[start:end].split())
     return pairs
 
 
 def _with_gap(text: str, start: int, end: int, answer: Span, values: Sequence[Value]) -> str:
-    """The sentence with a gap for the answer, and without other words that would give it away."""
+    """The sentence with a gap for the answer and without other values that would give it away."""
     others = [value for value in values if value.end <= answer.start or value.start >= answer.end]
     gaps = [(answer.start, answer.end, GAP)]
     gaps += [(value.start, value.end, HIDDEN) for value in others if leaks(value.text, answer.text)]
     for every in (False, True):
-        if every:  # what gives it away is said in several values
+        if every:  # several values together give it away
             gaps = [gaps[0], *((value.start, value.end, HIDDEN) for value in others)]
         shown, at = "", start
         for first, last, sign in sorted(gaps):
@@ -86,7 +84,7 @@ def _with_gap(text: str, start: int, end: int, answer: Span, values: Sequence[Va
 
 
 def _hiding(text: str, answer: str) -> str:
-    """A text without its values, if it holds the answer."""
+    """A text without its values, if it contains the answer."""
     if leaks(text, answer):
         for value in reversed(find_values(text)):
             text = text[: value.start] + HIDDEN + text[value.end :]

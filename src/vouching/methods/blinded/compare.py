@@ -1,9 +1,10 @@
-"""What was asked and answered, put beside response and documents: the one comparison of a blinded audit.
+"""Compare the answers of a blinded audit with those of the response.
 
-Whoever proposed and checked, a list of pairs is placed in the response, what a checker said is placed in the documents,
-and the answers are compared: value by value (:mod:`vouching.judging.matching`), and then the direction, where both
-sides tell one. A checker never sees the response's word for it ("fell by 10 %"); what it found is read beside its value
-("rose by 10 %"). Left out: a direction on one side only, which says nothing against the other.
+The questions are located in the response and the checkers' answers in the documents; then the answers are compared,
+value by value (:mod:`vouching.judging.matching`), and by direction where both sides state one. A checker never sees the
+response's direction ("fell by 10 %"); the documents' own is read beside the value that it found ("rose by 10 %").
+
+Not supported: a direction on one side only, which does not contradict the other.
 """
 
 from __future__ import annotations
@@ -21,14 +22,9 @@ from vouching.types import Checked, Pair, PairResult, Source, Span
 
 
 def placed(pairs: Sequence[Pair], response: str) -> tuple[Pair, ...]:
-    """Pairs as a model wrote them, with the places of their answers: each value of the response goes to one of them.
+    """Locate the pairs' answers in the response; each value of the response is assigned to one pair.
 
-    A pair that is repeated counts as often as the response states its answer, lest one pass for three.
-
-    >>> from vouching.types import Question
-    >>> [pair] = placed([Pair(Question("How long?"), "5,000 m")] * 2, "It is 5 km long.")
-    >>> pair.span.text, pair.span.start
-    ('5 km', 6)
+    A repeated pair is kept as often as the response states its answer.
     """
     stated = find_values(response)
     kept: list[Pair] = []
@@ -48,7 +44,7 @@ def placed(pairs: Sequence[Pair], response: str) -> tuple[Pair, ...]:
 
 
 def sourced(parts: Sequence[Checked | None], evidence: ScreenedSources, sources: Sequence[Source]) -> Checked | None:
-    """What one checker found in all windows, with its places and directions; None if it could be read in none."""
+    """Merge one checker's answers from all windows, with places and directions; None if all are unreadable."""
     read = [part for part in parts if part is not None]
     if not read:
         return None
@@ -63,7 +59,7 @@ def sourced(parts: Sequence[Checked | None], evidence: ScreenedSources, sources:
                 answers.append(answer)
                 places.append(place)
                 ways.append(_direction_of(answer, place, quoted is not None, sources))
-    # Places stand for the answers one by one; where one is unknown, none is told.
+    # Places belong to the answers one by one; unless all are known, none is shown.
     known = tuple(place for place in places if place)
     shown = known if len(known) == len(answers) else ()
     quotes = " … ".join(part.evidence for part in read if part.evidence)
@@ -71,14 +67,9 @@ def sourced(parts: Sequence[Checked | None], evidence: ScreenedSources, sources:
 
 
 def beside(source: Source, start: int, end: int, text: str | None = None, base: int = 0) -> Span | None:
-    """The stretch from a value to the word that says which way it went ("rose by 10 %"); None if there is none.
+    """The span from a value at ``start``, ``end`` to the word of its direction ("rose by 10 %"); None if there is none.
 
-    Args:
-        source: what has the value.
-        start: where the value begins in it.
-        end: where it ends.
-        text: the stretch of it that is read; None for all of it.
-        base: where that begins.
+    ``text`` is the part of the source to search and ``base`` its offset; None searches the whole source.
     """
     went = find_direction(source.text if text is None else text, start - base, end - base)
     if went is None:
@@ -91,15 +82,7 @@ def compared(
     pair: Pair, ruling: Ruling, samples: Sequence[Checked | None], response: str, sources: Sequence[Source],
     match: Match = "units",
 ) -> PairResult:  # fmt: skip
-    """What came of a question: the ruling on its answers, with places, votes and directions.
-
-    Args:
-        pair: the question, its answer placed in the response.
-        ruling: how the values compare.
-        samples: what each checker found.
-        response: the whole text.
-        sources: the documents.
-        match: how values are compared.
+    """The finding for a question: the ruling on its values, with places, votes and directions.
 
     >>> from vouching.judging.matching import rule
     >>> from vouching.types import Question
@@ -127,7 +110,7 @@ def compared(
 
 
 def _directed(finding: PairResult, response: str, agreed: Checked, sources: Sequence[Source]) -> PairResult:
-    """A value that is the same, but fell in the response and rose in the documents, is another one."""
+    """The finding as "different" where the value is the same but the direction is opposite."""
     if finding.outcome != "same" or not finding.span:
         return finding
     went = find_direction(response, finding.span.start, finding.span.end)
@@ -136,17 +119,17 @@ def _directed(finding: PairResult, response: str, agreed: Checked, sources: Sequ
     if went is None or not theirs or len(theirs) < len(finding.found):
         return finding
     start, end = min(went.start, finding.span.start), max(went.end, finding.span.end)
-    said, texts = response[start:end], {source.id: source.text for source in sources}
-    if not all(opposed(said, way.text) for way in theirs) or any(
+    shown, texts = response[start:end], {source.id: source.text for source in sources}
+    if not all(opposed(shown, way.text) for way in theirs) or any(
         swapped(response, (start, end), texts.get(way.source_id or "", ""), (way.start, way.end)) for way in theirs
     ):
         return finding
     between = response[min(went.end, finding.span.end) : max(went.start, finding.span.start)]
-    # Another value between number and word keeps its own mark.
-    mark = finding.span if any(map(str.isnumeric, between)) else Span(said, start, end)
+    # With another value between number and direction, mark the number alone.
+    mark = finding.span if any(map(str.isnumeric, between)) else Span(shown, start, end)
     return replace(
         finding,
-        answer=said,
+        answer=shown,
         span=mark,
         outcome="different",
         found=tuple(way.text for way in theirs),
@@ -156,9 +139,9 @@ def _directed(finding: PairResult, response: str, agreed: Checked, sources: Sequ
 
 
 def _direction_of(answer: str, place: Span | None, quoted: bool, sources: Sequence[Source]) -> Span | None:
-    """Which way an answer went: where it is quoted, else wherever its words stand, if that is in one voice.
+    """The direction of an answer: where it is quoted, else wherever it occurs, if those places agree.
 
-    What stands nowhere is read by itself: a checker may answer "rose by 10 %".
+    An answer that occurs nowhere is searched itself: a checker may answer "rose by 10 %".
     """
     if place is None:
         return _way(Source(answer, id=""), 0, len(answer))
@@ -177,7 +160,7 @@ def _way(source: Source, start: int, end: int) -> Span | None:
 
 
 def _inside(answer: str, quoted: Span) -> Span:
-    """Where quoted words have an answer; all of them if they do not."""
+    """Where quoted words contain an answer; the whole quotation if they do not."""
     found = locate(answer, quoted.text)
     if found is None:
         return quoted
@@ -186,6 +169,6 @@ def _inside(answer: str, quoted: Span) -> Span:
 
 
 def _places(ruling: Ruling, read: Sequence[Checked]) -> tuple[Span, ...]:
-    """The places of what was found, value by value, if all are known."""
+    """The places of the answers found, if all are known."""
     known = {answer: place for one in read for answer, place in zip(one.answers, one.places, strict=False)}
     return tuple(known[answer] for answer in ruling.found) if all(a in known for a in ruling.found) else ()

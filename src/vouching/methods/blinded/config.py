@@ -1,6 +1,6 @@
-"""The settings of a run of MARCH's game: a TOML file, and ``key=value`` over it.
+"""Settings of MARCH's game, with the paper's defaults (Table 7, section 3.1).
 
-The defaults are the paper's (Table 7, section 3.1). Left out: a proposer that learns, which the paper's does not.
+Not supported: training the proposer, which the paper does not train either.
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ class BlindedSettings:
     votes: int = 3
     """J: checkers of each response."""
     scale: Scale = "-1/0"
-    """How faults become a reward."""
     match: Match = "units"
     """How answers are compared; "released" is the paper's code."""
     min_questions: int = 3
-    """k: questions that a response with as many numbers must be asked; 0 is without that rule."""
+    """k: questions for a response that states as many numbers; 0 turns the rule off."""
     min_numbers: int = 0
-    """Numbers that a response must state; where every question asks for some, 1 keeps the solver from silence."""
+    """Numbers that a response must state; 1 prevents empty answers where every question asks for a number."""
     checker_learns: bool = True
-    """Whether the checker is trained as well, or the solver alone."""
     style: Style = "plain"
-    """How the solver is asked: "plain", "cot" or "few-shot"."""
+    """Prompt of the solver: "plain", "cot" or "few-shot"."""
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
@@ -55,34 +53,23 @@ def _paper() -> SamplingSettings:
 
 @dataclass(frozen=True, slots=True)
 class BlindedRunConfig(GrpoConfig):
-    """What is trained, on what, and how; ``rows`` are questions with documents.
-
-    >>> config = BlindedRunConfig(rows=("questions.jsonl",), model="meta-llama/Llama-3.1-8B-Instruct")
-    >>> config.loss, config.game.votes, config.critic.discount
-    ('token_sum', 3, 0.998)
-    """
+    """Settings of a training run; ``rows`` are questions with documents."""
 
     compares: ClassVar[bool] = False
-    """A critic is what rewards are compared with."""
+    """Rewards are compared with a critic's values, not within a group."""
     loss: Loss = "token_sum"
-    """Which loss; the paper's is eq. 8."""
+    """The paper's is Eq. 8."""
     learning_rate: float = 1e-6
-    """Highest rate of the policy."""
     epochs: float = 1.0
-    """Passes over the rows."""
     batch_prompts: int = 32
-    """Questions of a step, all processes together."""
     sampling: SamplingSettings = field(default_factory=_paper)
-    """How rollouts are drawn."""
     game: BlindedSettings = field(default_factory=BlindedSettings)
-    """How the game is played."""
     critic: CriticSettings = field(default_factory=CriticSettings)
-    """The critic."""
 
     def plan(self, preference: Preference | None = None) -> Plan:
-        """MARCH's game, solver and blind checker as one; ``preference`` adds a reward of your own to the solver's.
+        """MARCH's game with solver and checker as one policy; ``preference`` adds a second reward for the solver.
 
-        The best checkpoint is that whose answers the embedded auditor bears out most often, which learns nothing.
+        The best checkpoint is the one whose answers the embedded auditor, which is not trained, supports most often.
         """
         settings = self.game
         game = BlindedGame(
@@ -93,15 +80,11 @@ class BlindedRunConfig(GrpoConfig):
 
 
 def read_questions(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Questions with documents, in order. Raises InputError for one that is unfit, or named twice."""
+    """Questions with documents, in order. Raises InputError for an unusable row or a repeated id."""
     return with_unique_ids(read_files(paths, question_row, "question and sources"))
 
 
 def question_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A row whose question and documents can be read.
-
-    >>> question_row({"question": "How long?", "source": "6 km."}, "row-1")["id"]
-    'row-1'
-    """
+    """A row whose question and documents can be read."""
     read_row(fields)
     return {**fields, "id": name}

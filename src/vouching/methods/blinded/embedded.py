@@ -1,9 +1,11 @@
-"""The checker that needs no language model: it finds the passages that speak of what a question asks, and reads there.
+"""A checker without a language model: it retrieves the passages that a question is about and reads the answer there.
 
-It is given a sentence with a gap and the kind of value that is missing, never the value. A passage counts by the words
-of the question that it has, the nearer to the gap the more; a value in it by how near the same words stand to it; a
-field of a record by its name. The best value is the answer, if it is good enough; others in other places that fit as
-well, and differ, make the documents contradictory. Left out: paraphrase beyond the synonym table, and arithmetic.
+It gets a sentence with a gap and the kind of the missing value, never the value. Passages are scored by the words of
+the question that they contain, with more weight near the gap; values by how close the same words are to them; fields of
+a record by their names. The best value is the answer if its score suffices; others that fit equally well and differ
+make the documents contradictory.
+
+Not supported: paraphrases beyond the synonym table, and arithmetic.
 """
 
 from __future__ import annotations
@@ -35,60 +37,60 @@ from vouching.text.words import find_words, stem, synonym_groups
 from vouching.types import Checked, Question, Source, Span
 
 CLOSE = 12
-"""How many of the best passages are read closely for one question."""
+"""Number of the best passages that are read for a question."""
 _ALL_FIELDS = 500
-"""How many fields are read for every question; of more, those that share a word with it."""
+"""Number of fields that are read for every question; of more, only those that share a word with it."""
 MINIMUM = 0.2
 """Score, in [0, 1], from which a value may be an answer."""
 LEVEL = 0.985
-"""Share of the best score from which another value fits as well."""
+"""Share of the best score from which another value is tied with it."""
 _FADE = 4.0
-"""Words from the gap at which a word of the question counts half; none counts less than a quarter."""
+"""Distance from the gap, in words, at which a word counts half; no word counts less than a quarter."""
 _COUNTED = 0.1
-"""What it adds if the word after the gap follows the value too."""
+"""Bonus if the word after the gap also follows the value."""
 _CLAUSE = re.compile(r"(?<!\d),\s|[;:()]\s|\s[–—-]\s")
 _NEAR = 6
-"""Words from the gap that are looked for near a value."""
+"""Distance from the gap, in words, up to which words are searched near a value."""
 _COVER = 0.6
-"""Weight of the words that a passage has; the rest goes to those near the value."""
+"""Weight of the words in the passage; the rest is for those near the value."""
 _SIBLINGS = 0.93
-"""The same for the same field of other records, which contradicts nothing."""
+"""Like LEVEL, for the same field of other records, which does not contradict."""
 _DEPTH = 0.96
-"""What each level of nesting leaves of the score of a field: what is said of the whole comes before its parts."""
+"""Factor per level of nesting on the score of a field: statements about the whole precede those about its parts."""
 _SURE, _SURE_FIELD = 0.85, 0.5
 """Score from which the best value alone is the answer: of a sentence, of a field. Chosen among .5 to .85 on 184
 summaries of SummEdits (training part): .85 leaves 19 of 28 faults in right ones, and 113 of 130 in wrong ones."""
 _UNSURE = 0.6
 """Share of the best score from which a value is a possible answer where no reading is sure."""
 _PLENTY = frozenset(("count", "date", "ordinal", "time_of_day", HOURS, ""))
-"""Kinds of values of which documents have so many that one of them always fits."""
+"""Kinds of values so frequent in documents that one of them always fits."""
 _MAX_COMPARED = 100
-"""Readings beyond which no directions are compared: somewhere there is always the opposite."""
+"""Maximum number of readings whose directions are compared; among more, the opposite always occurs."""
 _MAX_POSSIBLE = 8
-"""Values of another kind beyond which they are no answer."""
-_SAID_AS = {
-    stem(name): tuple(map(stem, said.split()))
-    for name, said in {
+"""Maximum number of possible answers of a kind that is not frequent."""
+_SYNONYMS_OF_FIELD = {
+    stem(name): tuple(map(stem, words.split()))
+    for name, words in {
         "stars": "rating rated", "hours": "open close operate", "address": "located situated street",
         "price": "cost charge", "review": "customer reviewer guest patron client gave",
         "business": "restaurant establishment overall place shop store hotel bar cafe diner eatery spot salon company",
     }.items()
 }  # fmt: skip
-"""Names of fields and what sentences say instead."""
+"""Names of fields and the words that sentences use for them."""
 _BUSINESS, _REVIEW = stem("business"), stem("review")
 _GIVING = frozenset(map(stem, "gave give gives giving awarded awards".split()))
 _NEXT_ONE = frozenset(map(stem, ("another", "third", "others")))
-"""Whoever gives the next rating, right before the gap."""
+"""Refer to the author of the next rating, right before the gap."""
 _RANGE = re.compile(
     r"\b(?:rang(?:e|es|ed|ing)|var(?:y|ies|ied|ying)|between|(?:ratings|reviews) from)\b[^.;]{0,40}\Z", re.IGNORECASE
 )
-"""What stands before the two ends of what several records say."""
+"""Precedes the two ends of a range over several records."""
 _IMPLIED = {stem("date"): ("date",), stem("year"): ("date",), stem("price"): ("currency",), stem("cost"): ("currency",)}
-"""Names of fields that the kind of the value says as well."""
+"""Names of fields that the kind of the value implies."""
 _LEADING = 2
-"""Words after the gap up to which such a word counts."""
+"""Words after the gap up to which a generic word counts."""
 _GENERIC = frozenset(map(stem, "business review info attributes value number total amount id".split()))
-"""Words in names of fields that tell little; they count where they stand before the gap, or right after it."""
+"""Uninformative words in names of fields; they count only before the gap or right after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +100,15 @@ class _Term:
     stem: str
     weight: float
     distance: int
-    """Words from the gap; negative before it, 0 if there is none."""
-    apart: bool
-    """Whether a comma or the like stands between."""
+    """Words from the gap; negative before it, 0 if there is no gap."""
+    outside: bool
+    """Whether a comma or the like is between the word and the gap."""
     alike: frozenset[str]
     """Stems of synonyms."""
 
     @property
     def fading(self) -> float:
-        """How much it counts, the nearer to the gap the more."""
+        """Its weight, decreasing with the distance from the gap."""
         return self.weight * max(0.25, 1 / (1 + max(0, abs(self.distance) - 1) / _FADE))
 
 
@@ -120,7 +122,7 @@ class _Reading:
 
 
 class EmbeddedChecker:
-    """Answers questions with a gap from documents: offline, and always the same.
+    """Answers questions with a gap from documents, offline and deterministically.
 
     >>> import asyncio
     >>> question = Question("The bridge has ____ towers.", "count")
@@ -140,7 +142,7 @@ class EmbeddedChecker:
         return [self._answered(one) for one in asked]
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
     def _answered(self, asked: Asked) -> Answered:
         if not asked.batches:
@@ -150,7 +152,7 @@ class EmbeddedChecker:
         return Answered(tuple((_answer(one, passages, index),) for one in chain.from_iterable(asked.batches)))
 
     def _passages(self, sources: tuple[Source, ...]) -> list[Passage]:
-        """The sources, read; those of the last call are kept."""
+        """The passages of the sources; those of the last call are cached."""
         if sources not in self._kept:
             self._kept.clear()
             self._kept[sources] = read_passages(sources)
@@ -183,11 +185,11 @@ def _answer(asked: Question, passages: Sequence[Passage], index: dict[str, list[
 
 
 def _of_named_records(terms: Sequence[_Term], scored: Sequence[_Reading]) -> list[_Reading]:
-    """Of the same field of several records, those of records that the question names, if it names any of them."""
-    said = {term.stem for term in terms}
+    """Of the same field of several records, the readings from records that the question names, if it names any."""
+    stems = {term.stem for term in terms}
     records = {id(one.passage.record): one.passage.record for one in scored}
-    names = {key: [value for value in record if value <= said] for key, record in records.items()}
-    # A record is named by its other fields: that the question states this value elsewhere says nothing.
+    names = {key: [value for value in record if value <= stems] for key, record in records.items()}
+    # A record is named by its other fields: this value may occur elsewhere in the question.
     named = {
         id(one.passage): frozenset(value for value in names[id(one.passage.record)] if value != one.passage.own)
         for one in scored
@@ -200,25 +202,25 @@ def _of_named_records(terms: Sequence[_Term], scored: Sequence[_Reading]) -> lis
 
 
 def _chosen(terms: Sequence[_Term], scored: Sequence[_Reading]) -> Checked:
-    """The best reading, and those in other passages that fit as well but differ from it."""
+    """The best reading, and those of other passages that are tied with it but differ."""
     best = scored[0]
-    level, about = [best], _named(terms, best.passage)
+    tied, about = [best], _named(terms, best.passage)
     for one in scored[1:]:
-        # Fields of one name in several records are alternatives; fields of other names speak of something else.
+        # Fields of one name in several records are alternatives; fields with other names are unrelated.
         alike = one.passage.path == best.passage.path and one.passage is not best.passage
         near = one.score >= (_SIBLINGS if best.passage.path else LEVEL) * best.score
-        # A sentence without a word that tells what the best one is about is about something else.
+        # A sentence that lacks an informative word of the best one is about something else.
         if alike and near and (best.passage.path != () or about <= _named(terms, one.passage)):
-            level.append(one)
-    level = [level[at] for at in distinct([one.found.text for one in level])]
-    found = [one.found for one in level]
-    # Documents whose titles have the value ("1922 season", "1934 season") speak of several things.
-    any_of = bool(best.passage.path) or all(_entitled(one) for one in level)
+            tied.append(one)
+    tied = [tied[at] for at in distinct([one.found.text for one in tied])]
+    found = [one.found for one in tied]
+    # Documents with the value in their titles ("1922 season", "1934 season") are about different things.
+    any_of = bool(best.passage.path) or all(_in_title(one) for one in tied)
     return _checked(found, scored, any_of)
 
 
 def _ends(question: str, scored: Sequence[_Reading]) -> Checked | None:
-    """What several records say, and the least and the greatest of it, where a question asks for a range."""
+    """The values of several records with their minimum and maximum, where a question asks for a range."""
     if not _RANGE.search(question.partition(GAP)[0]):
         return None
     paths = Counter(one.passage.path for one in scored if one.passage.path and one.score >= _SURE_FIELD)
@@ -235,7 +237,7 @@ def _ends(question: str, scored: Sequence[_Reading]) -> Checked | None:
 
 
 def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passage]) -> Checked:
-    """Where no reading is sure: all that are about as good, and what else there is of a kind with a unit."""
+    """Where no reading is sure: all that are about as good, and all others of a kind with a unit."""
     least = max(MINIMUM, _UNSURE * scored[0].score) if scored else MINIMUM
     near = [one.found for one in scored if one.score >= least]
     if wanted not in _PLENTY:
@@ -247,7 +249,7 @@ def _possible(scored: Sequence[_Reading], wanted: str, passages: Sequence[Passag
 
 
 def _checked(found: Sequence[Found], scored: Sequence[_Reading], any_of: bool) -> Checked:
-    """The answers, with which way they went where all readings of the same value that fit somewhat say the same."""
+    """The answers with their directions, where all fitting readings of the same value agree."""
     fitting = [one for one in scored if one.score >= _UNSURE * scored[0].score]
     if len(fitting) > _MAX_COMPARED:
         fitting = []
@@ -262,17 +264,16 @@ def _checked(found: Sequence[Found], scored: Sequence[_Reading], any_of: bool) -
 
 
 def _named(terms: Sequence[_Term], passage: Passage) -> set[str]:
-    """The telling words of a question that a passage has."""
+    """The informative words of a question that a passage contains."""
     return {term.stem for term in terms if term.weight > 1 and passage.stems.keys() & {term.stem, *term.alike}}
 
 
-def _entitled(one: _Reading) -> bool:
-    """Whether a value stands in the title of its document."""
+def _in_title(one: _Reading) -> bool:
     return re.search(rf"(?<!\w){re.escape(one.found.text)}(?!\w)", one.passage.title) is not None
 
 
 def _terms(question: str) -> list[_Term]:
-    """The words of a question with their distance from the gap."""
+    """The words of a question with their distances from the gap."""
     words, at = find_words(question), question.find(GAP)
     gap = sum(word.end <= at for word in words) if at >= 0 else None
     terms: list[_Term] = []
@@ -281,15 +282,15 @@ def _terms(question: str) -> list[_Term]:
         weight = rarity(word.stem) if word.is_content else 0.4
         alike = synonyms(synonym_groups().get(word.stem, ())) if word.is_content else set[str]()
         between = question[word.end : at] if word.end <= at else question[at + len(GAP) : word.start]
-        apart = gap is not None and _CLAUSE.search(between) is not None
-        terms.append(_Term(word.stem, weight, distance, apart, frozenset(alike)))
+        outside = gap is not None and _CLAUSE.search(between) is not None
+        terms.append(_Term(word.stem, weight, distance, outside, frozenset(alike)))
     return terms
 
 
 def _closest(
     terms: Sequence[_Term], passages: Sequence[Passage], index: dict[str, list[int]]
 ) -> list[tuple[int, float]]:
-    """The passages that have most of a question's words, each with the share it has."""
+    """The passages with most of a question's words, each with its share."""
     total = sum(term.fading for term in terms) or 1.0
     shares: dict[int, float] = {}
     for term in terms:
@@ -307,7 +308,7 @@ def _closest(
 
 
 def _fits(found: Found, passage: Passage, wanted: str) -> bool:
-    """Whether a value is of the kind that is asked for; a field may leave its unit to its name."""
+    """Whether a value is of the requested kind; the name of a field may imply the unit."""
     if not wanted or found.wanted == wanted:
         return True
     if wanted in (HOURS, "time_of_day"):
@@ -331,19 +332,19 @@ def _score(terms: Sequence[_Term], passage: Passage, found: Found, coverage: flo
         reached += term.fading * max(
             (_nearness(term, passage.words[number].stem, number, found) for number in places), default=0.0
         )
-    # Not cut off at 1: of two values in a sentence the one that stands as the gap does must come first.
+    # Not clipped to 1: of two values in a sentence the one in the position of the gap must come first.
     return _COVER * coverage + (1 - _COVER) * reached / total + _COUNTED * _counts_the_same(terms, passage, found)
 
 
 def _counts_the_same(terms: Sequence[_Term], passage: Passage, found: Found) -> bool:
-    """Whether the word that the gap counts ("____ friends") follows the value too."""
-    counted = next((term for term in terms if 0 < term.distance <= 2 and term.weight > 1 and not term.apart), None)
+    """Whether the word that the gap counts ("____ friends") also follows the value."""
+    counted = next((term for term in terms if 0 < term.distance <= 2 and term.weight > 1 and not term.outside), None)
     after = passage.words[found.last : found.last + 2]
     return counted is not None and any(word.stem == counted.stem or word.stem in counted.alike for word in after)
 
 
 def _nearness(term: _Term, stem: str, number: int, found: Found) -> float:
-    """How well the same word, or a synonym, stands to a value as a word of the question to the gap, in [0, 1]."""
+    """How well the position of a word relative to a value matches that of a term relative to the gap, in [0, 1]."""
     if found.first <= number < found.last:
         return 0.0
     count = 1.0 if stem == term.stem else SYNONYM_WEIGHT
@@ -353,43 +354,42 @@ def _nearness(term: _Term, stem: str, number: int, found: Found) -> float:
 
 
 def _field_score(terms: Sequence[_Term], passage: Passage, found: Found, wanted: str) -> float:
-    """How well a field fits: the share of its name that the question has, near the gap, and of what is around it."""
+    """How well a field fits: by the share of its name in the question, near the gap, and by its surroundings."""
     near: dict[str, float] = {}
     alike: dict[str, float] = {}
     gives = any(
-        not term.apart and (term.stem in _GIVING or (term.stem in _NEXT_ONE and -3 < term.distance < 0))
+        not term.outside and (term.stem in _GIVING or (term.stem in _NEXT_ONE and -3 < term.distance < 0))
         for term in terms
     )
     if gives:
         near[_REVIEW] = 1.0
     for term in terms:
         closeness = max(0.2, 1 - max(0, abs(term.distance) - 1) / 12)
-        generic = [name for name in _GENERIC if term.stem in _spoken(name)]
-        # Who gives a place so many stars speaks of his own, not of the place's.
-        told = term.distance <= _LEADING and not term.apart and not (gives and _BUSINESS in generic)
-        if told or not generic:
+        generic = [name for name in _GENERIC if term.stem in _words_for(name)]
+        # "A guest gave it 4 stars" is about that guest's rating, not the place's.
+        counts = term.distance <= _LEADING and not term.outside and not (gives and _BUSINESS in generic)
+        if counts or not generic:
             near[term.stem] = max(near.get(term.stem, 0.0), closeness)
             for one in term.alike:
                 alike[one] = max(alike.get(one, 0.0), SYNONYM_WEIGHT * closeness)
     weights = {one: 0.3 if one in _GENERIC else 1.0 for one in passage.name}
-    name = sum(weight * max(_said(one, near, wanted), alike.get(one, 0.0)) for one, weight in weights.items())
+    name = sum(weight * max(_mentioned(one, near, wanted), alike.get(one, 0.0)) for one, weight in weights.items())
     named = name / sum(weights.values())
     others = [word for word in passage.words[: found.first] + passage.words[found.last :] if word.is_content]
     beside = sum(near.get(word.stem, 0.0) for word in others) / len(others) if others else 0.0
-    own = {word.stem for word in passage.words[found.first : found.last]}  # said of another gap, if at all
-    telling = [term for term in terms if term.stem not in _GENERIC]
+    own = {word.stem for word in passage.words[found.first : found.last]}  # stated in another gap, if at all
+    informative = [term for term in terms if term.stem not in _GENERIC]
     known = passage.stems.keys() - own
-    around = sum(t.fading for t in telling if t.stem in known) / (sum(t.fading for t in telling) or 1.0)
+    around = sum(t.fading for t in informative if t.stem in known) / (sum(t.fading for t in informative) or 1.0)
     kind = 1.0 if found.wanted == wanted else 0.9
     return kind * _DEPTH ** (len(passage.path) - 1) * min(1.0, max(named, beside) * 0.85 + 0.15 * around)
 
 
-def _said(name: str, near: dict[str, float], wanted: str) -> float:
-    """How near the gap a word of a field's name is said, in [0, 1]; the kind of the value may say it too."""
+def _mentioned(name: str, near: dict[str, float], wanted: str) -> float:
+    """How near the gap a word of a field's name occurs, in [0, 1]; the kind of the value may imply it."""
     implied = 0.5 if wanted in _IMPLIED.get(name, ()) else 0.0
-    return max(implied, *(near.get(one, 0.0) for one in _spoken(name)))
+    return max(implied, *(near.get(one, 0.0) for one in _words_for(name)))
 
 
-def _spoken(name: str) -> tuple[str, ...]:
-    """A word of a name, and what sentences say instead."""
-    return (name, *_SAID_AS.get(name, ()))
+def _words_for(name: str) -> tuple[str, ...]:
+    return (name, *_SYNONYMS_OF_FIELD.get(name, ()))

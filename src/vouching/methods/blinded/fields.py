@@ -1,4 +1,4 @@
-"""Records inside a text: JSON values and cells of tables, each with what it is called and where it stands.
+"""Find the fields of records in a text: JSON values and table cells, with names and offsets.
 
 Not supported: YAML and HTML tables, JSON after other text, and cells that span several columns.
 """
@@ -17,11 +17,11 @@ _LINE = re.compile(r"[^\r\n]+")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _WORD_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W]+")
 YEAR = re.compile(r"(?:1\d|20)\d\d")
-"""What a key or the first cell of a row looks like where it is a year."""
+"""A key, or first cell of a row, that is a year."""
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?")
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
 _MIN_ROWS = 3
-"""Lines, the header among them, from which lines with the same number of commas are a table."""
+"""Minimum number of lines, with the header, for lines with equal numbers of commas to be a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,50 +29,33 @@ class Field:
     """One value of a record."""
 
     start: int
-    """Offset of its first character, inside the quotation marks."""
+    """Offset of the first character, inside the quotation marks."""
     end: int
-    """Offset after its last."""
     name: tuple[str, ...]
-    """What it is called: keys from the outside in, or the head of its column; list positions are left out, and keys
-    that are numbers or dates where there are others."""
+    """Keys from the outside in, or the head of the column; without list positions, and without keys that are numbers
+    or dates where there are others."""
     record: int
-    """Number of the innermost object or row it belongs to; what stands under a number or a date is a record too."""
+    """Number of the innermost object or row; values under a number or a date form a record too."""
     under: tuple[str, ...] = ()
-    """The numbers and dates among the keys around it."""
+    """The numbers and dates among the enclosing keys."""
 
 
 def find_fields(text: str) -> list[Field]:
     """The values of a text that is JSON, JSON lines or a table; none if it is neither.
 
-    >>> text = '{"name": "Finch", "hours": {"Monday": "17:0-21:0"}}'
-    >>> [(field.name, text[field.start : field.end]) for field in find_fields(text)]
-    [(('name',), 'Finch'), (('hours', 'Monday'), '17:0-21:0')]
-
-    A key that is a number or a date is a value too, like a cell of a column with the name year or date (a number: the
-    name that is around it, or number):
-
-    >>> text = '{"sales": {"2021": 5, "2022": 7}}'
-    >>> [(field.name, text[field.start : field.end], field.record) for field in find_fields(text)][:2]
-    [(('sales', 'year'), '2021', 3), (('sales',), '5', 3)]
+    A key that is a number or a date is a value too, named year or date (a number takes the name around it, or number):
+    in ``{"sales": {"2021": 5}}`` the values are 2021, named sales and year, and 5, named sales.
     """
     return _json_fields(text) or _table_fields(text)
 
 
 def name_words(name: str) -> str:
-    """A key as words: "BusinessParking" and "business_parking" are "business parking".
-
-    >>> name_words("businessStars"), name_words("review_info")
-    ('business stars', 'review info')
-    """
+    """A key as lower-case words: "BusinessParking" and "business_parking" are "business parking"."""
     return " ".join(filter(None, _WORD_BREAK.split(name))).lower()
 
 
 def unescaped(text: str) -> str:
-    r"""A JSON string's inside without its escapes, as long as before, so that offsets stay.
-
-    >>> unescaped('a\\nb')
-    'a  b'
-    """
+    """A JSON string's content with escapes replaced by characters and padding, so that offsets stay."""
     return _ESCAPE.sub(lambda found: _character(found[0]).rjust(len(found[0])), text) if "\\" in text else text
 
 
@@ -82,7 +65,7 @@ def _character(escape: str) -> str:
 
 
 def _json_fields(text: str) -> list[Field]:
-    """Values of JSON, or of lines of which each is JSON."""
+    """Values of JSON, or of JSON lines."""
     bare = text.strip()
     if not bare.startswith(("{", "[")):
         return []
@@ -97,7 +80,7 @@ def _json_fields(text: str) -> list[Field]:
 
 
 def _scalars(text: str) -> Iterator[Field]:
-    """Values of well-formed JSON with their places, which the standard parser does not tell."""
+    """Values of well-formed JSON with their offsets, which the standard parser does not report."""
     open_: list[_Open] = []
     records = 0
     for token in _TOKEN.finditer(text):
@@ -106,7 +89,7 @@ def _scalars(text: str) -> Iterator[Field]:
         if sign in "{[":
             labelled = top is not None and top.label != ""
             records += sign == "{" and not labelled
-            # What stands in a list belongs to the record around it.
+            # Values in a list belong to the enclosing record.
             own = records if (sign == "{" and not labelled) or top is None else top.record
             open_.append(_Open(sign == "{", own))
         elif sign in "}]":
@@ -131,13 +114,13 @@ def _scalars(text: str) -> Iterator[Field]:
 
 
 def _names(open_: Sequence[_Open]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The keys around a place, and those of them that are numbers or dates."""
+    """The enclosing keys of a place, and those of them that are numbers or dates."""
     keys = [one for one in open_ if one.key]
     return tuple(one.key for one in keys if not one.label), tuple(one.key for one in keys if one.label)
 
 
 def _label(key: str) -> str:
-    """What a key that is a number or a date would be called as a value; "" for any other."""
+    """The name of a key that is a number or a date when used as a value; "" for any other."""
     if not any(map(str.isdecimal, key)):
         return ""
     if YEAR.fullmatch(key):
@@ -148,7 +131,7 @@ def _label(key: str) -> str:
 
 
 class _Open:
-    """An object or a list that is not closed yet."""
+    """An open object or list."""
 
     __slots__ = ("is_object", "key", "key_next", "label", "own", "record")
 
@@ -159,7 +142,7 @@ class _Open:
 
 
 def _table_fields(text: str) -> list[Field]:
-    """Cells of Markdown tables, or of lines parted by tabs or commas throughout."""
+    """Cells of Markdown tables, or of lines separated throughout by tabs or commas."""
     lines = [line.span() for line in _LINE.finditer(text)]
     ruled = [
         n for n, (start, end) in enumerate(lines) if n and "|" in text[start:end] and _RULE.fullmatch(text, start, end)
@@ -184,7 +167,7 @@ def _markdown_cells(text: str, lines: list[tuple[int, int]], rule: int) -> Itera
 
 
 def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
-    """Places of the cells of a row, trimmed; the frame of a Markdown row is no cell."""
+    """Trimmed offsets of the cells of a row, without the frame of a Markdown row."""
     if sign == "|":
         start += len(text[start:end]) - len(text[start:end].lstrip(" |"))
         end = start + len(text[start:end].rstrip(" |"))

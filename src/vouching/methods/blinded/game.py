@@ -1,17 +1,17 @@
-"""MARCH's game: a solver answers, a proposer asks about the answer, checkers who never see it answer from documents.
+"""MARCH's game: a solver answers, a proposer asks about the answer, and checkers who never see it use the documents.
 
     y ~ solver(x, D)     tau ~ proposer(y)      lambda_1..J ~ checker({q_i}, D)      R = 0 if all answers match, else -1
 
-One policy, three prompts (Algorithm 1). The solver's response and one of the checker's J samples are trained, both with
-the same terminal reward, whose advantage per token a critic estimates; the proposer speaks and does not learn. The game
-plays its own verifier: the audit is that of ``verify``, in which the policy speaks for both roles, so is its blindness,
-and the reward of its report is that of ``reward``.
+One policy, three prompts (Algorithm 1). The solver's response and one of the checker's J samples are trained with the
+same terminal reward; a critic estimates the advantage of each token. The proposer is not trained. The audit is that of
+:class:`BlindedVerifier` with the policy in both roles, so it is blind in the same way.
 
-Departures: questions that would give each other's answers away are put apart, and the trained sample is one of the
-largest list. A reply that cannot be read is the policy's own: no answer, which is a fault, and nobody is asked again.
-A response without a number is asked nothing and earns 0, unless ``rules.min_numbers`` asks for some; one without a word
-earns what a fault earns. ``preference`` adds a second reward for the solver alone (the paper's start from RLHF). Left
-out: questions about other facts than numbers, and documents longer than a prompt.
+Departures: questions that would give each other's answers away go into separate prompts, and the trained sample is one
+of the longest list. An unreadable reply counts as no answer, which is a fault, and is not asked again. A response
+without a number is asked nothing and earns 0, unless ``rules.min_numbers`` requires some; a blank one counts as a
+fault. ``preference`` adds a second reward for the solver alone (the paper's policies start from RLHF).
+
+Not supported: questions about facts other than numbers, and documents longer than a prompt.
 """
 
 from __future__ import annotations
@@ -36,58 +36,52 @@ from vouching.models.running import all_of
 from vouching.types import Checked, Group, PairResult, Report, Reward, Rollout, Source, Unverified
 
 Preference: TypeAlias = Callable[[str, Row], Awaitable[Reward | Unverified]]
-"""What a response earns besides. An endpoint that fails may raise BackendError."""
+"""An additional reward for a response. An endpoint that fails may raise BackendError."""
 Watch: TypeAlias = Callable[[str, Row], Awaitable[Measures]]
-"""What is watched of a response and not trained on."""
+"""Measures of a response that are logged and not trained on."""
 _WHOLE = 1 << 62
-"""Characters of a prompt's documents: all there are."""
+"""Window size, in characters, that fits all documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyProposer:
-    """The policy as proposer: one list for each response, read as it stands."""
+    """The policy as proposer, with one list of questions for each response."""
 
     sampler: Sampler
-    """Speaks for it."""
 
     async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
         """Questions about each response, from one call of the sampler."""
         prompts = [propose_messages(response, scope, least) for response in responses]
-        said = await self.sampler.sample(prompts, "proposer", 1)
+        replies = await self.sampler.sample(prompts, "proposer", 1)
         return [
-            Proposal(placed(read_pairs(one.text), response)) for response, [one] in zip(responses, said, strict=True)
+            Proposal(placed(read_pairs(one.text), response)) for response, [one] in zip(responses, replies, strict=True)
         ]
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What the checkers said about one response."""
+class Checks:
+    """The checkers' answers for one response."""
 
     questions: int = 0
-    """How many were put."""
+    """Number of questions asked."""
     votes: tuple[Checked | None, ...] = ()
-    """Each answer of each checker; None where it cannot be read."""
+    """Each answer of each checker; None if unreadable."""
     trained: Rollout | None = None
     """The sample that is trained."""
 
 
 class PolicyChecker:
-    """The policy as J checkers, who see all documents in one prompt; what cannot be read answers nothing.
-
-    Args:
-        sampler: speaks for them.
-        votes: J.
-    """
+    """The policy as ``votes`` checkers, who see all documents in one prompt; an unreadable reply answers nothing."""
 
     max_at_once = MAX_QUESTIONS
 
     def __init__(self, sampler: Sampler, votes: int) -> None:
         self._sampler, self._votes = sampler, votes
-        self.heard: list[Heard] = []
-        """What was said in the last call, response by response."""
+        self.checks: list[Checks] = []
+        """The answers of the last call, by response."""
 
     async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
         """The answers to all questions, from one call of the sampler."""
@@ -97,61 +91,46 @@ class PolicyChecker:
             for one, shown in zip(asked, evidence, strict=True)
             for batch in one.batches
         ]
-        said = iter(await self._sampler.sample(prompts, "checker", self._votes))
+        replies = iter(await self._sampler.sample(prompts, "checker", self._votes))
         answered: list[Answered] = []
-        self.heard = []
+        self.checks = []
         for one, shown in zip(asked, evidence, strict=True):
-            votes = [next(said) for _ in one.batches]
+            votes = [next(replies) for _ in one.batches]
             read = [
                 vote
                 for batch, several in zip(one.batches, votes, strict=True)
                 for vote in zip(*(read_answers(rollout.text, len(batch)) for rollout in several), strict=True)
             ]
-            largest = max(range(len(votes)), key=lambda at, of=one.batches: len(of[at]), default=None)
-            trained = None if largest is None else votes[largest][0]
-            self.heard.append(Heard(len(read), tuple(vote for question in read for vote in question), trained))
+            longest = max(range(len(votes)), key=lambda at, of=one.batches: len(of[at]), default=None)
+            trained = None if longest is None else votes[longest][0]
+            self.checks.append(Checks(len(read), tuple(vote for question in read for vote in question), trained))
             answered.append(Answered(tuple(
                 tuple(sourced([vote], shown, one.sources) or Checked() for vote in question) for question in read
             )))  # fmt: skip
         return answered
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A response and what became of it."""
+    """A response with its audit."""
 
     key: str
     """Unique in a batch."""
     row: Row
-    """What it answers."""
     solved: Rollout
-    """What the solver said."""
+    """The response."""
     report: Report
-    """The audit, as ``vouch reward blinded`` reads it."""
-    heard: Heard
-    """What the checkers said."""
+    checks: Checks
 
 
 @dataclass(frozen=True, slots=True)
 class BlindedGame:
-    """The game on questions with documents; no answer is needed.
+    """The game on questions with documents; rows need no reference answer.
 
-    A row has ``question``, ``source`` or ``sources``, and perhaps ``id``.
-
-    Raises:
-        ConfigError: no sample or no vote.
-
-    >>> import asyncio
-    >>> from vouching.methods.base import ScriptedSampler
-    >>> says = {"solver": "It is 5 km long.", "proposer": "- Question: How long is it? [Answer: 5 km]",
-    ...         "checker": '1. Evidence: "6 km" [Answer: 6 km]'}
-    >>> row = {"question": "How long is the bridge?", "source": "The bridge is 6 km long."}
-    >>> play = asyncio.run(BlindedGame().play(ScriptedSampler(lambda prompt, role, number: says[role]), [row]))
-    >>> [(group.key, [one.reward.total for one in group.rollouts]) for group in play.groups]
-    [('0::solver', [-1.0]), ('0::0:checker', [-1.0])]
+    A row has ``question``, ``source`` or ``sources``, and optionally ``id``.
     """
 
     samples: int = 1
@@ -159,15 +138,12 @@ class BlindedGame:
     votes: int = 3
     """J: checkers of each response; a tie is a mismatch."""
     rules: BlindedRules = PAPER
-    """How an audit becomes a reward."""
     checker_learns: bool = True
-    """Whether the checker is trained as well, or the solver alone."""
+    """Whether to train the checker too, not the solver alone."""
     style: Style = "plain"
-    """How the solver is asked."""
+    """Prompt of the solver."""
     preference: Preference | None = None
-    """What is added to the solver's reward."""
     watch: Watch | None = None
-    """What else is recorded of a response."""
 
     def __post_init__(self) -> None:
         for name in ("samples", "votes"):
@@ -176,20 +152,16 @@ class BlindedGame:
 
     @property
     def pooled(self) -> bool:
-        """One mean over the trajectories of both roles (eq. 8), not one of each."""
+        """Whether there is one mean over the trajectories of both roles (Eq. 8), not one for each."""
         return True
 
     def opening(self, row: Row) -> Sequence[Message]:
-        """The solver's prompt, about as long as a checker's.
-
-        Raises:
-            InputError: no question, or no documents.
-        """
+        """The solver's prompt, about as long as a checker's. Raises InputError without a question or documents."""
         question, sources = read_row(row)
         return answer_messages(question, sources, self.style)
 
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
-        """Phase 1 of Algorithm 1, all rows side by side."""
+        """Phase 1 of Algorithm 1, all rows at the same time."""
         audits = await self.audit(sampler, rows)
         rewards = [report_reward(one.report, self.rules) for one in audits]  # step 4
         earned = await all_of(self._with_preference(one, reward) for one, reward in zip(audits, rewards, strict=True))
@@ -199,8 +171,8 @@ class BlindedGame:
             members = zip((one.solved for one in audits[mine]), earned[mine], strict=True)
             groups.append(_group(f"{place}:{row.get('id', '')}:solver", "solver", members))
         for one, reward in zip(audits, rewards, strict=True):
-            if self.checker_learns and one.heard.trained is not None:
-                groups.append(_group(f"{one.key}:checker", "checker", [(one.heard.trained, reward)]))
+            if self.checker_learns and one.checks.trained is not None:
+                groups.append(_group(f"{one.key}:checker", "checker", [(one.checks.trained, reward)]))
         seen = [measures for one in audits for measures in _measures(one)]
         if self.watch is not None:
             watch = self.watch
@@ -213,23 +185,23 @@ class BlindedGame:
 
     async def audit(self, sampler: Sampler, rows: Sequence[Row]) -> list[Audit]:
         """Steps 1 to 3: the responses to each row, each with its audit."""
-        said = await sampler.sample([self.opening(row) for row in rows], "solver", self.samples)
-        solved = [(place, row, one) for place, row in enumerate(rows) for one in said[place]]
+        replies = await sampler.sample([self.opening(row) for row in rows], "solver", self.samples)
+        solved = [(place, row, one) for place, row in enumerate(rows) for one in replies[place]]
         checker = PolicyChecker(sampler, self.votes)
         verifier = self.verifier(sampler, checker)
         reports = await verifier.verify_all([(audited(one.text), read_row(row)[1]) for _, row, one in solved])
         return [
-            Audit(f"{place}:{row.get('id', '')}:{at % self.samples}", row, one, report, heard)
-            for at, ((place, row, one), report, heard) in enumerate(zip(solved, reports, checker.heard, strict=True))
+            Audit(f"{place}:{row.get('id', '')}:{at % self.samples}", row, one, report, checks)
+            for at, ((place, row, one), report, checks) in enumerate(zip(solved, reports, checker.checks, strict=True))
         ]
 
     def verifier(self, sampler: Sampler, checker: PolicyChecker | None = None) -> BlindedVerifier:
-        """The auditor of the game, in which the policy plays both roles."""
+        """The auditor, with the policy in both roles."""
         config = BlindedConfig(match=self.rules.match, min_questions=max(1, self.rules.min_questions))
         return BlindedVerifier(PolicyProposer(sampler), checker or PolicyChecker(sampler, self.votes), config)
 
     async def _with_preference(self, one: Audit, reward: Reward | Unverified) -> Reward | Unverified:
-        """What the solver earns."""
+        """The solver's reward."""
         if self.preference is None or isinstance(reward, Unverified):
             return reward
         response = one.report.response
@@ -240,16 +212,9 @@ class BlindedGame:
 
 
 def audit_watch(verifier: BlindedVerifier) -> Watch:
-    """Watches whether another auditor bears a response out, such as the embedded one, whose answers nobody trains.
+    """A watch that logs whether another auditor, such as the embedded one, supports a response.
 
-    Returns:
-        A watch of ``oracle/supported``: 1 for a response that states a number and every number as the documents do.
-
-    >>> import asyncio
-    >>> from vouching.methods.blinded.verify import open_blinded
-    >>> watch, row = audit_watch(open_blinded()), {"question": "How many towers?", "source": "It has three towers."}
-    >>> [asyncio.run(watch(text, row))["oracle/supported"] for text in ("It has 3 towers.", "It has 2.", "Some.")]
-    [1.0, 0.0, 0.0]
+    ``oracle/supported`` is 1 for a response that states numbers, all of them as the documents do.
     """
 
     async def watch(response: str, row: Row) -> Measures:
@@ -262,17 +227,10 @@ def audit_watch(verifier: BlindedVerifier) -> Watch:
 
 
 def read_row(row: Row) -> tuple[str, tuple[Source, ...]]:
-    """Question and documents of a row.
-
-    Raises:
-        InputError: one of them is missing.
-
-    >>> read_row({"question": "When?", "sources": ["In 1973."]})[1][0].text
-    'In 1973.'
-    """
+    """Question and documents of a row. Raises InputError if one of them is missing."""
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise InputError(f"row {row.get('id', '?')!r} has the question {question!r:.80}, wanted a text")
+        raise InputError(f"row {row.get('id', '?')!r} has the question {question!r:.80}, expected a text")
     sources = as_sources(row_sources(row))
     if not any(source.text.strip() for source in sources):
         raise InputError(f"row {row.get('id', '?')!r} has no documents with text: there is nothing to answer from")
@@ -280,7 +238,7 @@ def read_row(row: Row) -> tuple[str, tuple[Source, ...]]:
 
 
 def _group(key: str, role: str, members: Iterable[tuple[Rollout, Reward | Unverified]]) -> Group:
-    """Step 5: the rollouts that have a reward."""
+    """Step 5: a group of the rollouts that have a reward."""
     scored = tuple(
         replace(one, group=key, reward=reward, estimator="gae") for one, reward in members if isinstance(reward, Reward)
     )
@@ -288,12 +246,12 @@ def _group(key: str, role: str, members: Iterable[tuple[Rollout, Reward | Unveri
 
 
 def _measures(one: Audit) -> Iterator[Measures]:
-    """What tells early of questions that vanish and of checkers that give up."""
+    """Early signs of vanishing questions and of checkers that give up."""
     leaked = sum(isinstance(found, PairResult) and found.outcome == "leaked" for found in one.report.findings)
     numbers = len(find_numbers(one.report.response))
-    yield {"questions/asked": float(one.heard.questions), "questions/numbers": float(numbers),
+    yield {"questions/asked": float(one.checks.questions), "questions/numbers": float(numbers),
            "questions/leaked": float(leaked)}  # fmt: skip
-    for vote in one.heard.votes:
+    for vote in one.checks.votes:
         yield {"readable": float(vote is not None)}
         if vote is not None:
             yield {"cannot_answer": float(not vote.answers)}

@@ -1,9 +1,11 @@
-"""A language model in both roles of a blinded audit: it proposes from the response, and it answers from the documents.
+"""A language model in both roles of a blinded audit: proposer from the response, checker from the documents.
 
-The two never share a conversation. A list with too few questions, and answers that leave questions out, are asked for
-once more. Long documents are read window by window; values of different windows stand side by side. Departures from
-the paper: J checkers are samples of one model, as there, but one answers greedily. Left out: a second language model
-as judge of equality.
+The roles never share a conversation. A list with too few questions, and answers that omit questions, are asked for once
+more. Long documents are read window by window; values from different windows are shown together.
+
+Departures: J checkers are samples of one model, as in the paper, but a single checker answers greedily.
+
+Not supported: a second language model as judge of equality.
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ from vouching.types import Checked, Pair, Question, Source
 TEMPERATURE = 0.6
 """Of the sampling with several checkers (App. B)."""
 _WINDOW = 60_000
-"""Characters of documents in one prompt."""
+"""Characters of documents per prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelProposer:
-    """Lets a language model ask about a response.
+    """A language model that asks about a response.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -50,22 +52,15 @@ class ModelProposer:
     """
 
     model: Model
-    """What asks."""
     max_tokens: int = 2_048
-    """Length of the list, in tokens."""
     seed: int | None = None
-    """Of the sampling."""
 
     async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
-        """Questions about each response; see :class:`~vouching.methods.blinded.roles.Proposer`.
-
-        Raises:
-            ModelError: the model is out of reach, and the same call may succeed later.
-        """
+        """Questions about each response. Raises ModelError if the model is unreachable for now."""
         return await all_of(self._proposal(response, scope, least) for response in responses)
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         await self.model.aclose()
 
     async def _proposal(self, response: str, scope: Scope, least: int) -> Proposal:
@@ -82,20 +77,21 @@ class ModelProposer:
                 raise ReplyError(ask_for_more(missing or ["what is stated"]))
             return pairs
 
-        said: list[Completion] = []
+        completions: list[Completion] = []
         sampling = Sampling(self.max_tokens, seed=self.seed)
-        [found] = await ask(self.model, propose_messages(response, scope, least), sampling, read, str, said)
+        [found] = await ask(self.model, propose_messages(response, scope, least), sampling, read, str, completions)
         if isinstance(found, Unread) and found.reason == "backend":
-            return Proposal((), tuple(said), found.fault)
+            return Proposal((), tuple(completions), found.fault)
         pairs = best(found.replies) if isinstance(found, Unread) else found
-        asked = bool(pairs) or (says_none(said[-1].text) and not numbers)
-        failure = None if asked else "the reply holds no question with an answer, nor does a second one"
-        return Proposal(pairs, tuple(said), failure, any(one.finish_reason == "length" for one in said))
+        asked = bool(pairs) or (says_none(completions[-1].text) and not numbers)
+        failure = None if asked else "the reply has no question with an answer, also when asked again"
+        cut_off = any(one.finish_reason == "length" for one in completions)
+        return Proposal(pairs, tuple(completions), failure, cut_off)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChecker:
-    """Lets a language model answer questions from documents, ``votes`` times each.
+    """A language model that answers questions from documents, ``votes`` times each.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -107,38 +103,33 @@ class ModelChecker:
     """
 
     model: Model
-    """What answers."""
     votes: int = 1
-    """J: how many answers to each question."""
+    """J: answers to each question."""
     max_tokens: int = 2_048
-    """Length of a reply, in tokens."""
     seed: int | None = None
-    """Of the sampling."""
     max_at_once: int = MAX_QUESTIONS
-    """How many questions go into one prompt."""
+    """Questions per prompt."""
 
     def __post_init__(self) -> None:
         if self.votes < 1:
             raise ConfigError(f"votes must be at least 1, got {self.votes}")
 
     async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
-        """The answers to the questions; see :class:`~vouching.methods.blinded.roles.BlindChecker`.
-
-        Raises:
-            ModelError: the model is out of reach, and the same call may succeed later.
-        """
+        """The answers to the questions. Raises ModelError if the model is unreachable for now."""
         return await all_of(self._answered(one) for one in asked)
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         await self.model.aclose()
 
     async def _answered(self, asked: Asked) -> Answered:
-        evidence, said = ScreenedSources(asked.sources), list[Completion]()
+        evidence, completions = ScreenedSources(asked.sources), list[Completion]()
         windows = evidence.windows(_WINDOW)
-        found = await all_of(self._batch(batch, windows, evidence, asked.sources, said) for batch in asked.batches)
-        cut_off = any(one.finish_reason == "length" for one in said)
-        return Answered(tuple(chain.from_iterable(found)), tuple(said), cut_off)
+        found = await all_of(
+            self._batch(batch, windows, evidence, asked.sources, completions) for batch in asked.batches
+        )
+        cut_off = any(one.finish_reason == "length" for one in completions)
+        return Answered(tuple(chain.from_iterable(found)), tuple(completions), cut_off)
 
     async def _batch(
         self,
@@ -146,9 +137,9 @@ class ModelChecker:
         windows: Sequence[Window],
         evidence: ScreenedSources,
         sources: Sequence[Source],
-        said: list[Completion],
+        completions: list[Completion],
     ) -> list[Samples | Unread]:
-        read = await all_of(self._window(batch, window, said) for window in windows)
+        read = await all_of(self._window(batch, window, completions) for window in windows)
         if not read:  # the documents are empty
             return [(Checked(),) * self.votes] * len(batch)
         broken = next((one for one in read if isinstance(one, Unread)), None)
@@ -164,9 +155,9 @@ class ModelChecker:
         return found
 
     async def _window(
-        self, batch: Sequence[Question], window: Window, said: list[Completion]
+        self, batch: Sequence[Question], window: Window, completions: list[Completion]
     ) -> list[list[Checked | None]] | Unread:
-        """What each checker finds in one window, question by question; those left out are asked for once more."""
+        """Each checker's answers from one window, by question; omitted ones are asked for once more."""
 
         def joined(replies: Replies) -> list[Checked | None]:
             found = [read_answers(reply.text, len(batch)) for reply in replies]
@@ -181,9 +172,6 @@ class ModelChecker:
 
         temperature = TEMPERATURE if self.votes > 1 else 0.0
         sampling = Sampling(self.max_tokens, temperature, n=self.votes, seed=self.seed)
-        found = await ask(self.model, check_messages(batch, window), sampling, read, str, said)
+        found = await ask(self.model, check_messages(batch, window), sampling, read, str, completions)
         broken = next((one for one in found if isinstance(one, Unread) and one.reason == "backend"), None)
         return broken or [joined(one.replies) if isinstance(one, Unread) else one for one in found]
-
-
-__all__ = ["TEMPERATURE", "ModelChecker", "ModelProposer"]

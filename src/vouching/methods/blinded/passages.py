@@ -1,12 +1,11 @@
-"""What the embedded checker reads: sentences and record fields of the documents, with the values that stand in them.
+"""The passages that the embedded checker reads: sentences and record fields of the documents, with their values.
 
-A field knows its name, the other short fields of its record, and, like a sentence, the title of its document. A long
-text inside a record is read sentence by sentence. Sentences that address the verdict are no evidence. Left out: values
-that have to be computed, but for the length of a list of records.
+A field has its name, the other short fields of its record and, like a sentence, the title of its document. A long text
+inside a record is read sentence by sentence. Sentences that address the verdict are not evidence. Opening hours of a
+record are read day by day.
 
-Opening hours of a record, day by day, and the days that a question speaks of.
-
-Left out: holidays, and hours in prose, which are read as any other values.
+Not supported: values that have to be computed, except the length of a list of records; holidays; and opening hours in
+prose, which are read like any other values.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from vouching.text.sentences import sentence_spans
 from vouching.text.words import Word, find_words
 from vouching.types import Checked, Source, Span
 
-_LONGEST_FIELD = 80
+_MAX_FIELD = 80
 """Characters of a field from which it is read as text."""
 _SHORT_FIELD = 60
-"""Characters up to which a field tells what its record is about."""
-_MIN_TELLING = 3
-"""Letters and digits from which a short field may tell its record from others; "5" tells none."""
+"""Characters up to which a field describes its record."""
+_MIN_NAMING = 3
+"""Letters and digits from which a short field may identify its record; "5" does not."""
 _OPENING_HOURS = re.compile(r"(\d{1,2}):(\d{1,2})\s*-\s*(\d{1,2}):(\d{1,2})")
 _STILL = frozenset(("date", "ordinal", "time_of_day", HOURS))
-"""Kinds of values that go neither up nor down."""
+"""Kinds of values without a direction."""
 _TITLE, _BEFORE, _OUTER, _BESIDE, _NAMED = 0.7, 0.4, 0.6, 0.5, 0.2
-"""What a word counts that stands in the title, in the sentence before, in an outer name, in another field, or in the
-name of the text around a sentence."""
+"""Weight of a word in the title, in the previous sentence, in an outer name, in another field, or in the name of the
+text around a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +42,13 @@ class Found:
     """A value in a passage."""
 
     text: str
-    """The value as an answer."""
     wanted: str
-    """What sort of value it is: the kinds of questions."""
+    """Its kind, as in :class:`Question`."""
     place: Span
-    """Where in the sources it stands."""
     first: int
-    """How many words of the passage stand before it."""
+    """Index of its first word in the passage."""
     last: int
-    """Of how many words before its end."""
+    """Index after its last word."""
 
 
 @dataclass(slots=True)
@@ -59,29 +56,25 @@ class Passage:
     """A sentence or a field of a document."""
 
     words: list[Word]
-    """Its words; none for a field, which has a name."""
     found: list[Found]
-    """Its values."""
     stems: dict[str, float]
-    """What each stem counts: 1 for its own words and its name, less for what is around it."""
+    """Weight of each stem: 1 for its own words and its name, less for its surroundings."""
     name: list[str] = field(default_factory=list[str])
     """Stems of a field's innermost name; empty for a sentence."""
     path: tuple[str, ...] = ()
-    """Names of a field from the outside in, in lower case; fields of one path stand in records of one list."""
+    """Lower-case names of a field from the outside in; fields with one path belong to records of one list."""
     title: str = ""
     """Title of its document."""
     record: tuple[frozenset[str], ...] = ()
-    """Stems of each short value of a field's record that can tell it from others: names, years, larger numbers."""
+    """Stems of each short value of a field's record that can identify it: names, years, larger numbers."""
     text: str = ""
-    """What it says."""
     source: Source | None = None
-    """Its document."""
     start: int = 0
-    """Where in the document it begins."""
+    """Offset in the document."""
     own: frozenset[str] = field(init=False)
     """Stems of its content words."""
     at: dict[str, list[int]] = field(init=False)
-    """Where each stem stands among the words."""
+    """Indices of each stem among the words."""
 
     def __post_init__(self) -> None:
         self.own = _content(self.words)
@@ -103,13 +96,13 @@ def read_passages(sources: Sequence[Source]) -> list[Passage]:
         fields = find_fields(text)
         if fields:
             passages += _record_passages(source, text, fields, title)
-        if not fields or fields[0].record > 1_000:  # a Markdown table may stand in a text
+        if not fields or fields[0].record > 1_000:  # a Markdown table may be part of a text
             passages += _sentences(source, text, 0, title, fields)
     return passages
 
 
 def index_passages(passages: Sequence[Passage]) -> dict[str, list[int]]:
-    """Numbers of the passages with something to find in them, by the stems of their words."""
+    """Numbers of the passages that contain values, by the stems of their words."""
     index: dict[str, list[int]] = {}
     for number, passage in enumerate(passages):
         for one in passage.stems if passage.found else ():
@@ -120,7 +113,7 @@ def index_passages(passages: Sequence[Passage]) -> dict[str, list[int]]:
 def _sentences(
     source: Source, text: str, base: int, around: dict[str, float], fields: Sequence[Field] = ()
 ) -> Iterator[Passage]:
-    """The sentences of a stretch of a source that begins at ``base``; those in a table are left to its cells."""
+    """The sentences of a part of a source that begins at ``base``, without those inside a table."""
     starts, ends = sorted(one.start for one in fields), sorted(one.end for one in fields)
     before: set[str] = set()
     for first, last in sentence_spans(text):
@@ -130,14 +123,14 @@ def _sentences(
         own = {word.stem for word in words}
         if own:
             stems = {**around, **dict.fromkeys(before - around.keys(), _BEFORE), **dict.fromkeys(own, 1.0)}
-            said, start = text[first:last], base + first
-            found = _values(source, said, start, words, first)
-            yield Passage(words, found, stems, title=source.title or "", text=said, source=source, start=start)
+            shown, start = text[first:last], base + first
+            found = _values(source, shown, start, words, first)
+            yield Passage(words, found, stems, title=source.title or "", text=shown, source=source, start=start)
             before = {word.stem for word in words if word.is_content}
 
 
 def _values(source: Source, text: str, base: int, words: Sequence[Word], offset: int = 0) -> list[Found]:
-    """The values of a stretch at ``base`` of a source; its words have their offsets from ``-offset`` on."""
+    """The values of a part of a source at ``base``; offsets of its words are larger by ``offset``."""
     found: list[Found] = []
     starts, ends = [word.start for word in words], [word.end for word in words]
     for span, wanted in stated(text, find_values(text)):
@@ -155,8 +148,8 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
     for one in fields:
         records.setdefault(one.record, []).append(one)
     for number, members in enumerate(records.values()):
-        beside, told = _short_words(text, members), _telling(text, members)
-        if not number:  # the outermost record says what the document is about
+        beside, naming = _short_words(text, members), _naming(text, members)
+        if not number:  # the outermost record describes the document
             outer = dict.fromkeys(beside, _OUTER * 0.5)
         known = {**title, **outer, **dict.fromkeys(beside, _BESIDE)}
         for one in members:
@@ -164,11 +157,11 @@ def _record_passages(source: Source, text: str, fields: Sequence[Field], title: 
             label = {word.stem: _OUTER for name in (*names[:-1], *one.under) for word in find_words(name)}
             own = [word.stem for word in find_words(names[-1])] if names else []
             stems = {**known, **label, **dict.fromkeys(own, 1.0)}
-            if one.end - one.start > _LONGEST_FIELD:
+            if one.end - one.start > _MAX_FIELD:
                 around = {**stems, **dict.fromkeys((*label, *own), _NAMED)}
                 yield from _sentences(source, unescaped(text[one.start : one.end]), one.start, around)
             else:
-                yield replace(_field(source, one, stems, own, names), record=told)
+                yield replace(_field(source, one, stems, own, names), record=naming)
     yield from _lengths(source, records)
 
 
@@ -180,7 +173,7 @@ def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], 
     if hours:
         opens, closes = (f"{int(h):02d}:{int(m):02d}" for h, m in (hours.group(1, 2), hours.group(3, 4)))
         found = [Found(f"{opens}-{closes}", HOURS, place, 0, 0)]
-        if opens == closes:  # closed, or without an end
+        if opens == closes:  # closed, or open around the clock
             found.append(Found("24 hours", "time", place, 0, 0))
         own = [*own, *(word.stem for name in names[-2:-1] for word in find_words(name))]
     else:
@@ -190,14 +183,14 @@ def _field(source: Source, one: Field, stems: dict[str, float], own: list[str], 
 
 
 def direction_of(found: Found, passage: Passage) -> Span | None:
-    """Which way a value of a passage went; None where it has no direction, or none is told."""
+    """The direction of a value of a passage; None if there is none."""
     if found.wanted in _STILL or passage.source is None:
         return None
     return beside(passage.source, found.place.start, found.place.end, passage.text, passage.start)
 
 
 def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passage]:
-    """How many records each list has, as a field with the list's name."""
+    """The number of records in each list, as a field with the list's name."""
     lists: dict[tuple[str, ...], list[Field]] = {}
     for members in records.values():
         lists.setdefault(members[0].name[:-1], []).append(members[0])
@@ -210,7 +203,7 @@ def _lengths(source: Source, records: dict[int, list[Field]]) -> Iterator[Passag
 
 
 def _short_words(text: str, fields: Sequence[Field]) -> set[str]:
-    """Stems of the short texts of a record; of numbers, the year that a row begins with."""
+    """Stems of the short texts of a record; of its numbers, only a year in the first field."""
     short = [text[one.start : one.end] for one in fields if one.end - one.start <= _SHORT_FIELD]
     words = (word for value in short for word in find_words(unescaped(value)))
     year = text[fields[0].start : fields[0].end].strip()
@@ -218,10 +211,10 @@ def _short_words(text: str, fields: Sequence[Field]) -> set[str]:
     return label | {word.stem for word in words if word.is_content and not word.lower[0].isdigit()}
 
 
-def _telling(text: str, fields: Sequence[Field]) -> tuple[frozenset[str], ...]:
-    """Stems of each short value of a record that may be what the record is called by."""
+def _naming(text: str, fields: Sequence[Field]) -> tuple[frozenset[str], ...]:
+    """Stems of each short value of a record that may identify it."""
     short = (unescaped(text[one.start : one.end]) for one in fields if one.end - one.start <= _SHORT_FIELD)
-    values = (value for value in short if sum(map(str.isalnum, value)) >= _MIN_TELLING)
+    values = (value for value in short if sum(map(str.isalnum, value)) >= _MIN_NAMING)
     return tuple(filter(None, (_content(find_words(value)) for value in (*values, *fields[0].under))))
 
 
@@ -241,29 +234,25 @@ _GROUPS = re.compile(rf"{_DAYS.pattern}|\b(?:{'|'.join(_NAMED_DAYS)})\b", re.IGN
 _TO = re.compile(r"\s*(?:to|through|thru|until|-|–|—)\s*", re.IGNORECASE)
 _TIME = re.compile(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b|-)|\d{1,2}:\d\d", re.IGNORECASE)
 _UNKNOWN = "00:00-00:00"
-"""What records say of days that are closed, and of days without an end."""
+"""Hours in records for days that are closed or open around the clock."""
 _CUE = re.compile(
     r"\b(?:open|clos(?:e|es|ed|ing)\b|(?<!happy )hours|operat|serv|until|till|business day)\w*", re.IGNORECASE
 )
 _CLOSING = re.compile(r"\b(?:clos\w*|until|till|to|ends?)\W*(?:(?:at|by|around|about)\s+)?\Z", re.IGNORECASE)
 _VERB = re.compile(r"\b(?:(open\w*|starts?|from)|(clos\w*|ends?|until|till|late as))\b", re.IGNORECASE)
-"""What is said of a beginning, or of an end, and of the times that follow by "and"."""
+"""Begins or ends opening hours, also for times that follow with "and"."""
 _SPAN = re.compile(
     r"\b(?:rang(?:e|es|ing)|var(?:y|ies|ying)|most days|typical\w*|general\w*|usual\w*|most\w*)\b", re.IGNORECASE
 )
-"""What does not say the hours of every day, but of most, or from the earliest to the latest."""
+"""The hours are those of most days, or from the earliest to the latest, not of every day."""
 _NOT_OPENING = re.compile(r"\bhappy hour|\bappointment", re.IGNORECASE)
-"""What has hours of its own."""
+"""Events with hours of their own."""
 _WHOLE_WEEK = re.compile(r"(?:every day|daily|all week|seven days|7 days)\Z", re.IGNORECASE)
 _PER_WEEK = re.compile(r"\W*(?:a|per|each|every|of the) week\b", re.IGNORECASE)
 
 
 def days_of(words: str) -> tuple[str, ...]:
-    """The days that a few words name.
-
-    >>> days_of("Monday, Thursday to Saturday")
-    ('monday', 'thursday', 'friday', 'saturday')
-    """
+    """The days that a phrase names."""
     if words.lower() in _NAMED_DAYS:
         return _NAMED_DAYS[words.lower()]
     named = [*re.finditer(_DAY, words, re.IGNORECASE)]
@@ -278,30 +267,22 @@ def days_of(words: str) -> tuple[str, ...]:
 
 
 def asks_for_hours(question: str, wanted: str) -> bool:
-    """Whether a question may be about opening hours.
-
-    >>> asks_for_hours("It closes at ____.", "time_of_day"), asks_for_hours("We met at ____.", "time_of_day")
-    (True, False)
-    """
+    """Whether a question may be about opening hours: "It closes at ____." may, "We met at ____." may not."""
     if wanted not in (HOURS, "time_of_day") or _NOT_OPENING.search(question):
         return False
     return wanted == HOURS or _CUE.search(question) is not None or names_days(question)
 
 
 def names_days(question: str) -> bool:
-    """Whether a question names days of the week.
-
-    >>> names_days("It is open on Mondays until ____.")
-    True
-    """
+    """Whether a question names days of the week."""
     return _GROUPS.search(question) is not None
 
 
 def read_hours(question: str, wanted: str, gap: str, passages: Sequence[Passage]) -> Checked | None:
-    """The hours of the days that a question names, from the record; None if no record tells the hours of a day.
+    """The hours of the days that a question names; None if no record has hours by day.
 
-    Days with the same hours have one answer. Where those of a question that names its days differ, the answer says
-    so, day by day; where it names none, or speaks of a range, the hours of any day will do.
+    Days with the same hours share an answer. If the named days differ, the answer lists them day by day; if no day is
+    named, or the question is about a range, the hours of any day will do.
     """
     by_day = _by_day(passages)
     if not by_day:
@@ -329,40 +310,40 @@ def read_hours(question: str, wanted: str, gap: str, passages: Sequence[Passage]
 
 
 def read_days(question: str, gap: str, passages: Sequence[Passage]) -> Checked | None:
-    """On how many days of a week it is open, if the question asks that and the record tells the hours.
+    """The number of open days in a week, if the question asks for it and a record has hours by day.
 
-    A day that is closed and one without an end are written alike: either count will do.
+    Closed days and days open around the clock are written alike, so either count will do.
     """
     by_day = _by_day(passages)
     if not by_day or not _PER_WEEK.match(question, question.find(gap) + len(gap)) or not _CUE.search(question):
         return None
-    told = [found for found in by_day.values() if found.text != _UNKNOWN]
-    counts = {f"{count} days": (told or [*by_day.values()])[0].place for count in {len(told), len(by_day)}}
+    known = [found for found in by_day.values() if found.text != _UNKNOWN]
+    counts = {f"{count} days": (known or [*by_day.values()])[0].place for count in {len(known), len(by_day)}}
     return Checked(tuple(counts), tuple(counts.values()), any_of=True)
 
 
 def _by_day(passages: Sequence[Passage]) -> dict[str, Found]:
-    """The hours that a record tells, by day."""
+    """A record's hours by day."""
     days = (one for one in passages if one.path and one.path[-1] in DAYS)
     return {one.path[-1]: found for one in days for found in one.found if found.wanted == HOURS}
 
 
 def _is_closing(before: str) -> bool:
-    """Whether what stands before a time makes it that of closing: "closes at 9 pm on weekdays and" does."""
+    """Whether the words before a time make it a closing time, as in "closes at 9 pm on weekdays and"."""
     verbs = [*_VERB.finditer(before)]
     return _CLOSING.search(before) is not None or bool(verbs and verbs[-1][2])
 
 
 def _sentence(question: str, gap: str) -> str:
-    """The sentence with the gap, without the one that it leans on."""
+    """The sentence with the gap, without the one before it."""
     at = question.find(gap)
     return next((question[start:end] for start, end in sentence_spans(question) if start <= at < end), question)
 
 
 def _days_asked(question: str, gap: str) -> tuple[str, ...]:
-    """The days that the gap belongs to: those before it where the sentence puts days first, else those after it.
+    """The days of the gap: those before it where the sentence puts days first, else those after it.
 
-    In "5-9 pm on Mondays and ____ for the rest of the week" it belongs to none that is named.
+    In "5-9 pm on Mondays and ____ for the rest of the week" it has none of the named days.
     """
     before, _, after = question.partition(gap)
     first, time = _GROUPS.search(question), _TIME.search(question)

@@ -1,8 +1,9 @@
-"""What a model is asked in a blinded audit, for questions by one prompt, for answers by another; and its replies read.
+"""Prompts of a blinded audit, one for the proposer and one for the checker, and the parsing of their replies.
 
-Nothing of the response goes into the second prompt but the questions. Departures from the paper (App. A.2, A.3): own
-words; answers carry units; documents that contradict each other are to be shown as such. A line of a reply in another
-form is no line. Left out: replies in JSON, which the prompts do not ask for.
+The second prompt contains nothing of the response but the questions. A line of a reply in another form is ignored.
+
+Departures (App. A.2, A.3): own wording; answers carry units; contradicting values of the documents are all listed.
+Not supported: replies in JSON, which the prompts do not ask for.
 """
 
 from __future__ import annotations
@@ -35,32 +36,14 @@ _MARKS = "\"'“”„«»` *"
 
 
 def propose_messages(response: str, scope: Scope = "numbers", least: int = 3) -> tuple[Message, ...]:
-    """The request for questions about a response.
-
-    >>> print(propose_messages("It is 5 km long.")[1].content)
-    <<<... answer>>>
-    It is 5 km long.
-    <<<... end of answer>>>
-    """
+    """The request for questions about a response."""
     wanted = load_prompt(_PACKAGE, f"prompts/scope_{scope}").text.strip()
     system = load_prompt(_PACKAGE, "prompts/propose").fill(scope=wanted, least=str(least))
     return Message("system", system.strip()), Message("user", delimited({"answer": response}))
 
 
 def check_messages(questions: Sequence[Question], window: Window) -> tuple[Message, ...]:
-    """The request for answers: the documents, then the questions, by number.
-
-    >>> from vouching.types import Source
-    >>> from vouching.judging.windows import ScreenedSources
-    >>> [window] = ScreenedSources([Source("It is 6 km long.")]).windows(1_000)
-    >>> print(check_messages([Question("How long is it?")], window)[1].content)
-    <<<... document 1>>>
-    It is 6 km long.
-    <<<... end of document 1>>>
-    <<<... questions>>>
-    1. How long is it?
-    <<<... end of questions>>>
-    """
+    """The request for answers: the documents, then the questions, by number."""
     shown = {f"document {part.number}": f"{part.title}\n\n{part.text}".lstrip() for part in window}
     listed = "\n".join(f"{number}. {' '.join(asked.text.split())}" for number, asked in enumerate(questions, 1))
     user = delimited({**shown, "questions": listed}, last_outside=True)
@@ -68,60 +51,40 @@ def check_messages(questions: Sequence[Question], window: Window) -> tuple[Messa
 
 
 def ask_for_more(missing: Iterable[str]) -> str:
-    """What follows too few questions: the values that nobody asked about.
-
-    >>> ask_for_more(["5 km"]).splitlines()[0][:52]
-    'That is not all. No question asks for: 5 km. Write a'
-    """
-    told = f"No question asks for: {', '.join(missing)}."
-    return load_prompt(_PACKAGE, "prompts/more").fill(missing=told).strip()
+    """The message after too few questions, with the values that no question asks for."""
+    values = f"No question asks for: {', '.join(missing)}."
+    return load_prompt(_PACKAGE, "prompts/more").fill(missing=values).strip()
 
 
 def ask_again(missing: Sequence[int]) -> str:
-    """What follows a reply that leaves questions out.
-
-    >>> ask_again([1, 3])[:57]
-    'There is no answer that can be read to questions 1 and 3.'
-    """
+    """The message after a reply that omits questions."""
     numbers = " and ".join(filter(None, [", ".join(map(str, missing[:-1])), str(missing[-1])]))
-    told = f"question{'s' * (len(missing) > 1)} {numbers}"
-    return load_prompt(_PACKAGE, "prompts/again").fill(missing=told).strip()
+    questions = f"question{'s' * (len(missing) > 1)} {numbers}"
+    return load_prompt(_PACKAGE, "prompts/again").fill(missing=questions).strip()
 
 
 @cache
 def prompt_digest(scope: Scope) -> str:
-    """SHA-256 of all that is constant in the prompts, for the record of a run.
-
-    >>> prompt_digest("numbers") == prompt_digest("facts")
-    False
-    """
+    """SHA-256 of the constant parts of the prompts, for the record of a run."""
     names = ("propose", f"scope_{scope}", "more", "check", "again")
     texts = [load_prompt(_PACKAGE, f"prompts/{name}").text for name in names]
     return hashlib.sha256("\0".join([*texts, delimiter_prompt().text]).encode()).hexdigest()
 
 
 def read_pairs(reply: str) -> list[Pair]:
-    """The questions of a reply with their answers.
-
-    >>> [(pair.question.text, pair.answer) for pair in read_pairs("- Question: How long? [Answer: 5 km]")]
-    [('How long?', '5 km')]
-    """
+    """The questions of a reply with their answers."""
     found = _PAIR.finditer(spoken(reply))
     pairs = (Pair(Question(one["question"].strip(_MARKS)), one["answer"].strip(_MARKS)) for one in found)
     return [pair for pair in pairs if pair.question.text and is_answer(pair.answer)]
 
 
 def says_none(reply: str) -> bool:
-    """Whether a reply says that there is nothing to ask.
-
-    >>> says_none("NONE."), says_none("None of it.")
-    (True, False)
-    """
+    """Whether a reply is only the word NONE."""
     return _NONE.fullmatch(spoken(reply).strip()) is not None
 
 
 def read_answers(reply: str, questions: int) -> list[Checked | None]:
-    r"""The answer to each of so many questions; None for one that is left out or cannot be read.
+    r"""The answer to each question; None if it is omitted or unreadable.
 
     >>> reply = '1. Evidence: "It is 6 km long." [Answer: 6 km]\n2. Evidence: none [Answer: Cannot answer]'
     >>> [checked and checked.answers for checked in read_answers(reply, 3)]
@@ -129,17 +92,17 @@ def read_answers(reply: str, questions: int) -> list[Checked | None]:
     >>> read_answers("It is six kilometres long, I believe.", 1), read_answers("1. Evidence: none [Answer: ]", 1)
     ([None], [None])
     """
-    said = spoken(reply)
+    text = spoken(reply)
     found: list[Checked | None] = [None] * questions
     marks: list[re.Match[str]] = []
-    for mark in _NUMBER.finditer(said):
-        # A line of evidence may begin with a number too: the questions' own go up.
+    for mark in _NUMBER.finditer(text):
+        # A line of evidence may begin with a number too: the questions' own numbers increase.
         if (int(marks[-1][1]) if marks else 0) < int(mark[1]) <= questions:
             marks.append(mark)
     if not marks and questions == 1:
-        return [_answer(said)]
+        return [_answer(text)]
     for mark, after in zip_longest(marks, marks[1:]):
-        found[int(mark[1]) - 1] = _answer(said[mark.end() : after.start() if after else len(said)])
+        found[int(mark[1]) - 1] = _answer(text[mark.end() : after.start() if after else len(text)])
     return found
 
 

@@ -1,18 +1,19 @@
-"""Rewards of a blinded audit (MARCH, section 2.3): do checkers who saw the questions alone answer as the response does?
+"""Rewards of a blinded audit (MARCH, section 2.3): do checkers who see only the questions answer as the response does?
 
     R = 0 if every answer matches, else -1        Eq. 7, zero tolerance; on the scale 0/1: 1, else 0
     R = -N_err / N_total                          section 3.4, error rate
     R = -.1 min(N_err, 13)                        the released error rate
 
-Solver and checker earn the same R. An answer that differs, a tie of the checkers, documents that contradict each other
-and "cannot answer" are faults: a checker that always says it cannot would earn most otherwise. Departures: a question
-that contains its answer is dropped, not counted as answered; and each question missing to min(k, numbers of the
-response) is a fault, where the released code pays the best reward for asking nothing (App. B.4); k = 0 turns that off.
-Only questions about numbers that the response states count, each number once; a response without a word is a fault.
+Solver and checker earn the same R. Faults are answers that differ, ties of the checkers, contradictory documents and
+"cannot answer", or a checker that never answers would earn most. Only questions about numbers that the response states
+count, each number once; a blank response is a fault. Where a judge failed there is no reward: an Unverified, not a 0.
+The game, ``vouch reward blinded`` and the adapters all go through :func:`report_reward`.
 
-:func:`report_reward` is the one way from an audit to its reward: of the game's, of ``vouch reward blinded``, of the
-adapters. Where a judge failed there is no reward: an Unverified, not a 0. Left out: advantages, and a reward for the
-proposer, which is not trained.
+Departures: a question that contains its answer is dropped, not counted as answered; and each question missing to min(k,
+numbers of the response) is a fault, where the released code gives the best reward for asking nothing (App. B.4); k = 0
+turns that off.
+
+Not supported here: advantages, and a reward for the proposer, which is not trained.
 """
 
 from __future__ import annotations
@@ -37,38 +38,37 @@ from vouching.types.findings import BlindOutcome
 from vouching.types.serial import from_json
 
 Scale: TypeAlias = Literal["-1/0", "0/1", "error-rate", "released-error-rate"]
-"""How faults become a number; the paper trains best with the first."""
+"""How faults become a number; the paper's best results come from the first."""
 PARTS = ("questions", "matches", "different", "unanswered", "contradictory", "leaks", "missing", "coverage")
-"""Names of the parts: questions put to the checkers, and how they came out; questions dropped because they contain
-their answer; questions that k asks for and nobody put; share of the response's numbers asked about, in [0, 1]."""
+"""Names of the parts: questions asked and their outcomes; questions dropped because they contain their answer;
+questions missing to k; share of the response's numbers asked about, in [0, 1]."""
 _PART_OF: dict[BlindOutcome, str] = {
     "same": "matches", "different": "different", "not_found": "unanswered", "contradictory": "contradictory",
     "leaked": "leaks",
 }  # fmt: skip
 _UNSTATED: BlindOutcome = "not_found"
-_RELEASED_STEP, _RELEASED_MOST = 0.1, 13
+_RELEASED_STEP, _RELEASED_LIMIT = 0.1, 13
 
 
 @dataclass(frozen=True, slots=True)
 class BlindedRules:
-    """How an audit becomes a reward. Raises ConfigError for an unknown scale or comparison, or a number below 0."""
+    """How an audit becomes a reward. Raises ConfigError for a value out of range."""
 
     scale: Scale = "-1/0"
-    """How faults become a number."""
     match: Match = "units"
     """How answers are compared; see :mod:`vouching.judging.matching`."""
     min_questions: int = 3
-    """k: numbers of a response that must be asked about, where it states as many; at least 0."""
+    """k: numbers of a response that must be asked about, if it states as many; at least 0."""
     min_numbers: int = 0
-    """Numbers that a response must state; each that is missing is a fault. The paper has 0, and silence pays."""
+    """Numbers that a response must state; each missing one is a fault. The paper has 0, which rewards silence."""
 
     def __post_init__(self) -> None:
         for name, known in (("scale", get_args(Scale)), ("match", get_args(Match))):
             if getattr(self, name) not in known:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}, wanted one of {', '.join(known)}")
+                raise ConfigError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}")
         for name in ("min_questions", "min_numbers"):
             if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}, wanted at least 0")
+                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least 0")
 
 
 PAPER = BlindedRules()
@@ -76,62 +76,50 @@ PAPER = BlindedRules()
 
 
 def report_reward(report: Report, rules: BlindedRules = PAPER) -> Reward | Unverified:
-    """The reward of the response that a blinded audit reports on; of the rules, the comparison is the audit's own.
+    """The reward for an audited response; the first Unverified where a judge failed.
 
-    Returns:
-        R with its parts; the first Unverified where a judge failed.
-
-    Raises:
-        InputError: the report is one of another method.
-
-    >>> report = Report("It has 2 towers.", (), (PairResult("How many towers?", "2", "same", ("two",)),))
-    >>> report_reward(report).total
-    0.0
+    Answers keep the audit's own comparison, whatever ``rules.match``. Raises InputError for another method's report.
     """
-    # A number that nobody asked about is no failure: it counts in coverage and the question guard.
+    # A number without a question is not a failure: it counts in coverage and in the minimum of questions.
     findings = [one for one in report.findings if not isinstance(one, Unverified) or one.reason != "unasked"]
     failed = next((finding for finding in findings if isinstance(finding, Unverified)), None)
     if failed is not None:
         return failed
     pairs = [finding for finding in findings if isinstance(finding, PairResult)]
     if len(pairs) < len(findings):
-        raise InputError("the report judges no questions: take one of a blinded audit (vouch audit)")
+        raise InputError("the report has findings that are not questions of a blinded audit (vouch audit)")
     numbers, asked = find_numbers(report.response), [pair.answer for pair in pairs if pair.outcome != "leaked"]
-    unsaid = max(0, max(rules.min_numbers, int(not report.response.strip())) - len(numbers))
+    unstated = max(0, max(rules.min_numbers, int(not report.response.strip())) - len(numbers))
     outcomes: list[BlindOutcome] = [pair.outcome for pair in pairs]
-    outcomes.extend(_UNSTATED for _ in range(unsaid))
-    asked_for = asked_about(numbers, asked, rules.match) + unsaid
-    return outcome_reward(outcomes, len(numbers) + unsaid, asked_for, rules)
+    outcomes.extend(_UNSTATED for _ in range(unstated))
+    asked_for = asked_about(numbers, asked, rules.match) + unstated
+    return outcome_reward(outcomes, len(numbers) + unstated, asked_for, rules)
 
 
 async def reply_reward(
     verifier: BlindedVerifier, reply: str, sources: Sequence[Source], rules: BlindedRules = PAPER
 ) -> Reward | Unverified:
-    """The reward of a policy's reply, audited against its documents.
-
-    Raises:
-        ModelError: the auditor is out of reach.
-    """
+    """The reward of a policy's reply, audited against its documents. Raises ModelError if it is unreachable."""
     [report] = await verifier.verify_all([(audited(reply), sources)])
     return report_reward(report, rules)
 
 
 def audited(reply: str) -> str:
-    r"""What is audited of a reply: its response, without steps before it.
+    r"""The audited part of a reply: its response, without reasoning steps.
 
-    The short answer is audited with it where it states a number of its own: nobody would ask about that otherwise.
+    The short answer is added where it states a number of its own, which otherwise no question would cover.
 
     >>> audited("Reasoning: 7 + 8.\nResponse: It is 5 km long.\nAnswer: 5,000 m")
     'It is 5 km long.'
     >>> audited("Response: It is 5 km long.\nAnswer: 7 km")
     'It is 5 km long.\n7 km'
     """
-    said = read_reply(reply)
-    stated = [number.text for number in find_numbers(said.response)]
-    own = (number.text for number in find_numbers(said.answer))
+    parsed = read_reply(reply)
+    stated = [number.text for number in find_numbers(parsed.response)]
+    own = (number.text for number in find_numbers(parsed.answer))
     if all(any(alike(one, other) for other in stated) for one in own):
-        return said.response
-    return f"{said.response}\n{said.answer}"
+        return parsed.response
+    return f"{parsed.response}\n{parsed.answer}"
 
 
 def reward_of_row(
@@ -140,18 +128,10 @@ def reward_of_row(
 ) -> dict[str, Any]:  # fmt: skip
     """Total and parts of an audit from a file: a report, or a response with pairs that checkers answered.
 
-    Args:
-        row: a report of a blinded audit; or ``response``, ``pairs`` (each with question, answer and checked: an answer
-            per checker, null for "cannot answer"; and, where checkers quoted, evidence: a quote or null per checker)
-            and ``source`` or ``sources``, which say which way a value went.
-        scale: see :class:`BlindedRules`; also the others.
-        match: how the pairs' answers are compared.
-        min_questions: k.
-        min_numbers: numbers that the response must state.
-
-    Raises:
-        InputError: a field is missing or of another kind; a value of the response rose or fell, and neither checkers
-            nor documents say which way; or a judge failed, which is no reward.
+    Without a report the row has ``response`` and ``pairs``, each with question, answer and checked: an answer per
+    checker, null for "cannot answer", and optionally evidence, a quotation or null per checker. ``source`` or
+    ``sources`` give the direction of values; InputError is raised if the response states one and neither they nor the
+    checkers do. The other arguments are those of :class:`BlindedRules`.
 
     >>> pairs = [{"question": "How many towers?", "answer": "2", "checked": ["two", None, "2"]}]
     >>> reward_of_row({"response": "It has two towers.", "pairs": pairs})["total"]
@@ -179,28 +159,28 @@ REWARD_LINES = RewardLines(
     lambda line: {"clean": _is_clean(line["parts"])},
     lambda counts: f", {counts['clean']:,} without a fault",
 )
-"""The lines of ``vouch reward blinded``."""
+"""Lines of ``vouch reward blinded``."""
 
 
 def _report_of(row: Mapping[str, Any], match: Match) -> Report:
-    """The audit of a row with pairs."""
+    """The report of a row with pairs."""
     given, response = row.get("pairs"), row.get("response")
     if not isinstance(given, list):
-        raise InputError(f'the row has the keys {[*row]}, wanted "pairs", a list of questions with answers')
+        raise InputError(f'the row has the keys {[*row]}, expected "pairs", a list of questions with answers')
     if not isinstance(response, str):
         raise InputError(
-            f'its "response" is {response!r:.60}, wanted the text that was audited: only questions about numbers that '
-            "it states count"
+            f'its "response" is {response!r:.60}, expected the audited text, since only questions about its numbers '
+            "count"
         )
     read = [_pair(one, number) for number, one in enumerate(cast("list[Any]", given), 1)]
     sources = as_sources(row_sources(row)) if row.get("source") or row.get("sources") else ()
     evidence = ScreenedSources(sources)
-    heard: defaultdict[Pair, list[list[Checked]]] = defaultdict(list)
+    answers: defaultdict[Pair, list[list[Checked]]] = defaultdict(list)
     for pair, samples in read:
-        heard[pair].append(samples)
+        answers[pair].append(samples)
     findings: list[PairResult] = []
     for pair in placed([pair for pair, _ in read], response):
-        samples = [sourced([one], evidence, sources) for one in heard[replace(pair, span=None)].pop(0)]
+        samples = [sourced([one], evidence, sources) for one in answers[replace(pair, span=None)].pop(0)]
         ruling = rule(pair.question.text, pair.answer, [one or Checked() for one in samples], match)
         finding = compared(pair, ruling, samples, response, sources, match)
         if finding.outcome == "same" and not sources:
@@ -210,7 +190,7 @@ def _report_of(row: Mapping[str, Any], match: Match) -> Report:
 
 
 def _check_direction(finding: PairResult, samples: Sequence[Checked | None], response: str, match: Match) -> None:
-    """Raises InputError if the response says which way a value went and the checkers do not: documents may differ."""
+    """Raises InputError if the response states a direction and the checkers do not, since documents may differ."""
     span = finding.span
     stated = beside(Source(response), span.start, span.end) if span else None
     agreed = consensus([one for one in samples if one is not None], match)
@@ -223,14 +203,14 @@ def _check_direction(finding: PairResult, samples: Sequence[Checked | None], res
 
 def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
     if not isinstance(given, Mapping):
-        raise InputError(f"question {number} is {given!r:.60}, wanted question, answer and checked")
+        raise InputError(f"question {number} is {given!r:.60}, expected question, answer and checked")
     pair = cast("Mapping[str, Any]", given)
     for key in ("question", "answer"):
         if not isinstance(pair.get(key), str):
-            raise InputError(f'question {number} has the keys {[*pair]}, wanted "{key}", a text')
+            raise InputError(f'question {number} has the keys {[*pair]}, expected "{key}", a text')
     checked: Any = pair.get("checked")
     if not _are_texts(checked):
-        raise InputError(f'question {number} has {checked!r:.60} as "checked", wanted a list of texts and nulls')
+        raise InputError(f'question {number} has {checked!r:.60} as "checked", expected a list of texts and nulls')
     if not checked:
         raise InputError(f"question {number} has no checker: write null for a checker that could not answer")
     answers = cast("list[str | None]", checked)
@@ -239,8 +219,8 @@ def _pair(given: Any, number: int) -> tuple[Pair, list[Checked]]:
         quotes = [None] * len(answers)
     if not _are_texts(quotes) or len(quotes) != len(answers):
         raise InputError(
-            f'question {number} has {quotes!r:.60} as "evidence", wanted a text or null for each of its {len(answers)} '
-            '"checked"'
+            f'question {number} has {quotes!r:.60} as "evidence", expected a text or null for each of its '
+            f'{len(answers)} "checked"'
         )
     read = [replace(as_checked(one), evidence=quote or "") for one, quote in zip(answers, quotes, strict=True)]
     return Pair(Question(pair["question"]), pair["answer"]), read
@@ -253,13 +233,9 @@ def _are_texts(given: Any) -> bool:
 def outcome_reward(
     outcomes: Iterable[BlindOutcome], num_numbers: int, asked_for: int, rules: BlindedRules = PAPER
 ) -> Reward:
-    """The reward of a response whose questions came out so.
+    """The reward for the outcomes of a response's questions.
 
-    Args:
-        outcomes: one per question.
-        num_numbers: numbers in the response.
-        asked_for: how many of these the questions ask for.
-        rules: scale and k.
+    ``asked_for`` is how many of the response's ``num_numbers`` numbers the questions ask for.
 
     >>> outcome_reward(["same"] * 3, 5, 3).total, outcome_reward([], 5, 0).total, outcome_reward([], 0, 0).total
     (0.0, -1.0, 0.0)
@@ -299,7 +275,7 @@ def zero_tolerance(faults: int, scale: Literal["-1/0", "0/1"] = "-1/0") -> float
 
 
 def error_rate(faults: int, claims: int) -> float:
-    """-N_err / N_total (section 3.4); 0 where nothing was asked and nothing was to be asked.
+    """-N_err / N_total (section 3.4); 0 where nothing was asked and nothing had to be.
 
     >>> error_rate(1, 4), error_rate(0, 0)
     (-0.25, 0.0)
@@ -308,9 +284,9 @@ def error_rate(faults: int, claims: int) -> float:
 
 
 def released_error_rate(faults: int) -> float:
-    """-.1 for each fault, of 13 at most, whatever the number of questions (the released code).
+    """-.1 for each fault, at most 13 of them, whatever the number of questions (the released code).
 
     >>> released_error_rate(2), released_error_rate(40)
     (-0.2, -1.3)
     """
-    return -_RELEASED_STEP * min(faults, _RELEASED_MOST) if faults else 0.0
+    return -_RELEASED_STEP * min(faults, _RELEASED_LIMIT) if faults else 0.0

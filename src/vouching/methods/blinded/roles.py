@@ -1,7 +1,6 @@
-"""The two roles of a blinded audit: who asks sees the responses, who answers sees the documents.
+"""The two roles of a blinded audit: the proposer sees the responses, the checker the documents.
 
-Each role is asked for all responses of a call at once, so that a policy under training speaks once a turn. What they
-say is compared by :mod:`vouching.methods.blinded.compare`, whoever spoke.
+Each role gets all responses of a call at once, so that a policy in training samples once per role.
 """
 
 from __future__ import annotations
@@ -16,55 +15,50 @@ from vouching.models.base import Completion
 from vouching.types import Checked, Pair, Question, Source
 
 Scope: TypeAlias = Literal["numbers", "facts"]
-"""What is asked about: numbers, years among them (the paper), or also dates, names and other short answers."""
+"""Numbers, including years (the paper), or also dates, names and other short answers."""
 Samples: TypeAlias = tuple[Checked | None, ...]
-"""One per checker: what it found; None where a judge gave no answer that could be read."""
+"""The answer of each checker; None if unreadable."""
 MAX_QUESTIONS = 20
-"""In one prompt."""
+"""Questions per prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Questions about a response with the answers that it gives."""
+    """Questions about a response, with the response's answers."""
 
     pairs: tuple[Pair, ...]
     """In the response's order."""
-    said: tuple[Completion, ...] = ()
-    """What a language model wrote, for its cost."""
+    completions: tuple[Completion, ...] = ()
+    """A language model's replies, for their cost."""
     failure: str | None = None
     """Why there are no questions although there is something to ask about."""
     cut_off: bool = False
-    """Whether the list was cut off at the limit of its length."""
+    """Whether the list was cut off at the token limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a checker is asked about one response."""
+    """A checker's input for one response."""
 
     batches: tuple[tuple[Question, ...], ...]
-    """Questions of different batches do not meet; there may be none."""
+    """Questions by prompt; may be empty."""
     sources: tuple[Source, ...]
-    """The documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came back from the checkers."""
+    """The checkers' answers for one response."""
 
     samples: tuple[Samples | Unread, ...]
-    """One per question, in order; Unread where the model failed."""
-    said: tuple[Completion, ...] = ()
-    """What a language model wrote, for its cost."""
+    """For each question, in order; Unread where the model failed."""
+    completions: tuple[Completion, ...] = ()
+    """A language model's replies, for their cost."""
     cut_off: bool = False
-    """Whether an answer was cut off at the limit of its length."""
+    """Whether an answer was cut off at the token limit."""
 
 
 def values_of(response: str, scope: Scope) -> tuple[Value, ...]:
-    """The values of a response that must be asked about.
-
-    >>> [len(values_of("On 3 May 1937 all 12 came.", scope)) for scope in ("numbers", "facts")]
-    [1, 2]
-    """
+    """The values of a response that need a question: numbers, or with the scope "facts" also dates."""
     return find_numbers(response) if scope == "numbers" else find_values(response)
 
 
@@ -72,20 +66,20 @@ class Proposer(Protocol):
     """Sees the responses."""
 
     async def propose(self, responses: Sequence[str], scope: Scope, least: int) -> list[Proposal]:
-        """Questions about what each response states, ``least`` of them where it states so much."""
+        """Questions about the facts of each response, at least ``least`` if it states as many."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         ...
 
 
 class BlindChecker(Protocol):
-    """Sees the documents and questions. Neither the response nor an answer of it is ever passed here."""
+    """Sees documents and questions, never the response or its answers."""
 
     @property
     def max_at_once(self) -> int:
-        """How many questions it takes in one go."""
+        """Maximum number of questions per prompt."""
         ...
 
     async def answer(self, asked: Sequence[Asked]) -> list[Answered]:
@@ -93,5 +87,5 @@ class BlindChecker(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         ...

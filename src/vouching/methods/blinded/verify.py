@@ -1,12 +1,12 @@
-"""A response audited blind: questions about what it states, answered from the documents without it (MARCH, 3.2).
+"""Audit a response blind: ask questions about its facts and answer them from the documents alone (MARCH, 3.2).
 
 Proposer -> questions with the response's answers; checker -> answers from the documents alone; comparison -> the same,
 different, not in the documents, contradictory documents. A question that contains its own answer is dropped and
-counted; questions that would give each other's answers away are put apart. What nobody asked about is told: coverage is
-the share of the response's numbers with a question. Without a language model both roles are played by the embedded
-pair. Departures from the paper: answers carry units; "not in the documents" stands apart from another value; the
-question that the response answers is shown to nobody, as no role needs it. Left out: the solver, which is whoever
-wrote the response, and training, which is another layer's.
+counted; questions that would give each other's answers away go into separate prompts. Coverage is the share of the
+response's numbers with a question. Without a language model the embedded pair plays both roles.
+
+Departures: answers carry units; "not in the documents" is distinguished from another value; no role sees the question
+that the response answers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from vouching.types import (
     total_usage,
 )
 
-_LEAKED = "the question contains its own answer, so it was put to nobody"
+_LEAKED = "the question contains its own answer, so it was not asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,16 @@ class BlindedConfig:
     """What is asked about and how answers are compared. Raises ConfigError for a value out of range."""
 
     scope: Scope = "numbers"
-    """Numbers, years among them, or also dates, names and other short answers; names take a language model."""
+    """Numbers, including years, or also dates, names and other short answers; names need a language model."""
     match: Match = "units"
     """How answers are compared; "released" is the paper's code."""
     min_questions: int = 3
-    """k: fewer questions than this, or than there are numbers, are a fault of the proposer; it is told."""
+    """k: number of questions, or of numbers if there are fewer, below which a warning is given."""
     votes: int = 1
-    """J: answers of a language model to each question; a tie is a mismatch."""
+    """J: a language model's answers to each question; a tie is a mismatch."""
     seed: int | None = None
-    """Of a language model's sampling."""
     max_tokens: int = 2_048
-    """Length of a language model's reply, in tokens."""
+    """Token limit of a language model's reply."""
 
     def __post_init__(self) -> None:
         for name, known in (("scope", get_args(Scope)), ("match", get_args(Match))):
@@ -76,11 +75,11 @@ class BlindedVerifier:
     """Audits whole responses.
 
     Args:
-        proposer: asks; it sees the response and no document.
-        checker: answers; it sees the documents and no response.
+        proposer: asks; sees the response and no document.
+        checker: answers; sees the documents and no response.
         config: what is asked about, and how answers are compared.
-        judge: asked whether one short answer follows from another in other words, under the scope "facts"; None leaves
-            it at equal words.
+        judge: decides, with the scope "facts", whether a short answer follows from another in other words; None
+            accepts equal words only.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -111,7 +110,7 @@ class BlindedVerifier:
 
     @property
     def decoding(self) -> dict[str, str | float | None]:
-        """How it asks: what the record of a run needs so that the same can be asked again."""
+        """The settings that a rerun needs to ask the same questions."""
         config = self.config
         return {
             "method": "blinded",
@@ -125,23 +124,14 @@ class BlindedVerifier:
         }
 
     async def verify(self, question: str | None, response: str, sources: Sequence[Source]) -> Report:
-        """The report on a response: a finding for each question, and one for each number that nobody asked about.
+        """The report on a response, with a finding for each question and for each number without one.
 
-        Args:
-            question: what the response answers; kept in the report, shown to nobody.
-            response: what is audited.
-            sources: the documents.
-
-        Returns:
-            ``coverage`` is the share of the response's numbers asked about, ``score`` the share of answers that are
-            the same; None where none could be compared.
-
-        Raises:
-            InputError: no response, or no documents.
-            ModelError: the model is out of reach, and the same call may succeed later.
+        ``question`` is kept in the report and shown to no role. ``coverage`` is the share of the response's numbers
+        with a question, ``score`` the share of compared answers that are the same, None where there are none. Raises
+        InputError without a response or documents, and ModelError if the model is unreachable for now.
         """
         if not response.strip():
-            raise InputError("the response is empty: got no text, wanted an answer to audit")
+            raise InputError("the response is empty: expected an answer to audit")
         if not sources:
             raise InputError("no source was given: pass at least one text to check against")
         started = time.perf_counter()
@@ -150,20 +140,17 @@ class BlindedVerifier:
         return replace(report, question=question, usage=spent)
 
     async def verify_all(self, answers: Sequence[tuple[str, Sequence[Source]]]) -> list[Report]:
-        """The reports on several responses, each with its documents; each role is asked once for all of them.
+        """Reports on several responses, each with its documents; each role is called once for all of them.
 
-        A response without a word, of which nothing is asked, is data here, not wrong input.
-
-        Raises:
-            ModelError: as for :meth:`verify`.
+        A blank response, about which nothing is asked, is data here, not wrong input.
         """
         config = self.config
         due = [at for at, (response, _) in enumerate(answers) if _may_state(response, config.scope)]
-        told = await self.proposer.propose([answers[at][0] for at in due], config.scope, config.min_questions)
+        proposed = await self.proposer.propose([answers[at][0] for at in due], config.scope, config.min_questions)
         proposals = [Proposal(())] * len(answers)
-        for at, proposal in zip(due, told, strict=True):
+        for at, proposal in zip(due, proposed, strict=True):
             proposals[at] = proposal
-        put = [
+        batched = [
             disjoint_batches(
                 [pair for pair in one.pairs if not leaks(pair.question.text, pair.answer)], self.checker.max_at_once
             )
@@ -171,21 +158,21 @@ class BlindedVerifier:
         ]
         asked = [
             Asked(tuple(tuple(pair.question for pair in batch) for batch in batches), tuple(sources))
-            for batches, (_, sources) in zip(put, answers, strict=True)
+            for batches, (_, sources) in zip(batched, answers, strict=True)
         ]
         answered = await self.checker.answer(asked)
         reports: list[Report] = []
-        for (response, sources), proposal, batches, found in zip(answers, proposals, put, answered, strict=True):
+        for (response, sources), proposal, batches, found in zip(answers, proposals, batched, answered, strict=True):
             in_order = [pair for batch in batches for pair in batch]
             findings: list[Finding] = [_leaked(pair) for pair in proposal.pairs if pair not in in_order]
             for pair, samples in zip(in_order, found.samples, strict=True):
                 findings.append(await self._finding(pair, samples, found.cut_off, response, sources))
             report = self._report(response, sources, findings, proposal)
-            reports.append(replace(report, usage=total_usage((*proposal.said, *found.said))))
+            reports.append(replace(report, usage=total_usage((*proposal.completions, *found.completions))))
         return reports
 
     async def aclose(self) -> None:
-        """Let go of the models."""
+        """Release the models."""
         await self.proposer.aclose()
         await self.checker.aclose()
 
@@ -197,16 +184,16 @@ class BlindedVerifier:
             return samples.unverified(claim)
         read = [one for one in samples if one is not None]
         if 2 * len(read) <= len(samples):
-            lost = f"{len(samples) - len(read)} of {len(samples)} replies hold no answer that can be read"
-            more = ": allow more by max_tokens (--max-tokens)" if cut_off else ", nor do those to a second question"
+            lost = f"{len(samples) - len(read)} of {len(samples)} replies have no readable answer"
+            more = ": raise max_tokens (--max-tokens)" if cut_off else ", also when asked again"
             return Unverified(claim, "truncated" if cut_off else "unparsable", lost + more)
         ruling = rule(pair.question.text, pair.answer, read, self.config.match)
         if ruling.outcome == "different" and await self._follows(pair, ruling):
-            ruling = Ruling("same", ruling.found, "the documents say it in other words")
+            ruling = Ruling("same", ruling.found, "the documents state it in other words")
         return compared(pair, ruling, samples, response, sources, self.config.match)
 
     async def _follows(self, pair: Pair, ruling: Ruling) -> bool:
-        """Whether an answer in words follows from that of the documents; numbers are compared, not judged."""
+        """Whether an answer in words follows from that of the documents; answers with numbers never do."""
         numbers = find_values(pair.answer) or any(map(find_values, ruling.found))
         if self._judge is None or self.config.scope != "facts" or len(ruling.found) != 1 or numbers:
             return False
@@ -216,7 +203,7 @@ class BlindedVerifier:
         return outcome.kind == "verdict" and outcome.attributable
 
     def _language(self, response: str) -> list[VerdictWarning]:
-        """Whether a reader of English reads another language."""
+        """A warning where the embedded pair, which reads English, gets another language."""
         if not isinstance(self.proposer, EmbeddedProposer) or looks_english(response):
             return []
         return [VerdictWarning("language", "The response does not look English; its numbers may be misread or missed.")]
@@ -250,14 +237,7 @@ class BlindedVerifier:
 
 
 def disjoint_batches(pairs: Sequence[Pair], limit: int) -> list[list[Pair]]:
-    """The pairs in batches, such that no question gives away an answer that its batch asks for.
-
-    >>> from vouching.types import Question
-    >>> sites = Pair(Question("How many sites took part in 1990?"), "12")
-    >>> year = Pair(Question("When did the sites take part?"), "1990")
-    >>> [[pair.answer for pair in batch] for batch in disjoint_batches([sites, year], limit=20)]
-    [['12'], ['1990']]
-    """
+    """Split the pairs into batches in which no question gives away another's answer."""
     batches: list[list[Pair]] = []
     for pair in pairs:
         for batch in batches:
@@ -275,16 +255,14 @@ def _meet(one: Pair, other: Pair) -> bool:
 
 
 def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None = None) -> BlindedVerifier:
-    """The auditor by the name of what asks and answers.
+    """The auditor for a model by its name.
 
     Args:
         model: "embedded", which needs no language model and asks about numbers and dates, or a language model for both
             roles; see :func:`vouching.models.open.open_model`.
-        config: what is asked about, and how answers are compared; None asks the embedded pair about all it can read
-            (the scope "facts"), and a language model about numbers.
+        config: None uses the scope "facts" for the embedded pair and "numbers" for a language model.
 
-    Raises:
-        ConfigError: a wrong name, or a setting that the embedded pair has no use for.
+    Raises ConfigError for a wrong name, or a setting that the embedded pair does not support.
 
     >>> import asyncio
     >>> report = asyncio.run(open_blinded().verify(None, "It has 2 towers.", [Source("The bridge has three towers.")]))
@@ -297,14 +275,12 @@ def open_blinded(model: str | Model = "embedded", config: BlindedConfig | None =
     config = config or BlindedConfig("facts" if embedded else "numbers")
     if embedded:
         if model not in MODELS:
-            raise ConfigError(
-                f"a blinded audit has no use for the weights of {model}: name embedded, or a language model"
-            )
+            raise ConfigError(f"a blinded audit cannot use the weights of {model}: name embedded, or a language model")
         from vouching.methods.blinded.embedded import EmbeddedChecker
 
         if config.votes != 1 or config.seed is not None:
-            told = f"{model} answers once: got votes {config.votes} and seed {config.seed}"
-            raise ConfigError(f"{told}; name a language model, or leave them out")
+            got = f"{model} answers once: got votes {config.votes} and seed {config.seed}"
+            raise ConfigError(f"{got}; name a language model, or remove these settings")
         return BlindedVerifier(EmbeddedProposer(), EmbeddedChecker(), config)
     if isinstance(model, str):
         from vouching.models.open import open_model
@@ -321,7 +297,7 @@ def _leaked(pair: Pair) -> PairResult:
 
 
 def _may_state(response: str, scope: Scope) -> bool:
-    """Whether there may be something to ask about; a model reads digits of other scripts too."""
+    """Whether there may be something to ask about; a model also reads digits of other scripts."""
     if not response.strip():
         return False
     return scope != "numbers" or bool(find_numbers(response)) or (_has_digits(response) and not find_values(response))
@@ -336,7 +312,7 @@ def _touches(number: Span, spans: Sequence[Span]) -> bool:
 
 
 def _place_of(finding: Finding) -> int:
-    """Where in the response a finding belongs; at the end where that is unknown."""
+    """Offset of a finding in the response; at the end where unknown."""
     span = finding.span if isinstance(finding, PairResult) else None
     span = finding.claim.span if isinstance(finding, Unverified) else span
     return span.start if span else 1 << 62
@@ -347,7 +323,7 @@ def _has_digits(text: str) -> bool:
 
 
 def _notes(proposal: Proposal, response: str, numbers: int, config: BlindedConfig) -> list[VerdictWarning]:
-    """What to know about the questions as a whole."""
+    """Warnings about the questions as a whole."""
     asked = len(proposal.pairs)
     if proposal.failure is not None:
         return []
@@ -358,9 +334,9 @@ def _notes(proposal: Proposal, response: str, numbers: int, config: BlindedConfi
         more = f"{dates}, and nothing else was asked about" if dates else ""
         return [VerdictWarning("unasked", f"The response states no number{more}.")]
     notes: list[VerdictWarning] = []
-    wanted = min(config.min_questions, numbers)
-    if asked < wanted:
-        notes.append(VerdictWarning("unasked", f"Too few questions were asked: {asked}, wanted at least {wanted}."))
+    expected = min(config.min_questions, numbers)
+    if asked < expected:
+        notes.append(VerdictWarning("unasked", f"Too few questions were asked: {asked}, expected at least {expected}."))
     if proposal.cut_off:
         notes.append(VerdictWarning("truncated", f"The list of questions was cut off at {config.max_tokens} tokens."))
     return notes
