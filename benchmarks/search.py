@@ -3,6 +3,7 @@
     VOUCH_DATA=... python benchmarks/search.py multihop [--encoder NAME=FOLDER ...] [--without shipped]
     VOUCH_DATA=... python benchmarks/search.py settings
     python benchmarks/search.py million [--passages N]
+    python benchmarks/search.py faults
 
 Each part writes its own section of docs/results/search.json.
 
@@ -10,9 +11,11 @@ Each part writes its own section of docs/results/search.json.
                support an answer, with BCa intervals; questions that share such a paragraph are drawn together
     settings   recall@5 on the training questions for what was chosen by it, with the package bm25s as the scorer
     million    made-up passages whose words follow Zipf's law: time, size, memory, on one core, and bm25s beside it
+    faults     what is left of an index when processes that add to it are killed, and when two write at once
 
 Seconds of "cpu" are the processor's, which other work on the machine hardly changes; the others are the wall clock's.
-Left out: search in several steps, which benchmarks/search_steps.py measures, and web engines.
+The section "before" holds the figures of the index that tantivy replaced, measured in the same hours. Not measured
+here: search in several steps (benchmarks/search_steps.py), and web engines.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ import json
 import multiprocessing
 import os
 import platform
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -300,6 +305,63 @@ def million(options: argparse.Namespace) -> dict[str, Any]:
     return record
 
 
+ADDING = """
+import sys
+from vouching.search.index_writer import change_index
+from vouching.types import Source
+batch = int(sys.argv[2])
+with change_index(sys.argv[1]) as writer:
+    print("begins", flush=True)
+    for number in range(BATCH):
+        writer.add(Source(f"fresh{batch} mill number {number}", f"{batch}-{number}"))
+print("done", flush=True)
+"""
+BATCH, KILLS = 3000, 12
+
+
+def adding(folder: str, batch: int) -> subprocess.Popen[str]:
+    """A process that adds documents to an index."""
+    program = ADDING.replace("BATCH", str(BATCH))
+    return subprocess.Popen(
+        [sys.executable, "-c", program, folder, str(batch)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def faults(options: argparse.Namespace) -> dict[str, Any]:
+    """What is left of an index when processes that add to it are killed, and when two of them write at once."""
+    del options
+    random = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as place:
+        folder = str(Path(place) / "index")
+        build(Path(folder), [*made_up(2000)])
+        passages, finished, opened = 2000, 0, 0
+        for batch in range(KILLS):
+            process = adding(folder, batch)
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(float(random.uniform(0, 1)))
+            process.kill()
+            process.wait()
+            index = open_index(folder)
+            assert len(index) in (passages, passages + BATCH), f"{len(index)} passages after {passages}"
+            assert bool(index.find(f"fresh{batch}", 1)) == (len(index) > passages)
+            finished += len(index) > passages
+            opened += 1
+            passages = len(index)
+        both = [adding(folder, KILLS), adding(folder, KILLS + 1)]
+        errors = [process.communicate()[1] for process in both]
+        refused = sum("is being written by another process" in error for error in errors)
+        left = len(open_index(folder))
+        assert left == passages + (2 - refused) * BATCH, f"{left} passages after {passages}"
+    return {
+        "killed": KILLS,
+        "opened_as_before_or_after": opened,
+        "finished": finished,
+        "writers": 2,
+        "refused": refused,
+    }
+
+
 def alone(work: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
     """The result of work in a fresh process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -309,7 +371,7 @@ def alone(work: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, 
 def main() -> None:
     """Measure one part, print it, and put it into the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("multihop", "settings", "million"))
+    parser.add_argument("part", choices=("multihop", "settings", "million", "faults"))
     parser.add_argument("--encoder", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--without", action="append", default=[], choices=["shipped"])
     parser.add_argument("--passages", type=int, default=1_000_000)
@@ -318,7 +380,7 @@ def main() -> None:
     default = Path(__file__).resolve().parents[1] / "docs/results/search.json"
     parser.add_argument("--output", type=Path, default=default)
     options = parser.parse_args()
-    found = {"multihop": multihop, "settings": settings, "million": million}[options.part](options)
+    found = {"multihop": multihop, "settings": settings, "million": million, "faults": faults}[options.part](options)
     old = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
     old[options.part] = {
         "command": f"python benchmarks/search.py {options.part}",

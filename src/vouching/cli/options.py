@@ -38,7 +38,12 @@ SourceTexts = Annotated[
 ]
 Indexes = Annotated[
     list[str] | None,
-    panel(AGAINST, "--index", metavar="PATH", help="Search an index of your documents; see vouch index. Repeatable."),
+    panel(
+        AGAINST,
+        "--index",
+        metavar="PATH",
+        help="Search an index of your documents (see vouch index), or opensearch:URL. Repeatable.",
+    ),
 ]
 WebEngines = Annotated[
     list[str] | None,

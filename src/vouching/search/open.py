@@ -10,8 +10,10 @@ from vouching.search.base import Finder, SearchEngine
 from vouching.search.steps import QUERIES, StepSearch, Verify
 from vouching.search.web_apis import APIS
 
-FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, and index:PATH for documents of your own"
-"""What an engine's name can look like. After "=" stands another address than the usual one."""
+FORMS = "searxng=URL, wikipedia, brave, tavily, serper, ddgs, and index:PATH or opensearch:URL for your own documents"
+"""Names of engines. An address after "=" replaces the usual one."""
+
+OPENSEARCH = "opensearch:"
 
 
 def open_engine(spec: str) -> SearchEngine:
@@ -34,6 +36,8 @@ def open_engine(spec: str) -> SearchEngine:
     """
     if spec.startswith("index:"):
         return _index(spec.removeprefix("index:"))
+    if spec.startswith(OPENSEARCH):
+        return _opensearch(spec.removeprefix(OPENSEARCH))
     name, given, address = spec.partition("=")
     if name not in (*APIS, "ddgs") or (given and not address):
         near = get_close_matches(name, (*APIS, "ddgs"), n=1)
@@ -81,6 +85,12 @@ def _index(path: str) -> SearchEngine:
     from vouching.search.index import open_index
 
     return open_index(path)
+
+
+def _opensearch(address: str) -> SearchEngine:
+    from vouching.search.opensearch import OpenSearch
+
+    return OpenSearch(address)
 
 
 def _web(name: str, address: str | None) -> SearchEngine:

@@ -19,7 +19,7 @@ class SearchOptions:
     """Where to search, as given."""
 
     index: tuple[str, ...] = ()
-    """Paths of indexes."""
+    """Paths of indexes, or opensearch:URL."""
     web: tuple[str, ...] = ()
     """Names of web engines, see ``vouching.search.open.FORMS``."""
     pages: bool = False
@@ -73,8 +73,10 @@ class SearchOptions:
 
     @property
     def waits(self) -> bool:
-        """Whether a search waits for others, as one on the web does."""
-        return bool(self.web) and self.replay is None
+        """Whether a search waits for servers."""
+        from vouching.search.open import OPENSEARCH
+
+        return (bool(self.web) and self.replay is None) or any(path.startswith(OPENSEARCH) for path in self.index)
 
     @property
     def settings(self) -> dict[str, str | bool | int | None]:
@@ -99,9 +101,10 @@ class SearchOptions:
             ConfigError: an engine of that name does not exist, or its key is missing.
             InputError: an index or a file cannot be read or written.
         """
-        from vouching.search.open import open_engine
+        from vouching.search.open import OPENSEARCH, open_engine
 
-        return [*(open_engine(f"index:{path}") for path in self.index), *map(self._on_the_web, self.web)]
+        own = (path if path.startswith(OPENSEARCH) else f"index:{path}" for path in self.index)
+        return [*map(open_engine, own), *map(self._on_the_web, self.web)]
 
     def _on_the_web(self, name: str) -> SearchEngine:
         from vouching.search.open import open_engine, web_name

@@ -11,7 +11,7 @@ import os
 import random
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import httpx2
 
@@ -36,9 +36,67 @@ USER_AGENT = f"vouching/{__version__} (https://pypi.org/project/vouching/)"
 TIMEOUT = 30.0
 """Seconds without a byte after which a request is given up."""
 ATTEMPTS, FIRST_WAIT, LONGEST_WAIT = 3, 0.5, 20.0
+Found = TypeVar("Found")
 _DDGS_LONGEST = 400
 _NOTHING = "No results found."
 """What the package says when every engine answered with nothing."""
+
+
+class SearchServer:
+    """Sends requests to a server that answers in JSON, and retries while it is busy.
+
+    Args:
+        called: what the server is called in messages.
+        address: where it is, checked.
+        advice: what to do about a wrong address or key.
+        at_once: requests under way at once.
+        seconds: how long a search may take with its retries.
+    """
+
+    def __init__(self, called: str, address: str, advice: str, at_once: int = 4, seconds: float = 60.0) -> None:
+        self._address, self._advice, self._seconds = address, advice, seconds
+        self._where = f"{called} at {address}"
+        headers = {"user-agent": USER_AGENT, "accept": "application/json"}
+        proxy = proxy_of(address)
+        self._clients = OpenPerLoop(lambda: open_client(TIMEOUT, proxy, headers=headers))
+        self._slots = PerLoop(lambda: asyncio.Semaphore(at_once))
+        self._random = random.Random()
+
+    async def ask(self, request: Request, read: Callable[[Body], Found]) -> Found:
+        """What ``read`` makes of the answer.
+
+        Raises:
+            SearchError: no answer in time, a refusal, or an answer that cannot be read.
+        """
+        try:
+            async with self._slots.get(), asyncio.timeout(self._seconds):
+                body = await retried(lambda: self._body(request), ATTEMPTS, FIRST_WAIT, LONGEST_WAIT, self._random)
+        except TimeoutError:
+            raise SearchError(f"{self._where} gave no answer within {self._seconds:g} seconds") from None
+        except (ModelError, ConfigError) as error:
+            raise SearchError(str(error)) from error
+        try:
+            return read(body)
+        except SearchError as error:
+            raise SearchError(f"{self._where} cannot be understood: {error}") from None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._clients.aclose()
+
+    async def _body(self, request: Request) -> Body:
+        client = await self._clients.get()
+        method = "GET" if request.json is None else "POST"
+        url = f"{self._address}{request.path}"
+        what: dict[str, Any] = {"params": request.params, "json": request.json, "headers": request.headers}
+        try:
+            async with client.stream(method, url, **what) as response:
+                content = await read_content(response, self._where)
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise error_of_transport(error, self._where) from error
+        if error := error_of_status(response, content, self._where, self._advice):
+            raise error
+        return read_object(response, content, self._where)
 
 
 class WebEngine:
@@ -46,12 +104,12 @@ class WebEngine:
 
     Args:
         api: its interface.
-        address: where it is, if not where the interface says: a mirror, an instance of one's own.
+        address: where it is, if not at its usual address: a mirror or your own instance.
         key: its key; None takes the environment variable of the interface.
-        seconds: how long a search may take, its retries together.
+        seconds: how long a search may take with its retries.
 
     Raises:
-        ConfigError: an address that is none, or a key that is missing or cannot be sent.
+        ConfigError: the address is not valid, or the key is missing or cannot be sent.
 
     >>> from vouching.search.web_apis import APIS
     >>> WebEngine(APIS["searxng"], "http://localhost:8080").name
@@ -59,22 +117,19 @@ class WebEngine:
     """
 
     kind: Literal["web"] = "web"
-    """It looks on the web."""
 
     def __init__(self, api: WebApi, address: str | None = None, key: str | None = None, seconds: float = 60.0) -> None:
         if not (address or api.address):
-            raise ConfigError(f"{api.name} is run by oneself: say where, e.g. {api.name}=http://localhost:8080")
+            raise ConfigError(
+                f"{api.name} has no public address: add that of an instance, e.g. {api.name}=http://localhost:8080"
+            )
         self._api = api
-        self._address = checked_address(address or api.address, api.name, "https://host", api.key_variable)
-        self.name = f"web:{api.name}" + (f"={self._address}" if address and api.address else "")
-        """What its passages name as their origin; with its address where that is not the usual one."""
-        self._key = _checked_key(api, key)
-        self._seconds = seconds
-        headers = {"user-agent": USER_AGENT, "accept": "application/json"}
-        proxy = proxy_of(self._address)
-        self._clients = OpenPerLoop(lambda: open_client(TIMEOUT, proxy, headers=headers))
-        self._slots = PerLoop(lambda: asyncio.Semaphore(api.at_once))
-        self._random = random.Random()
+        checked = checked_address(address or api.address, api.name, "https://host", api.key_variable)
+        self.name = f"web:{api.name}" + (f"={checked}" if address and api.address else "")
+        """The origin of its passages; with its address if that is not the usual one."""
+        self._key = checked_key(api.name, api.key_variable, key) if api.key_variable else ""
+        advice = f"check its address and {api.key_variable or 'whether it allows format=json'}"
+        self._server = SearchServer(api.name, checked, advice, api.at_once, seconds)
 
     async def search(self, query: str, limit: int) -> list[Passage]:
         """What the engine shows of at most ``limit`` pages, best first; the score is 1 / rank.
@@ -85,42 +140,12 @@ class WebEngine:
         words = plain_query(query, self._api.longest)
         if not words:
             return []
-        request = self._api.request(words, limit, self._key)
-        try:
-            async with self._slots.get(), asyncio.timeout(self._seconds):
-                body = await retried(lambda: self._ask(request), ATTEMPTS, FIRST_WAIT, LONGEST_WAIT, self._random)
-        except TimeoutError:
-            raise SearchError(f"{self._where} gave no answer within {self._seconds:g} seconds") from None
-        except (ModelError, ConfigError) as error:
-            raise SearchError(str(error)) from error
-        try:
-            hits = self._api.read(body)
-        except SearchError as error:
-            raise SearchError(f"{self._where} cannot be understood: {error}") from None
+        hits = await self._server.ask(self._api.request(words, limit, self._key), self._api.read)
         return snippets(hits, limit, self.name)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._clients.aclose()
-
-    @property
-    def _where(self) -> str:
-        return f"{self._api.name} at {self._address}"
-
-    async def _ask(self, request: Request) -> Body:
-        client = await self._clients.get()
-        method = "GET" if request.json is None else "POST"
-        url = f"{self._address}{request.path}"
-        what: dict[str, Any] = {"params": request.params, "json": request.json, "headers": request.headers}
-        try:
-            async with client.stream(method, url, **what) as response:
-                content = await read_content(response, self._where)
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise error_of_transport(error, self._where) from error
-        advice = f"check its address and {self._api.key_variable or 'whether it allows format=json'}"
-        if error := error_of_status(response, content, self._where, advice):
-            raise error
-        return read_object(response, content, self._where)
+        await self._server.aclose()
 
 
 def snippets(hits: Iterable[Hit], limit: int, origin: str) -> list[Passage]:
@@ -136,15 +161,19 @@ def snippets(hits: Iterable[Hit], limit: int, origin: str) -> list[Passage]:
     ]
 
 
-def _checked_key(api: WebApi, key: str | None) -> str:
-    """The key. Its value is never part of a message."""
-    if not api.key_variable:
-        return ""
-    found = (key or os.environ.get(api.key_variable, "")).strip()
+def checked_key(owner: str, variable: str, key: str | None = None) -> str:
+    """A key, or the one in an environment variable. Its value is never part of a message.
+
+    Raises:
+        ConfigError: there is none, or no header can hold it.
+    """
+    found = (key or os.environ.get(variable, "")).strip()
     if not found:
-        raise ConfigError(f"{api.name} needs a key: put it into the environment variable {api.key_variable}")
+        raise ConfigError(f"{owner} needs a key: put it into the environment variable {variable}")
     if not (found.isascii() and found.isprintable() and " " not in found):
-        raise ConfigError(f"the key in {api.key_variable} has a blank or a sign that no header can hold: copy it again")
+        raise ConfigError(
+            f"the key in {variable} contains a blank or a character that no header can hold: copy it again"
+        )
     return found
 
 

@@ -1,0 +1,168 @@
+"""Your own documents in an OpenSearch index, searched by BM25 over HTTP.
+
+A document is found by its text and title, and cut into passages as those of a local index; of each document found, the
+passage with most of the query's words is returned. Elasticsearch answers the same requests. Not supported: vector
+search, several indexes at once, and signing requests for AWS.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, cast
+from urllib.parse import parse_qsl, urlsplit
+
+from vouching.errors import ConfigError, SearchError
+from vouching.models.connections import checked_address
+from vouching.search.passages import cut_passages
+from vouching.search.terms import query_terms, terms
+from vouching.search.web import SearchServer, checked_key
+from vouching.search.web_apis import Body, Request
+from vouching.types import EngineKind, Passage, Span
+
+KEY, USER, PASSWORD = "OPENSEARCH_API_KEY", "OPENSEARCH_USER", "OPENSEARCH_PASSWORD"
+"""Environment variables with an API key, or with a name and a password."""
+TITLE_BOOST = 2
+"""Weight of the title's score beside that of the text."""
+MAX_CHARACTERS = 2000
+"""Characters of a query that are sent; an OpenSearch query has at most 1024 words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which fields of a document hold what."""
+
+    text: str = "text"
+    title: str = "title"
+    id: str = "_id"
+    """``_id`` is OpenSearch's own id."""
+    url: str = "url"
+
+
+class OpenSearch:
+    """An index of an OpenSearch server; a search engine, see ``search/base.py``.
+
+    Args:
+        address: of the index, e.g. ``http://localhost:9200/notes``. Parameters name other fields than "text", "title",
+            "_id" and "url", e.g. ``http://localhost:9200/notes?text=body&title=heading``.
+        seconds: how long a search may take with its retries.
+
+    Raises:
+        ConfigError: the address is not valid, or the environment holds an incomplete or unusable key.
+
+    >>> OpenSearch("http://localhost:9200/notes?text=body").name
+    'opensearch:http://localhost:9200/notes'
+    """
+
+    kind: EngineKind = "local"
+
+    def __init__(self, address: str, seconds: float = 60.0) -> None:
+        bare, _, given = address.partition("?")
+        checked = checked_address(bare, "OpenSearch", "http://localhost:9200/INDEX", KEY)
+        index = urlsplit(checked).path.strip("/")
+        if not index or "/" in index:
+            raise ConfigError(f'expected the address of one index, like "http://localhost:9200/INDEX", got {bare!r}')
+        self.name = f"opensearch:{checked}"
+        """The ``origin`` of its passages."""
+        self._fields = _read_fields(given)
+        self._headers = _authorization()
+        advice = f"check the address, the name of the index, and {KEY} or {USER} and {PASSWORD}"
+        self._server = SearchServer("OpenSearch", checked, advice, seconds=seconds)
+
+    async def search(self, query: str, limit: int) -> list[Passage]:
+        """At most ``limit`` passages of different documents, best first, with the scores of OpenSearch.
+
+        Raises:
+            SearchError: no answer in time, a refusal, or an answer that cannot be read.
+        """
+        if not query_terms(query):
+            return []
+        asked = self._fields
+        body = {
+            "size": limit,
+            "_source": [name for name in (asked.text, asked.title, asked.id, asked.url) if name != "_id"],
+            "query": {
+                "multi_match": {
+                    "query": query[:MAX_CHARACTERS],
+                    "fields": [asked.text, f"{asked.title}^{TITLE_BOOST}"],
+                    "type": "most_fields",
+                }
+            },
+        }
+        hits = await self._server.ask(Request("/_search", json=body, headers=self._headers), _read_hits)
+        found = (self._passage(hit, query) for hit in hits)
+        return [passage for passage in found if passage is not None][:limit]
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._server.aclose()
+
+    def _passage(self, hit: Body, query: str) -> Passage | None:
+        """The passage of a document with most of the query's words, the first of several; None without a text."""
+        source = cast("Body", hit.get("_source") or {})
+        text = _value(source, self._fields.text)
+        cuts = cut_passages(text)
+        if not cuts:
+            return None
+        wanted = {*query_terms(query)}
+        start, end = max(cuts, key=lambda cut: len(wanted & {*terms(text[cut[0] : cut[1]])}))
+        name = str(hit.get("_id", "")) if self._fields.id == "_id" else _value(source, self._fields.id)
+        score = hit.get("_score")
+        return Passage(
+            Span(text[start:end], start, end, name), float(score) if isinstance(score, int | float) else 0.0,
+            _value(source, self._fields.title), _value(source, self._fields.url), self.name,
+        )  # fmt: skip
+
+
+def _read_fields(given: str) -> Fields:
+    known = [field.name for field in fields(Fields)]
+    try:
+        named = dict(parse_qsl(given, keep_blank_values=True, strict_parsing=bool(given)))
+    except ValueError:
+        named = {given: ""}
+    for name, field in named.items():
+        if name not in known or not field:
+            raise ConfigError(
+                f"expected the name of a field as {', '.join(f'{one}=NAME' for one in known)}, got {given!r}"
+            )
+    return Fields(**named)
+
+
+def _authorization() -> Mapping[str, str]:
+    """The header that the environment asks for."""
+    if os.environ.get(KEY, "").strip():
+        return {"authorization": f"ApiKey {checked_key('OpenSearch', KEY)}"}
+    user, password = os.environ.get(USER, ""), os.environ.get(PASSWORD, "")
+    if not user and not password:
+        return {}
+    if not user or not password or ":" in user:
+        raise ConfigError(f"OpenSearch needs both {USER}, without a colon, and {PASSWORD}: set both, or neither")
+    return {"authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+def _read_hits(body: Body) -> list[Body]:
+    """The documents of an answer. Raises SearchError if it is not one, or if nothing was searched completely."""
+    outer = body.get("hits")
+    hits: Any = cast("Body", outer).get("hits") if isinstance(outer, dict) else None
+    if not isinstance(hits, list):
+        raise SearchError(f'the answer has no "hits", it has {[*body]}')
+    found = [cast("Body", hit) for hit in cast("list[Any]", hits) if isinstance(hit, dict)]
+    shards = body.get("_shards")
+    failed = cast("Body", shards).get("failed") if isinstance(shards, dict) else 0
+    if not found and (failed or body.get("timed_out")):
+        raise SearchError(f"nothing was found, but shards failed: {failed}, timed out: {body.get('timed_out')}")
+    return found
+
+
+def _value(source: Body, name: str) -> str:
+    """A field of a document, "a.b" inside an object too; empty if it is no text."""
+    value: Any = source.get(name)
+    if value is None and "." in name:
+        outer, _, inner = name.partition(".")
+        deeper = source.get(outer)
+        return _value(cast("Body", deeper), inner) if isinstance(deeper, dict) else ""
+    if isinstance(value, int):
+        return str(value)
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
