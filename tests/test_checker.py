@@ -153,8 +153,8 @@ def test_many_rows_are_read_one_at_a_time_as_results_are_asked_for() -> None:
     ("row", "told"),
     [
         ({}, "the row has the keys"),
-        ({"claim": TRUE}, 'wanted "source" or "sources"'),
-        ({"source": SOURCE}, 'wanted "claim" or "response"'),
+        ({"claim": TRUE}, 'expected "source" or "sources"'),
+        ({"source": SOURCE}, 'expected "claim" or "response"'),
         ({"claim": "", "source": SOURCE}, "the claim is empty"),
         ({"claim": 5, "source": SOURCE}, "the claim is of type int"),
         ({"response": " ", "source": SOURCE}, "the response is empty"),
@@ -163,8 +163,8 @@ def test_many_rows_are_read_one_at_a_time_as_results_are_asked_for() -> None:
         ({"claim": TRUE, "sources": []}, "no source was given"),
         ({1: 2, "claim": TRUE}, "the row has the keys"),
         ({"id": "\ud800", "claim": TRUE, "source": SOURCE}, "the id has a lone surrogate"),
-        ("a line", "of type str, wanted a mapping"),
-        (None, "of type NoneType, wanted a mapping"),
+        ("a line", "of type str, expected a mapping"),
+        (None, "of type NoneType, expected a mapping"),
     ],
 )
 def test_a_broken_row_is_named_and_the_rows_after_it_are_checked(row: Any, told: str) -> None:

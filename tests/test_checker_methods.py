@@ -154,7 +154,7 @@ def test_an_instruction_is_refused_by_methods_that_do_not_judge_by_it(method: st
 
 
 def test_a_method_that_judges_form_repairs_nothing() -> None:
-    with pytest.raises(ConfigError, match="leave out the repair"):
+    with pytest.raises(ConfigError, match="omit the repair"):
         checker("rules").check_response("No, never.", question="Use no commas.", repair_rest="mark")
 
 
@@ -169,10 +169,10 @@ def test_a_blinded_audit_is_repaired_by_what_the_documents_say() -> None:
         ({"method": "blindd"}, "there is no method 'blindd'; did you mean blinded"),
         ({"method": "nonsense"}, "there are embedded, rules"),
         ({"treshold": 0.7}, "the method embedded has no setting 'treshold'; did you mean threshold"),
-        ({"votes": 3, "seed": 1}, "got votes and seed with embedded, which is no language model"),
-        ({"method": "structured"}, "got method with embedded, which is no language model"),
+        ({"votes": 3, "seed": 1}, "got votes and seed with embedded, which is not a language model"),
+        ({"method": "structured"}, "got method with embedded, which is not a language model"),
         ({"method": "checklist"}, "items are put to a language model, got embedded"),
-        ({"model": ScriptedModel(["yes"]), "method": "embedded"}, "wanted structured or label"),
+        ({"model": ScriptedModel(["yes"]), "method": "embedded"}, "expected structured or label"),
         ({"method": "blinded", "threshold": 0.7}, "the method blinded has no setting 'threshold'"),
         ({"method": "blinded", "scope": "words"}, "scope must be one of numbers, facts"),
     ],

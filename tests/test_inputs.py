@@ -27,8 +27,8 @@ def test_a_claim_is_text_or_a_claim_and_keeps_its_words() -> None:
         ("\0", "empty"),
         ("👍", "empty"),
         (Claim(""), "empty"),
-        (None, "of type NoneType, wanted text"),
-        (b"It rains.", "of type bytes, wanted text"),
+        (None, "of type NoneType, expected text"),
+        (b"It rains.", "of type bytes, expected text"),
         (5, "of type int"),
         (Claim(5), "of type int"),  # type: ignore[arg-type]
         ("It \ud800 rains", r"U\+D800 at offset 3"),
@@ -117,5 +117,5 @@ def test_a_row_without_sources_is_refused_with_the_keys_it_has(row: Any) -> None
 
 def test_a_path_is_no_source_and_the_reader_is_told_to_read_it() -> None:
     path: Any = Path("bridge.txt")
-    with pytest.raises(InputError, match=r"read it first: path\.read_text\(\)"):
+    with pytest.raises(InputError, match=r"read the file first, path\.read_text\(\)"):
         as_sources(path)

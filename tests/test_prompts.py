@@ -37,8 +37,8 @@ def test_single_braces_are_no_placeholders() -> None:
     ("values", "told"),
     [
         ({}, r"missing \['claim'\]"),
-        ({"claim": "x", "clam": "y"}, r"without a place \['clam'\]"),
-        ({"clam": "y"}, r"missing \['claim'\], without a place \['clam'\]"),
+        ({"claim": "x", "clam": "y"}, r"unknown \['clam'\]"),
+        ({"clam": "y"}, r"missing \['claim'\], unknown \['clam'\]"),
     ],
 )
 def test_a_missing_or_an_unknown_value_is_refused_by_name(values: dict[str, str], told: str) -> None:

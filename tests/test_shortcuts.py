@@ -48,7 +48,7 @@ def test_what_rules_cannot_do_is_refused() -> None:
 
 
 def test_one_text_is_no_list_of_answers_and_answers_may_come_one_by_one() -> None:
-    with pytest.raises(InputError, match=r"wanted a list of texts, got one: \['1973'\]"):
+    with pytest.raises(InputError, match=r"expected a list of texts, got one text: pass \['1973'\]"):
         vouching.rank("When did it open?", "1973", "The bridge opened in 1973.")
     ranked = vouching.rank("When did it open?", iter(["1937", "1973"]), "The bridge opened in 1973.")  # type: ignore[arg-type]
     assert [answer.text for answer in ranked.answers] == ["1973", "1937"]

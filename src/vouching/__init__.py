@@ -6,6 +6,8 @@
 ('Not Attributable', 'Change 1937 to 1973.')
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
+
+Names are loaded on first use, so that importing the package is cheap.
 """
 
 from __future__ import annotations

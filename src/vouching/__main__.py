@@ -1,4 +1,4 @@
-"""``python -m vouching``: the command ``vouch``, where scripts are not on the path."""
+"""``python -m vouching``: the ``vouch`` command where scripts are not on the path."""
 
 import sys
 

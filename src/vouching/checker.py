@@ -1,10 +1,9 @@
-"""The serve flow on one page, for every method: what to judge -> verify -> findings -> report (-> repair).
+"""Checks with every method: what to judge -> verify -> findings -> report (-> repair).
 
-A method that judges claims takes a response apart first (-> claims (-> search) -> verdicts); one that judges responses
-gets it whole; one that judges units gets a task and its proposal. ``METHODS`` says which is which; nothing else
-dispatches. Async inside, synchronous at the edge. The sources that are given with a call belong to every claim of it;
-those that are searched for belong to the claim that they were found for. Left out: a search with several queries, which
-is a finder's business.
+A method that judges claims first splits a response into claims (-> search); one that judges responses gets it whole;
+one that judges units gets a task and its proposal. ``METHODS`` says which is which; nothing else dispatches. Sources
+given with a call belong to every claim of it; sources found by a search belong to the claim they were found for. Not
+supported: several queries in one search; a finder does that.
 """
 
 from __future__ import annotations
@@ -33,28 +32,28 @@ if TYPE_CHECKING:
     from vouching.types import ChecklistItem
 
 Judged: TypeAlias = Outcome | Report | Assurance
-"""What becomes of a row: a claim's outcome, the report on a response, or that on a task."""
+"""The result for a row: the outcome of a claim, or the report on a response or a task."""
 
 
 class Checker:
     """Checks claims, whole responses and structured work by any method of ``vouching.methods.METHODS``.
 
     Args:
-        model: "embedded" (the default: rules and a shipped encoder, offline, no model needed), "embedded:rules" (the
-            rules alone: about five times as fast, blind to paraphrase), "embedded:FOLDER" (what a round of ``vouch
-            evolve`` learnt), or a language model, itself or by its name, e.g. "http://host:8000/v1#name" (see
-            :func:`vouching.models.open.open_model`), or a scorer by its name, e.g. "minicheck:/weights" (see
+        model: "embedded" (the default: rules and a shipped encoder, offline, no language model), "embedded:rules" (the
+            rules alone: about five times as fast, blind to paraphrase), "embedded:FOLDER" (weights learnt by ``vouch
+            evolve``), a language model or its name, e.g. "http://host:8000/v1#name" (see
+            :func:`vouching.models.open.open_model`), or the name of a scorer, e.g. "minicheck:/weights" (see
             :func:`vouching.methods.discriminative.open.open_scorer`).
-        threshold: score from which a claim counts as Attributable, or an item passes, in [0, 1].
-        method: one of ``METHODS``, or a variant of one: "label" (structured, the label alone) and "holistic"
-            (checklist, one question about the whole). None for what suits the model: "embedded", "discriminative" for
-            a scorer, "structured" for a language model. The embedded verifier is a scorer too: both names judge alike.
-        search: what finds sources for each claim, beside those that are given: engines or their names, e.g.
-            ["index:notes", "wikipedia"] (see :func:`vouching.search.open.open_engine`), which are searched in steps, or
-            a finder. A claim for which there is no source at all becomes Unverified(reason="no_evidence").
-        queries: how many queries engines get for a claim, at most; 5 if not said. The first is the claim; the others
-            follow names, until the rules find the claim supported or contradicted.
-        settings: those of the method's verifier, e.g. votes, seed and max_tokens; None leaves one at its default.
+        threshold: score in [0, 1] from which a claim is Attributable, or an item passes.
+        method: one of ``METHODS``, or a variant: "label" (structured, the label alone) and "holistic" (checklist, one
+            question about the whole). None for what suits the model: "embedded", "discriminative" for a scorer,
+            "structured" for a language model. The embedded verifier is a scorer too: both names judge alike.
+        search: what finds further sources for each claim: a finder, or engines or their names, e.g. ["index:notes",
+            "wikipedia"] (see :func:`vouching.search.open.open_engine`), which are searched in steps. A claim without a
+            source becomes Unverified(reason="no_evidence").
+        queries: maximum number of queries for a claim; 5 by default. The first is the claim; the others follow names,
+            until the rules find the claim supported or contradicted.
+        settings: of the method's verifier, e.g. votes, seed and max_tokens; None means the default.
 
     Raises:
         ConfigError: an unknown model, method, engine or setting, one that does not fit, or a number out of range.
@@ -79,22 +78,18 @@ class Checker:
     ) -> None:
         shared = ThresholdConfig(threshold)
         self.method, given = method_for(model, method, settings)
-        """How it judges."""
         if threshold != 0.5 or "threshold" in self.method.takes:
             given["threshold"] = threshold
         self.verifier: Any = self.method.open(model, given)
-        """What judges."""
         self.embedded = is_embedded(model)
-        """Whether it works without a language model."""
         self.decoding: Mapping[str, str | float | None] | None = getattr(self.verifier, "decoding", None)
-        """How a language model is asked, with the name of its calibration, or the weights of a round; else None."""
+        """How a language model is sampled, with the name of its calibration, or the learnt weights; else None."""
         self.finder: Finder | None = None
-        """What finds sources; None if they must be given."""
         if search is not None:
             self._needs("claims", "a search")
             self.finder = as_finder(search, open_embedded("embedded:rules", shared).verify, queries)
         elif queries is not None:
-            raise ConfigError(f"got queries={queries} without anything to search: give search, or leave it out")
+            raise ConfigError(f"got queries={queries} without anything to search: give search, or omit queries")
 
     @property
     def judges(self) -> Literal["claims", "response", "instruction", "units"]:
@@ -125,16 +120,16 @@ class Checker:
     def check(
         self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
     ) -> Outcome | list[Outcome]:
-        """Judge one claim, or each of a list of claims, against all ``sources`` and those found for it.
+        """Judge a claim, or each of a list of them, against all ``sources`` and those found for it; see :func:`check`.
 
-        The question, what the claim answers, helps to find sources and nothing else. See :func:`check`.
+        The question that the claim answers is used only to find sources.
         """
         return run(self.acheck(claim, sources, question))
 
     async def acheck_with_sources(
         self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
     ) -> tuple[list[Outcome], tuple[Source, ...]]:
-        """The outcomes of :meth:`check`, and everything they rest on: the given sources and those that were found."""
+        """The outcomes of :meth:`check`, and all sources used: the given ones and those that were found."""
         self._needs("claims", "a claim")
         claims = [as_claim(value, number) for number, value in enumerate(each_of(claim), 1)]
         return await self._judge(claims, self._given(sources), self._searches(question))
@@ -142,7 +137,7 @@ class Checker:
     def check_with_sources(
         self, claim: ClaimLike | Sequence[ClaimLike], sources: SourcesLike | None = None, question: str | None = None
     ) -> tuple[list[Outcome], tuple[Source, ...]]:
-        """The same without an event loop.
+        """The synchronous form of :meth:`acheck_with_sources`.
 
         >>> outcomes, sources = Checker().check_with_sources("It opened in 1973.", "The bridge opened in 1973.")
         >>> outcomes[0].label, sources[0].id
@@ -160,10 +155,10 @@ class Checker:
         """Async twin of :meth:`check_response`."""
         if self.judges == "instruction":
             if repair_rest is not None:
-                raise ConfigError(f"the method {self.method.name} judges form and has no fixes: leave out the repair")
+                raise ConfigError(f"the method {self.method.name} judges form and has no fixes: omit the repair")
             return await self.acheck_instruction(question or "", response, sources=() if sources is None else sources)
         if not check_text(response, "the response").strip() and self.judges == "claims":
-            raise InputError("the response is empty: got no text, wanted an answer to take apart into claims")
+            raise InputError("the response is empty: expected a text to split into claims")
         _check_rest(repair_rest)
         given, searches = self._given(sources), self._searches(question)
         report = await self._report(response, given, question, searches)
@@ -180,8 +175,8 @@ class Checker:
     ) -> Report:
         """Judge a whole response, and repair it if asked; see :func:`check_response`.
 
-        By claims it is taken apart and every claim is judged; by a method that judges responses it is judged whole. For
-        one that judges by the instruction, the question is the instruction.
+        A method that judges claims splits it first; other methods judge it whole. A method that judges by an
+        instruction takes the question as the instruction.
         """
         return run(self.acheck_response(response, sources, question, repair_rest))
 
@@ -197,7 +192,7 @@ class Checker:
 
         self._needs("instruction", "an instruction")
         if not check_text(instruction, "the instruction").strip():
-            raise InputError("the instruction is blank, wanted what the response was to do")
+            raise InputError("the instruction is blank, expected what the response was asked to do")
         check_text(response, "the response")
         items = None if checklist is None else as_items(checklist)
         given = as_sources(sources) if each_of(sources) else ()
@@ -210,7 +205,7 @@ class Checker:
         checklist: Sequence[ChecklistItem] | object = None,
         sources: SourcesLike = (),
     ) -> Report:
-        """Judge a response by what its instruction asks for; see :func:`check_instruction`.
+        """Judge how well a response follows its instruction; see :func:`check_instruction`.
 
         >>> Checker(method="rules").check_instruction("Use no commas.", "So it is.").score
         1.0
@@ -225,11 +220,11 @@ class Checker:
         return await verify(task, proposal, self.verifier)
 
     def check_task(self, task: object, proposal: object) -> Assurance:
-        """Judge the values that are proposed for a task, unit by unit.
+        """Judge the values proposed for a task, unit by unit.
 
         Args:
-            task: the task, itself or as its file has it.
-            proposal: a mapping with "values", one for each unit, as its file has it.
+            task: the task, or the content of its file.
+            proposal: a mapping with "values", one for each unit, or the content of its file.
 
         >>> task = {"task": "t", "data": {"paid": [40, 2]}, "rules": [{"id": "R", "text": "Add.",
         ...     "value": "sum(data.paid)"}], "units": [{"id": "total", "type": "amount", "rules": ["R"]}]}
@@ -255,7 +250,7 @@ class Checker:
         on_error: Literal["continue", "raise"] = "continue",
         repair_rest: Rest | None = None,
     ) -> Iterator[Judged]:
-        """Judge rows one after the other, in order, without holding them; see :func:`check_many`."""
+        """Judge rows one by one, in order, without holding them in memory; see :func:`check_many`."""
         _check_rest(repair_rest)
         for number, row in enumerate(rows, 1):
             yield run(self._row(row, number, on_error, repair_rest))
@@ -263,20 +258,20 @@ class Checker:
     def check_row(
         self, row: Mapping[str, Any], number: int = 1, repair_rest: Rest | None = None, place: str | None = None
     ) -> Judged:
-        """Judge one row, as :meth:`check_many` does each.
+        """Judge one row, as :meth:`check_many` does.
 
         Args:
-            row: a mapping with "claim" or "response", and "sources", which it may lack if sources are searched for; by
-                an instruction with "response" and "instruction"; by units with "task" and "proposal".
+            row: a mapping with "claim" or "response", and "sources" unless they are searched for; or "response" and
+                "instruction"; or "task" and "proposal", as the method needs.
             number: which row it is, from 1; its id is "row-N" if it has none.
             repair_rest: repairs a response if given; see :func:`check_response`.
-            place: what to call the row in a message, "row N" if not given.
+            place: what messages call the row; "row N" by default.
 
         Returns:
             A Verdict or a Report, or Unverified(reason="input") for a row that cannot be used.
 
         >>> print(Checker().check_row({"claim": "It opened."}, place="line 8").message)
-        line 8: the row has the keys ['claim'], wanted "source" or "sources" (a text or a list of texts)...
+        line 8: the row has the keys ['claim'], expected "source" or "sources" (a text or a list of texts)...
         """
         return run(self.acheck_row(row, number, repair_rest, place))
 
@@ -287,30 +282,30 @@ class Checker:
         return await self._row(row, number, "continue", repair_rest, place)
 
     async def aclose(self) -> None:
-        """Let go of the connections of the language model and the engines; used again, they are opened again."""
+        """Close the connections of the language model and the engines; the next call opens them again."""
         await self.verifier.aclose()
         if self.finder is not None:
             await self.finder.aclose()
 
     def close(self) -> None:
-        """The same without an event loop."""
+        """The synchronous form of :meth:`aclose`."""
         run(self.aclose())
 
     def _needs(self, judged: str, got: str) -> None:
-        """Raise ConfigError for a call that the method has no use for."""
+        """Raise ConfigError for a call that does not fit the method."""
         if self.judges != judged:
             calls = {"claims": "check", "instruction": "check_instruction", "units": "check_task"}
             name = calls.get(self.judges, "check_response")
-            raise ConfigError(f"got {got} with the method {self.method.name}, which has no use for it: call {name}")
+            raise ConfigError(f"got {got} with the method {self.method.name}, which does not take it: call {name}")
 
     def _given(self, sources: SourcesLike | None) -> tuple[Source, ...]:
-        """The sources that came with a call. Raises InputError where there are none and none are searched for."""
+        """The sources passed with a call. Raises InputError if there are none and none are searched for."""
         if self.finder is not None and (sources is None or not each_of(sources)):
             return ()
         return as_sources(() if sources is None else sources)
 
     def _searches(self, question: str | None) -> Searches | None:
-        """The searches of one call; None if nothing is searched for. Raises InputError for a question that is none."""
+        """The searches of one call; None without a search."""
         if question is not None:
             check_text(question, "the question")
         return None if self.finder is None else Searches(self.finder, question)
@@ -346,7 +341,7 @@ class Checker:
         name = f"row-{number}"
         try:
             if not isinstance(given, Mapping):
-                raise InputError(f'it is of type {type(given).__name__}, wanted a mapping with "claim" and "sources"')
+                raise InputError(f'it is of type {type(given).__name__}, expected a mapping with "claim" and "sources"')
             row = cast("Mapping[str, Any]", given)
             name = row_name(row, number)
             check_text(str(row.get("id", "")), "the id")
@@ -359,7 +354,6 @@ class Checker:
             return Unverified(Claim("", id=name), "input", message)
 
     async def _of_row(self, row: Mapping[str, Any], name: str, repair_rest: Rest | None) -> Judged:
-        """What becomes of a row that may be used. Raises InputError for what it lacks."""
         judges, question = self.judges, row.get("question")
         if judges == "units":
             return await self.acheck_task(row.get("task"), row.get("proposal"))
@@ -368,26 +362,26 @@ class Checker:
         response, claim = row.get("response"), row.get("claim")
         if judges == "response":
             if response is None and claim is None:
-                raise InputError(f'the row has the keys {[*row]}, wanted "response" or "claim"')
+                raise InputError(f'the row has the keys {[*row]}, expected "response" or "claim"')
             text = check_text(claim, "the claim") if response is None else response
             return await self.acheck_response(text, row_sources(row), question, repair_rest)
         sources = row_sources(row, needed=self.finder is None, otherwise=OR_SEARCH)
         if response is not None and claim is not None:
-            raise InputError('it has both "claim" and "response", wanted one of them: make two rows of it')
+            raise InputError('it has both "claim" and "response", expected one of them: make it two rows')
         if response is not None:
             return await self.acheck_response(response, sources, question, repair_rest)
         if claim is None:
-            raise InputError(f'the row has the keys {[*row]}, wanted "claim" or "response"')
+            raise InputError(f'the row has the keys {[*row]}, expected "claim" or "response"')
         asked = Claim(check_text(claim, "the claim"), id=name)
         return await self.acheck(asked, sources, question if self.finder else None)
 
     async def _instructed(self, row: Mapping[str, Any]) -> Report:
-        """The report on a row with an instruction, and with the checklist or the rules that it brings."""
+        """The report on a row with an instruction, using the row's own checklist or rules if it has any."""
         from vouching.methods.checklist.items import instruction_of, row_items
         from vouching.methods.rules.verify import named_items
 
         if row.get("response") is None:
-            raise InputError(f'the row has the keys {[*row]}, wanted "response", a text')
+            raise InputError(f'the row has the keys {[*row]}, expected "response", a text')
         items = named_items(row) if self.method.name == "rules" and row.get("instruction_id_list") else row_items(row)
         if getattr(getattr(self.verifier, "config", None), "holistic", False):
             items = None

@@ -1,9 +1,8 @@
-"""From a response to its claims, and from their verdicts to its report.
+"""Split a response into claims, and report on their verdicts.
 
-Sentences first, then clauses; what states nothing is set aside with a reason.
-
-Left out: rewriting. A claim keeps the words of the response; only a clause that shares its subject with the one before
-it gets that subject put in front. A pronoun stays and the name it leans on goes into the claim's context.
+A response is split into sentences, then clauses; what states nothing is set aside with a reason. Claims keep the words
+of the response; only a clause that shares its subject with the one before it gets that subject put in front. A pronoun
+stays, and the name it refers to goes into the claim's context. Not supported: rewriting.
 """
 
 from __future__ import annotations
@@ -95,23 +94,20 @@ _FIRST_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """A response taken apart."""
+    """A response split into claims."""
 
     claims: tuple[Claim, ...]
-    """What can be checked, in the response's order, with the ids "claim-1", "claim-2" and so on."""
+    """In the response's order, with the ids "claim-1", "claim-2" and so on."""
     non_claims: tuple[NonClaim, ...]
     """What states nothing that could be checked, in the response's order."""
 
 
 def decompose(response: str) -> Decomposition:
-    """Take a response apart into claims and the rest.
+    """Split a response into claims and the rest.
 
-    Sentences and list items are claims; English compound sentences are split where both halves stand as clauses of
-    their own. Whatever holds a verb together with a number or a name stays a claim, as does a short answer that is the
-    whole response. When in doubt, a stretch is a claim.
-
-    Args:
-        response: The text to check, as it was written.
+    Sentences and list items are claims; English compound sentences are split where both halves are complete clauses. A
+    sentence with a verb and a number or a name is always a claim, as is a short answer that is the whole response. In
+    doubt, text is a claim.
 
     Returns:
         Claims and non-claims. Their spans do not overlap, and everything outside them is white space, list markers,
@@ -119,7 +115,6 @@ def decompose(response: str) -> Decomposition:
         that a clause without its own subject starts with the one it shares; that subject is its ``context``. The
         context of a claim that opens with a pronoun is the subject last named.
 
-    Example:
         >>> parts = decompose("Sure! Ann Lee was born in 1912 and moved to Paris in 1930. Is that all?")
         >>> [claim.text for claim in parts.claims]
         ['Ann Lee was born in 1912', 'Ann Lee moved to Paris in 1930.']
@@ -157,7 +152,7 @@ def decompose(response: str) -> Decomposition:
 
 
 def _pieces(response: str) -> Iterator[tuple[int, int, _Reason | None]]:
-    """The sentences of a response, and between them its markup with the reason why that is no claim."""
+    """The sentences and the markup of a response, each with the reason if it is not a claim."""
     done = 0
     for start, end, kind in (*markup_spans(response), (len(response), len(response), None)):
         for first, last in sentence_spans(response[done:start]):
@@ -173,7 +168,7 @@ def _pieces(response: str) -> Iterator[tuple[int, int, _Reason | None]]:
 
 
 def _label(response: str, start: int, end: int) -> Span | None:
-    """The label that a sentence opens with ("**Price:**", "Step 1:"), without the blanks after it."""
+    """The label at the start of a sentence ("**Price:**", "Step 1:"), without the blanks after it."""
     found = LABEL.match(response, start, end)
     if not found or not any(character.isalnum() for character in response[found.end() : end]):
         return None
@@ -182,13 +177,13 @@ def _label(response: str, start: int, end: int) -> Span | None:
 
 
 def _opens_line(response: str, start: int) -> bool:
-    """Whether only blanks stand before the offset in its line."""
+    """Whether only blanks precede the offset in its line."""
     before = response[:start].rstrip(" \t\u00a0") if start < 80 else response[start - 80 : start].rstrip(" \t\u00a0")
     return not before or before[-1] in "\n\r\f\v\x85\u2028\u2029"
 
 
 def _claim(span: Span, subject: str, named: str, claim_id: str) -> Claim:
-    """The claim for a clause, given the subject it takes over and the subject last named."""
+    """The claim for a clause, given the subject it shares and the subject last named."""
     if subject:
         text = f"{subject[0].upper()}{subject[1:]} {span.text}"
         return Claim(text, claim_id, span, context=(named if _PRONOUN.fullmatch(subject) else "") or subject)
@@ -196,7 +191,7 @@ def _claim(span: Span, subject: str, named: str, claim_id: str) -> Claim:
 
 
 def _named_subject(text: str, inherited: str) -> str:
-    """What a claim is about, if it says so by name: its subject, else the first run of capitalised words."""
+    """The name of what a claim is about: its subject, else the first run of capitalised words; "" without one."""
     if inherited or _PRONOUN.match(text):
         return ""
     subject = subject_of(text)
@@ -233,7 +228,6 @@ def _why_no_claim(sentence: str, *, is_item: bool, whole: bool, ends_line: bool)
 
 
 def _is_heading(sentence: str, bare: str, alone: bool) -> bool:
-    """Whether the sentence only names what follows it."""
     if sentence.startswith("#"):
         return True
     if _HEADING.match(sentence) or bare.endswith((":", "：")):
@@ -250,7 +244,7 @@ def _states_more(bare: str) -> bool:
 
 
 def _checkable(bare: str) -> bool:
-    """Whether a number or, after the first word, a name occurs."""
+    """Whether the text has a number or, after the first word, a name."""
     return bool(re.search(r"\d|\s[\"“(]?(?!I\b|I['’]|AI\b)[A-Z]", bare))
 
 
@@ -267,9 +261,9 @@ def claims_report(
     Args:
         response: the text.
         sources: what it was checked against.
-        outcomes: what became of each claim.
-        decomposition: the claims and what is none.
-        support: how much of the whole text the sources have, where the verifier measures it.
+        outcomes: one per claim.
+        decomposition: the claims and the rest.
+        support: how much of the whole text the sources support, if the verifier measures it.
         question: what the response answers.
     """
     verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
@@ -289,17 +283,17 @@ def claims_report(
 
 
 def _coverage(response: str, claims: Sequence[Claim], non_claims: Sequence[NonClaim]) -> float:
-    """Share of the response's non-space characters that lie in a claim or a non-claim."""
+    """Share of the response's non-space characters that are in a claim or a non-claim."""
     spans = [c.span for c in claims if c.span is not None] + [n.span for n in non_claims]
     seen = sum(len("".join(span.text.split())) for span in spans)
     return min(1.0, seen / max(1, len("".join(response.split()))))
 
 
 def _response_score(verdicts: Sequence[Verdict], support: float | None) -> float | None:
-    """Mean of the claims' scores and, where the verifier measures it, of the support of the whole text.
+    """Mean of the claims' scores and, if the verifier measures it, of the support of the whole text.
 
-    Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``. The mean over what is left
-    where a judge failed would be another number, and higher where it failed on what is wrong.
+    Chosen among ten such scores on training sets: ``recipes/embedded/response_score.py``. There is no score if a judge
+    failed: a mean over the other claims would be too high where it failed on wrong ones.
     """
     if not verdicts:
         return None
@@ -318,6 +312,6 @@ def _totals(verdicts: Sequence[Verdict], failed: int) -> Totals:
 
 
 def _shared_warnings(verdicts: Sequence[Verdict]) -> tuple[VerdictWarning, ...]:
-    """Warnings about the sources and the judge, which every verdict carries, once."""
+    """Warnings about the sources and the judge, which every verdict repeats, once."""
     kinds = ("injection", "unread", "uncalibrated")
     return tuple(dict.fromkeys(w for verdict in verdicts for w in verdict.warnings if w.kind in kinds))

@@ -1,4 +1,4 @@
-"""What can go wrong, classified once. Every message says what was got, what was wanted and what to do."""
+"""The errors of vouching. Every message says what was found, what was expected and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class VouchError(Exception):
     """Base of every error that vouching raises on purpose."""
 
     can_retry: bool = False
-    """Whether trying the same call again may help."""
+    """Whether the same call may succeed later."""
 
 
 class InputError(VouchError, ValueError):
@@ -22,29 +22,26 @@ class ConfigError(VouchError, ValueError):
 
 
 class NoLanguageModelError(ConfigError):
-    """Settings that only a language model has a use for, given with something else that judges."""
+    """Settings that need a language model, given with a model that is none."""
 
     def __init__(self, model: str, settings: tuple[str, ...]) -> None:
         names = " and ".join(settings)
-        super().__init__(f"got {names} with {model}, which is no language model: name one, or leave out {names}")
+        super().__init__(f"got {names} with {model}, which is not a language model: name one, or omit {names}")
         self.model = model
         self.settings = settings
 
 
 class MissingExtraError(ConfigError, ImportError):
-    """A feature needs a dependency that is not installed: an optional one, or with no extra one of vouching itself."""
+    """A feature needs a dependency that is not installed; without an extra, one of vouching's own."""
 
     def __init__(self, extra: str, feature: str, module: str) -> None:
-        wanted = f"'vouching[{extra}]'" if extra else module
-        super().__init__(f"{feature} needs the module {module!r}: install it with  pip install {wanted}")
+        package = f"'vouching[{extra}]'" if extra else module
+        super().__init__(f"{feature} needs the module {module!r}: install it with  pip install {package}")
         self.extra = extra
 
 
 def needed(module: str, extra: str, feature: str) -> Any:
-    """A module that may not be installed.
-
-    Raises:
-        MissingExtraError: it is not; the message names the feature and the extra.
+    """Import a module that may not be installed. Raises MissingExtraError, naming the feature and the extra.
 
     >>> needed("no_such_module", "serve", "serving")
     Traceback (most recent call last):
@@ -64,24 +61,24 @@ class BackendError(VouchError):
 
 
 class ModelError(BackendError):
-    """A language model gave no usable answer. Raised as one of the errors below, which say whether a retry can help."""
+    """A language model gave no usable answer; the subclasses say whether a retry can help."""
 
     can_retry = False
 
 
 class ModelUnavailableError(ModelError):
-    """The model is busy, down or out of reach for now: status 429 or 5xx, a timeout, a connection that broke."""
+    """The model is busy, down or out of reach for now: status 429 or 5xx, a timeout, a broken connection."""
 
     can_retry = True
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """Seconds that the server asked to wait; None if it did not say."""
+        """Seconds that the server asked to wait; None if it named none."""
 
 
 class ModelRefusedError(ModelError):
-    """The request was understood and is refused, as when the prompt is too long: the same call fails again."""
+    """The request was understood and refused, e.g. because the prompt is too long: the same call fails again."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -90,27 +87,27 @@ class ModelRefusedError(ModelError):
 
 
 class ModelAnswerError(ModelError):
-    """The server answered with something that holds no completion: HTML, broken JSON, no choices."""
+    """The server's answer holds no completion: HTML, broken JSON, no choices."""
 
 
 class ModelDeadlineError(ModelError):
-    """No answer within the time that the caller gave; with more time there may be one."""
+    """No answer within the caller's deadline; with more time there may be one."""
 
     can_retry = True
 
 
 class SearchError(BackendError):
-    """A search engine gave no usable answer: it is down, busy, or what it said cannot be read. Others go on."""
+    """A search engine gave no usable answer: it is down, busy, or its answer cannot be read. Other engines continue."""
 
 
 class FetchError(BackendError):
-    """A page of the web was not read: its address is not allowed, it is too large or of another kind, or it is down."""
+    """A web page was not read: its address is not allowed, it is too large or of another type, or it is down."""
 
     can_retry = False
 
 
 class PromptError(ConfigError):
-    """A prompt template and the values for it do not fit."""
+    """A prompt template does not match the values for it."""
 
 
 class WeightsError(ConfigError):
@@ -118,7 +115,7 @@ class WeightsError(ConfigError):
 
 
 class TrainingError(VouchError):
-    """A training run cannot go on as it is: its gradient is no number. The last checkpoint is whole."""
+    """A training run cannot continue: its gradient is not finite. The last checkpoint is intact."""
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What callers pass, made into claims and sources; errors say what was got, what was wanted and what to do."""
+"""Turn what callers pass into claims and sources; errors say what was found, what was expected and what to do."""
 
 from __future__ import annotations
 
@@ -18,18 +18,15 @@ SourcesLike: TypeAlias = SourceLike | Sequence[SourceLike]
 ClaimLike: TypeAlias = str | Claim
 
 LONGEST_CLAIM = 50_000
-"""Characters; anything longer is a response, to be taken apart first."""
+"""Characters; anything longer is a response, to be split into claims first."""
 SOURCE_KEYS = ("sources", "source", "contexts", "context", "documents", "docs")
-"""Names under which a row may carry its sources; "sources" is the one to use."""
+"""Names under which a row may have its sources; "sources" is preferred."""
 _TEXT_KEYS = ("text", "content", "page_content", "source")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def as_claim(value: ClaimLike, number: int = 1) -> Claim:
-    """A claim from a string or a Claim.
-
-    Raises:
-        InputError: the claim is empty, far too long, of another type, or no valid text.
+    """A claim from a string or a Claim. Raises InputError if it is empty, too long, of another type or invalid text.
 
     >>> as_claim("It opened in 1937.").id
     'claim-1'
@@ -39,25 +36,25 @@ def as_claim(value: ClaimLike, number: int = 1) -> Claim:
     check_text(claim.id, "the id of the claim")
     if not any(c.isalnum() for c in claim.text):
         raise InputError(
-            f"the claim is empty: got {claim.text[:40]!r}, wanted a statement with at least one word or number"
+            f"the claim is empty: got {claim.text[:40]!r}, expected a statement with at least one word or number"
         )
     if len(claim.text) > LONGEST_CLAIM:
         raise InputError(
-            f"the claim has {len(claim.text):,} characters, at most {LONGEST_CLAIM:,} are one claim: "
+            f"the claim has {len(claim.text):,} characters, expected at most {LONGEST_CLAIM:,}: "
             "check it as a response (check_response, or --response on the command line)"
         )
     return claim
 
 
 def as_sources(value: SourcesLike) -> tuple[Source, ...]:
-    """Sources from a string, a Source, a Passage, a mapping with "text", or a sequence of these. Ids are made unique.
+    """Sources from a string, a Source, a Passage, a mapping with "text", or a sequence of these, with unique ids.
 
-    A passage is a source of its own. Its id names the document and where in it the passage begins, so that offsets in
-    the passage can be found in the document: character 4 of "bridge.txt#char=100,180" is character 104 there.
+    The id of a passage names its document and its offset there: character 4 of "bridge.txt#char=100,180" is character
+    104 of bridge.txt.
 
     Raises:
-        InputError: no source at all, a source of another type, or no valid text. A source whose text is empty is
-            accepted: nothing can be attributed to it.
+        InputError: no source, a source of another type, or invalid text. An empty text is accepted: nothing can be
+            attributed to it.
 
     >>> [source.id for source in as_sources(["one", {"text": "two", "id": "wiki"}])]
     ['source-1', 'wiki']
@@ -93,7 +90,7 @@ def _as_source(item: object, number: int) -> Source:
         row = cast("Mapping[str, object]", item)
         key = next((k for k in _TEXT_KEYS if k in row), None)
         if key is None:
-            raise InputError(f'{name} has the keys {[*row]}, wanted "text" (and, if you like, "id", "title", "url")')
+            raise InputError(f'{name} has the keys {[*row]}, expected "text" (and optionally "id", "title", "url")')
         title, url, given = row.get("title"), row.get("url"), row.get("id")
         source = Source(
             check_text(row[key], name),
@@ -103,18 +100,18 @@ def _as_source(item: object, number: int) -> Source:
         )
         return _as_source(source, number)
     if isinstance(item, PurePath):
-        raise InputError(f"{name} is the path {str(item)!r}, wanted its text: read it first: path.read_text()")
-    raise InputError(f'{name} is of type {type(item).__name__}, wanted text, a Source, or a mapping with "text"')
+        raise InputError(f"{name} is the path {str(item)!r}, expected a text: read the file first, path.read_text()")
+    raise InputError(f'{name} is of type {type(item).__name__}, expected text, a Source, or a mapping with "text"')
 
 
 def _passage_name(span: Span, number: int) -> str:
-    """The document's name and, but at its very beginning, which characters of it (as RFC 5147 writes them)."""
+    """The document's name and, unless the passage is at its start, its characters (as in RFC 5147)."""
     document = span.source_id or f"source-{number}"
     return f"{document}#char={span.start},{span.end}" if span.start else document
 
 
 def each_of(value: object) -> list[Any]:
-    """``value`` alone if it is one thing (a text, a record, a mapping), else its members.
+    """The members of ``value``, or ``[value]`` if it is a single thing (a text, a record, a mapping).
 
     >>> each_of("one"), each_of(("one", "two"))
     (['one'], ['one', 'two'])
@@ -125,20 +122,20 @@ def each_of(value: object) -> list[Any]:
 
 
 def check_text(value: object, name: str) -> str:
-    """``value`` if it is text that can be written anywhere. Raises InputError otherwise."""
+    """``value`` if it is valid text. Raises InputError otherwise."""
     if not isinstance(value, str):
-        raise InputError(f"{name} is of type {type(value).__name__}, wanted text (str)")
+        raise InputError(f"{name} is of type {type(value).__name__}, expected text (str)")
     broken = _SURROGATE.search(value)
     if broken:
         raise InputError(
-            f"{name} has a lone surrogate U+{ord(broken.group()):04X} at offset {broken.start()}, which is no "
-            "character: decode the text again, e.g. raw.decode('utf-8', errors='replace')"
+            f"{name} has a lone surrogate U+{ord(broken.group()):04X} at offset {broken.start()}, which is not "
+            "a character: decode the text again, e.g. raw.decode('utf-8', errors='replace')"
         )
     return value
 
 
 OR_SEARCH = ", or somewhere to search for them (--index, --web)"
-"""What does in place of a row's sources for a command that can search."""
+"""The alternative to a row's sources, for commands that can search."""
 
 
 @overload
@@ -146,9 +143,9 @@ def row_sources(row: Mapping[str, object], *, otherwise: str = "") -> SourcesLik
 @overload
 def row_sources(row: Mapping[str, object], needed: bool, otherwise: str = "") -> SourcesLike | None: ...
 def row_sources(row: Mapping[str, object], needed: bool = True, otherwise: str = "") -> SourcesLike | None:
-    """The sources of a row, under one of the accepted names; None if there are none and none is ``needed``.
+    """The sources of a row, under one of the accepted names; None if there are none and none are ``needed``.
 
-    The message for a row without any ends with ``otherwise``, which says what would do in their place.
+    ``otherwise`` ends the message about a row without sources; it names the alternatives.
 
     Raises:
         InputError: there are none, or under two names.
@@ -159,29 +156,25 @@ def row_sources(row: Mapping[str, object], needed: bool = True, otherwise: str =
     given = [key for key in SOURCE_KEYS if row.get(key) is not None]
     if not given and needed:
         raise InputError(
-            f'the row has the keys {[*row]}, wanted "source" or "sources" (a text or a list of texts){otherwise}'
+            f'the row has the keys {[*row]}, expected "source" or "sources" (a text or a list of texts){otherwise}'
         )
     if len(given) > 1:
-        raise InputError(f'it has both "{given[0]}" and "{given[1]}", wanted one of them: put all texts into "sources"')
+        raise InputError(f'it has both "{given[0]}" and "{given[1]}", expected one: put all texts into "sources"')
     return cast("SourcesLike", row[given[0]]) if given else None
 
 
 LABEL_KEYS = ("label", "gold")
-"""Names under which a row may carry its label; the first that is there counts."""
+"""Names under which a row may have its label; the first present counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """A row that can be used."""
+    """A usable row; its claim has the row's id."""
 
     claim: Claim
-    """Its claim, which has the row's id."""
     sources: tuple[Source, ...]
-    """Its sources."""
     gold: Label | None
-    """Its label; None without one."""
     group: str | None
-    """Its group; None without one."""
 
 
 def labelled_row(row: Row) -> LabelledRow:
@@ -194,7 +187,7 @@ def labelled_row(row: Row) -> LabelledRow:
         raise InputError(str(row.problem))
     fields = row.fields
     if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
+        raise InputError(f'the row has the keys {[*fields]}, expected "claim"')
     gold = gold_of(fields)
     group = fields.get("group")
     claim = Claim(as_claim(fields["claim"]).text, id=row.name)
@@ -202,37 +195,37 @@ def labelled_row(row: Row) -> LabelledRow:
 
 
 def gold_of(fields: Mapping[str, Any]) -> Label | None:
-    """The label of a row; None without one. Raises InputError for one that there is not.
+    """The label of a row; None without one. Raises InputError for an unknown label.
 
     >>> gold_of({"claim": "It rained.", "gold": "Attributable"})
     'Attributable'
     """
     given: Any = next((fields[key] for key in LABEL_KEYS if fields.get(key) is not None), None)
     if given not in (None, "Attributable", "Not Attributable"):
-        raise InputError(f'the label is {given!r}, wanted "Attributable" or "Not Attributable"')
+        raise InputError(f'the label is {given!r}, expected "Attributable" or "Not Attributable"')
     return given
 
 
 @dataclass(slots=True)
 class SeenRows:
-    """What the rows were."""
+    """Counts of the rows read."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
-    """Rows by label; "none" for those without one."""
+    """Rows by label; "none" for rows without one."""
     broken: int = 0
     """Rows that cannot be used."""
 
 
 def labelled_examples(
-    reader: RowReader, seen: SeenRows, advance: Callable[[], object], name: Callable[[str], object]
+    reader: RowReader, seen: SeenRows, advance: Callable[[], object], report: Callable[[str], object]
 ) -> Iterator[Example]:
     """The rows as examples; those without a label count as Attributable.
 
     Args:
         reader: rows with claim, source and, if known, label.
         seen: counts them.
-        advance: is called for each row.
-        name: is told which row cannot be used, and why.
+        advance: called for each row.
+        report: called with a message for each row that cannot be used.
     """
     for row in reader:
         advance()
@@ -242,7 +235,7 @@ def labelled_examples(
             example = Example(row.name, found.claim.text, found.sources, gold, group=found.group)
         except InputError as error:
             seen.broken += 1
-            name(f"{reader.name}, {row.place}: {error}")
+            report(f"{reader.name}, {row.place}: {error}")
             continue
         seen.counts[found.gold or "none"] += 1
         yield example

@@ -1,7 +1,7 @@
-"""Names that a package offers and loads when they are first used, so that to import it costs next to nothing.
+"""Names that a package offers and loads on first use, so that importing it is cheap.
 
-Such a package says what it offers once, as imports under ``if TYPE_CHECKING:``, where type checkers read them, and in
-``__all__``. Where a name lives is read from these imports when the first one is asked for.
+Such a package lists its names as imports under ``if TYPE_CHECKING:``, where type checkers read them, and in
+``__all__``. The module of a name is read from these imports when the first name is used.
 """
 
 from __future__ import annotations

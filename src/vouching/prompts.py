@@ -1,8 +1,7 @@
 """Prompt templates: text files beside their verifier, filled in one pass, every placeholder checked.
 
-A placeholder is ``{{name}}``. Values are put in as they are and never read again, so that a source containing
-``{{claim}}`` stays a source.
-Left out: conditions and loops; a prompt that needs them is two prompts.
+A placeholder is ``{{name}}``. Values are inserted as they are and not parsed again, so a source that contains
+``{{claim}}`` stays unchanged. Not supported: conditions and loops.
 """
 
 from __future__ import annotations
@@ -23,31 +22,19 @@ class Prompt:
     """A template with named placeholders."""
 
     text: str
-    """The template."""
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of the placeholders.
-
-        >>> sorted(Prompt("Claim: {{claim}} Source: {{source}}").names)
-        ['claim', 'source']
-        """
+        """Names of the placeholders."""
         return _names(self.text)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the template, for provenance.
-
-        >>> len(Prompt("x").digest)
-        64
-        """
+        """SHA-256 of the template, for provenance."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def fill(self, **values: str) -> str:
-        """The template with every placeholder replaced, in one pass.
-
-        Raises:
-            PromptError: a placeholder without a value, or a value without a placeholder.
+        """The template with every placeholder replaced. Raises PromptError unless there is exactly one value for each.
 
         >>> Prompt("Claim: {{claim}}").fill(claim="{{claim}} is data")
         'Claim: {{claim}} is data'
@@ -56,7 +43,7 @@ class Prompt:
             missing, unknown = sorted(self.names - values.keys()), sorted(values.keys() - self.names)
             raise PromptError(
                 f"the prompt has the placeholders {sorted(self.names)}, got values for {sorted(values)}: "
-                f"missing {missing}, without a place {unknown}"
+                f"missing {missing}, unknown {unknown}"
             )
         return _PLACEHOLDER.sub(lambda match: values[match.group(1)], self.text)
 
@@ -68,7 +55,7 @@ def _names(text: str) -> frozenset[str]:
 
 @cache
 def load_prompt(package: str, name: str) -> Prompt:
-    """The template ``name`` (a ``.txt`` file) that lies in ``package``. Raises PromptError if there is none."""
+    """The template ``name`` (a ``.txt`` file) in ``package``. Raises PromptError if there is none."""
     try:
         return Prompt(files(package).joinpath(f"{name}.txt").read_text(encoding="utf-8"))
     except (OSError, ModuleNotFoundError) as error:

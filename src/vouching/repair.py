@@ -1,7 +1,7 @@
-"""A response with its verified fixes applied, read again, and the rest marked, removed or kept.
+"""Repair a response: apply the verified fixes, check the result again, and mark, remove or keep the rest.
 
-Only fixes that passed a re-check are applied; of a blinded audit the fix is the one value that the documents give, and
-the whole result is audited again. Left out: rewriting with a language model.
+Only fixes that passed a re-check are applied; for a blinded audit, the fix is the single value in the documents, and
+the result is audited again. Not supported: rewriting with a language model.
 """
 
 from __future__ import annotations
@@ -17,46 +17,45 @@ from vouching.text.sentences import LABEL, LIST_MARKER, sentence_spans
 from vouching.types import Claim, Finding, PairResult, Report, Span
 
 Rest: TypeAlias = Literal["mark", "remove", "keep"]
-"""What to do with claims that cannot be mended."""
+"""What to do with claims that cannot be repaired."""
 Replacement: TypeAlias = tuple[int, int, str]
 """Start, end and new text of a stretch of the response."""
 
 MARK = " [not supported by the sources]"
-"""What "mark" puts behind an unsupported claim."""
+"""What "mark" appends to an unsupported claim."""
 _JOINT = re.compile(r"\s*(?:[,;]\s*)?(?:(?:and|but)\s+)?", re.IGNORECASE)
 _CLOSING = re.compile(r"[.!?…。]*[\"'”’»)\]]*$")
 
 
 async def repair(report: Report, check_again: Callable[[str], Awaitable[Report]], rest: Rest = "mark") -> Report:
-    """Apply the verified fixes of ``report``, check the result again, and treat what is left as ``rest`` says.
+    """Apply the verified fixes of ``report``, check the result again, and treat the remaining claims as ``rest`` says.
 
     Args:
         report: the findings on the original response.
         check_again: checks a response against the same sources.
-        rest: "mark" appends a note to each claim that stays Not Attributable, "remove" takes it out, "keep" leaves it.
+        rest: "mark" appends a note to each claim that is still Not Attributable, "remove" removes it, "keep" keeps it.
 
     Returns:
-        ``report`` with ``revised_response`` and ``unrepaired`` filled in. The spans of ``unrepaired`` lie in the
+        ``report`` with ``revised_response`` and ``unrepaired`` filled in. The spans of ``unrepaired`` refer to the
         response with its fixes applied, before anything was marked or removed.
 
     >>> import asyncio
     >>> from vouching import Checker
-    >>> async def mended(response, source):
+    >>> async def repaired(response, source):
     ...     checker = Checker()
     ...     report = await checker.acheck_response(response, source)
     ...     return await repair(report, lambda text: checker.acheck_response(text, source))
-    >>> asyncio.run(mended("It opened in 1937.", "The bridge opened in 1973.")).revised_response
+    >>> asyncio.run(repaired("It opened in 1937.", "The bridge opened in 1973.")).revised_response
     'It opened in 1973.'
     """
-    mended = _replace_spans(report.response, _fixes(report.findings))
-    again = await check_again(mended)
+    fixed = _replace_spans(report.response, _fixes(report.findings))
+    again = await check_again(fixed)
     unrepaired = tuple(finding for finding in again.findings if finding.passed is False)
-    revised = _replace_spans(mended, _treat(mended, again.findings, unrepaired, rest))
+    revised = _replace_spans(fixed, _treat(fixed, again.findings, unrepaired, rest))
     return replace(report, revised_response=revised, unrepaired=unrepaired)
 
 
 def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
-    """Replacements of response spans by corrected claims."""
     fixes: list[Replacement] = []
     for finding in findings:
         if finding.kind == "pair":
@@ -69,7 +68,7 @@ def _fixes(findings: Sequence[Finding]) -> list[Replacement]:
 
 
 def _blind_fixes(finding: PairResult) -> Iterator[Replacement]:
-    """The documents' value in the place of one that differs, if they give a single one and nothing beside it."""
+    """The documents' value in place of one that differs, if they give a single value and nothing else."""
     if finding.outcome != "different" or finding.span is None or len(finding.found) != 1:
         return
     [found], values = finding.found, find_values(finding.found[0])
@@ -78,7 +77,7 @@ def _blind_fixes(finding: PairResult) -> Iterator[Replacement]:
 
 
 def _claim_of(finding: Finding, text: str) -> Claim | None:
-    """The claim of a finding; of a question, the sentence that its answer stands in."""
+    """The claim of a finding; for a question, the sentence that contains its answer."""
     if finding.kind == "verdict" or finding.kind == "unverified":
         return finding.claim
     if finding.span is None:
@@ -89,12 +88,12 @@ def _claim_of(finding: Finding, text: str) -> Claim | None:
 
 
 def _lead(claim: Claim) -> str:
-    """The subject that a split sentence's second half was given for checking; it has none in the response."""
+    """The subject that was added to the second half of a split sentence; the response does not have it there."""
     return claim.text.removesuffix(claim.span.text) if claim.span else ""
 
 
 def _as_in(span: Span, text: str) -> str:
-    """``text`` without the capital that its first word got when it moved to the front of the claim."""
+    """``text`` without the capital that its first word got at the start of the claim."""
     first = re.match(r"\w*", text)
     lowered = first.group().lower() if first else ""
     moved = span.text[:1].islower() and re.search(rf"\b{re.escape(lowered)}\b", span.text) if lowered else None
@@ -102,26 +101,26 @@ def _as_in(span: Span, text: str) -> str:
 
 
 def _treat(text: str, findings: Sequence[Finding], unrepaired: Sequence[Finding], rest: Rest) -> list[Replacement]:
-    """What to replace in ``text`` for the claims that cannot be mended."""
+    """Replacements in ``text`` for the claims that cannot be repaired."""
     if rest == "keep":
         return []
-    doomed = dict.fromkeys(claim.span for finding in unrepaired if (claim := _claim_of(finding, text)))
+    removed = dict.fromkeys(claim.span for finding in unrepaired if (claim := _claim_of(finding, text)))
     if rest == "mark":
-        return [_mark(span) for span in doomed if span is not None]
+        return [_mark(span) for span in removed if span is not None]
     found = dict.fromkeys(claim for finding in findings if (claim := _claim_of(finding, text)))
     claims = [claim for claim in found if claim.span is not None]
-    return [cut for sentence in _sentences(text, claims) for cut in _cuts(text, sentence, doomed)]
+    return [cut for sentence in _sentences(text, claims) for cut in _cuts(text, sentence, removed)]
 
 
 def _mark(span: Span) -> Replacement:
-    """The mark behind a claim; in a row of a table, within its last cell, as nothing behind the row is shown."""
+    """The mark after a claim; in a table row, inside its last cell, since text after the row is not shown."""
     in_row = span.text.startswith("|") and span.text.endswith("|") and len(span.text) > 1
     end = span.start + len(span.text[:-1].rstrip()) if in_row else span.end
     return end, end, MARK
 
 
 def _sentences(text: str, claims: Sequence[Claim]) -> Iterator[list[Claim]]:
-    """The claims, those that were split from one sentence together."""
+    """The claims, grouped by the sentence they were split from."""
     sentence = [*claims[:1]]
     for before, claim in pairwise(claims):
         assert before.span is not None
@@ -135,10 +134,10 @@ def _sentences(text: str, claims: Sequence[Claim]) -> Iterator[list[Claim]]:
         yield sentence
 
 
-def _cuts(text: str, sentence: Sequence[Claim], doomed: Container[Span | None]) -> Iterator[Replacement]:
-    """Take the doomed clauses out of a sentence so that what remains is one: with its subject, a capital and a stop."""
+def _cuts(text: str, sentence: Sequence[Claim], removed: Container[Span | None]) -> Iterator[Replacement]:
+    """Remove clauses from a sentence so that the rest is a sentence: with its subject, a capital and a full stop."""
     spans = [claim.span for claim in sentence if claim.span is not None]
-    kept = [position for position, span in enumerate(spans) if span not in doomed]
+    kept = [position for position, span in enumerate(spans) if span not in removed]
     if not kept:
         yield spans[0].start, spans[-1].end, ""
         return
@@ -156,7 +155,7 @@ def _cuts(text: str, sentence: Sequence[Claim], doomed: Container[Span | None]) 
 
 
 def _replace_spans(text: str, replacements: Sequence[Replacement]) -> str:
-    """``text`` with the replacements made, back to front; one that overlaps a later one is passed over."""
+    """``text`` with the replacements made, last first; one that overlaps a later one is skipped."""
     untouched = len(text)
     for start, end, new in sorted(replacements, reverse=True):
         if end > untouched:
@@ -169,13 +168,13 @@ def _replace_spans(text: str, replacements: Sequence[Replacement]) -> str:
 
 
 def _with_blanks(text: str, start: int, end: int) -> tuple[int, int]:
-    """A removed sentence with the blanks that set it off; where nothing else stands in its line, the line goes too."""
+    """The range of a removed sentence with the blanks around it; if its line has nothing else, the whole line."""
     while text[end : end + 1] in (" ", "\t"):
         end += 1
     if end < len(text) and text[end] not in "\r\n":
         return start, end
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    if not _names_nothing(text[line:start]):
+    if not _is_marker_only(text[line:start]):
         while start > line and text[start - 1] in " \t":
             start -= 1
         return start, end
@@ -188,11 +187,10 @@ def _with_blanks(text: str, start: int, end: int) -> tuple[int, int]:
     return line, end
 
 
-def _names_nothing(before: str) -> bool:
-    """Whether the line up to a removed claim holds no more than a list marker and a label."""
+def _is_marker_only(before: str) -> bool:
+    """Whether the line up to a removed claim holds only a list marker and a label."""
     at = len(before) - len(before.lstrip(" \t"))
-    # The patterns want something to follow.
-    probe = f"{before}x"
+    probe = f"{before}x"  # the patterns require some text after them
     for pattern in (LIST_MARKER, LABEL):
         found = pattern.match(probe, at)
         at = found.end() if found else at
@@ -200,7 +198,7 @@ def _names_nothing(before: str) -> bool:
 
 
 def _next_line(text: str, at: int) -> int:
-    """The offset behind the line break that ends the line of ``at``; the end of the text if there is none."""
+    """The offset after the line break of the line at ``at``, or the end of the text."""
     found = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n)?").match(text, at)
     return found.end() if found else at
 

@@ -1,7 +1,4 @@
-"""The settings of a run: a dataclass filled from a TOML file, and ``key=value`` over it.
-
-Left out: files that include others; a run is described by one.
-"""
+"""Settings of a run: a dataclass read from one TOML file, with ``key=value`` overrides."""
 
 from __future__ import annotations
 
@@ -20,15 +17,10 @@ Config = TypeVar("Config")
 
 
 def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ()) -> Config:
-    """The settings of a TOML file with ``key=value`` over them; ``shares.NAME=0.1`` sets one entry of a table.
+    """The settings of a TOML file with ``key=value`` overrides; ``shares.NAME=0.1`` sets one entry of a table.
 
-    Args:
-        kind: the dataclass of the settings.
-        path: the file.
-        overrides: settings over those of the file; a value that is no TOML is a text.
-
-    Raises:
-        ConfigError: the file cannot be read, a key is unknown (the nearest is told), or a value is of the wrong kind.
+    An override that is not a TOML value is a text. Raises ConfigError if the file cannot be read, a key is unknown (the
+    nearest is named), or a value is of the wrong type.
 
     >>> import tempfile
     >>> from vouching.train.encoder_config import EncoderConfig
@@ -55,36 +47,36 @@ def read_settings(kind: type[Config], path: Path, overrides: Sequence[str] = ())
         name = ".".join(str(part) for part in first["loc"])
         if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
             raise ConfigError(_placed(str(cause), name, kind)) from None
-        wanted = {
-            "tuple_type": 'wanted a list, as in ["one", "two"]',
-            "dataclass_type": f"wanted a table of settings: set them one by one, as in {name}.KEY=VALUE",
+        expected = {
+            "tuple_type": 'expected a list, as in ["one", "two"]',
+            "dataclass_type": f"expected a table of settings: set them one by one, as in {name}.KEY=VALUE",
         }.get(first["type"], first["msg"].lower())
-        raise ConfigError(f"{name} is {first['input']!r}: {wanted.replace('input should be', 'wanted')}") from None
+        raise ConfigError(f"{name} is {first['input']!r}: {expected.replace('input should be', 'expected')}") from None
 
 
 def refuse_missing(settings: object, *names: str) -> None:
-    """Raise InputError, with the name of the setting, for a file that a setting lists and that is not there.
+    """Raise InputError if a file listed in one of these settings does not exist.
 
     >>> from vouching.evolve.config import EvolveConfig
     >>> refuse_missing(EvolveConfig(train=("none.jsonl",)), "train")
     Traceback (most recent call last):
     ...
-    vouching.errors.InputError: train names none.jsonl, and there is no such file: give the paths of files of rows
+    vouching.errors.InputError: train names none.jsonl, which does not exist: give the paths of files of rows
     """
     for name in names:
         for path in cast("tuple[str, ...]", getattr(settings, name)):
             if not Path(path).exists():
-                raise InputError(f"{name} names {path}, and there is no such file: give the paths of files of rows")
+                raise InputError(f"{name} names {path}, which does not exist: give the paths of files of rows")
 
 
 def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = "") -> None:
-    """Raise ConfigError for a key that the settings, or a table of them, do not have; ``whole`` is all of them."""
+    """Raise ConfigError for a key that is not a setting; ``whole`` is the class of all settings."""
     known = [place + f.name for f in fields(kind)]
     for key, value in record.items():
         inner_record = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if (name := place + key) not in known:
             meant = next(iter(inner_record)) if len(inner_record) == 1 else key
-            near = [path for path in _paths(whole) if path.endswith(f".{meant}")]  # of a table that was not named
+            near = [path for path in _paths(whole) if path.endswith(f".{meant}")]  # in a table that was not named
             near = near or get_close_matches(name, known, n=1)
             raise ConfigError(
                 f"there is no setting {name!r}; "
@@ -96,7 +88,7 @@ def _refuse_unknown(kind: Any, record: dict[str, Any], whole: Any, place: str = 
 
 
 def _placed(message: str, table: str, kind: Any) -> str:
-    """What a table's own check says, with the table named: before the setting that it begins with, if it does.
+    """The message of a table's own check with the name of the table added.
 
     >>> from vouching.methods.structured.config import StructuredRunConfig
     >>> _placed("keep must be above 0, got 0", "watch", StructuredRunConfig)
@@ -111,7 +103,7 @@ def _placed(message: str, table: str, kind: Any) -> str:
 
 
 def _paths(kind: Any, place: str = "") -> list[str]:
-    """The names of all settings, those of tables with the table's."""
+    """The names of all settings, those in tables as TABLE.NAME."""
     named: list[str] = []
     for name, inner in ((f.name, get_type_hints(kind)[f.name]) for f in fields(kind)):
         named += _paths(inner, f"{name}.") if is_dataclass(inner) else [place + name]
@@ -119,10 +111,10 @@ def _paths(kind: Any, place: str = "") -> list[str]:
 
 
 def _set(record: dict[str, Any], override: str) -> None:
-    """Put one ``key=value`` into the settings; a value that is no TOML is a text."""
+    """Put one ``key=value`` into the settings."""
     key, equals, text = override.partition("=")
     if not equals:
-        raise ConfigError(f"{override!r} is no setting: wanted key=value, for instance epochs=2")
+        raise ConfigError(f"{override!r} is not a setting: expected key=value, for instance epochs=2")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except ValueError:
@@ -133,5 +125,5 @@ def _set(record: dict[str, Any], override: str) -> None:
         return
     inner = record.setdefault(table, {})
     if not isinstance(inner, dict):
-        raise ConfigError(f"{table} is no table of settings: leave out .{name}")
+        raise ConfigError(f"{table} is not a table of settings: omit .{name}")
     cast("dict[str, Any]", inner)[name] = value

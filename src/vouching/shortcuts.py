@@ -1,4 +1,4 @@
-"""What most callers need: check a claim, a response by its sources or its instruction, many rows, or rank answers."""
+"""The main functions: check a claim, a response against its sources or its instruction, many rows, or rank answers."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def check(
         sources: a text, a mapping with "text" (and "id", "title", "url"), a Source, or a list of these. All of them
             belong to every claim.
         model: the verifier; "embedded" works offline.
-        threshold: score from which a claim counts as Attributable, in [0, 1].
+        threshold: score from which a claim is Attributable, in [0, 1].
 
     Returns:
-        A Verdict, or Unverified where the judge failed; a list of them for a list of claims.
+        A Verdict, or Unverified if the judge failed; a list of them for a list of claims.
 
     Raises:
-        InputError: an empty claim, no source, or something that is no text.
+        InputError: an empty claim, no source, or invalid text.
         ConfigError: an unknown model, or a threshold outside [0, 1].
 
     >>> verdict = check("The study had 12 sites.", "The research was carried out at 8 sites.")
@@ -70,23 +70,19 @@ def check_response(
     model: str = "embedded",
     threshold: float = 0.5,
 ) -> Report:
-    """Take a response apart into claims and judge each.
+    """Split a response into claims and judge each.
 
     Args:
         response: the text to check.
         sources: as for :func:`check`.
-        question: the question the response answers, if there is one.
-        repair_rest: repairs the response if given: verified fixes are applied, and claims without one are treated as
-            this says ("mark", "remove" or "keep").
+        question: the question that the response answers, if any.
+        repair_rest: repairs the response: verified fixes are applied, and claims without one are treated as this says
+            ("mark", "remove" or "keep").
         model: the verifier.
-        threshold: score from which a claim counts as Attributable, in [0, 1].
+        threshold: score from which a claim is Attributable, in [0, 1].
 
     Returns:
-        A Report with one finding per claim, in the response's order.
-
-    Raises:
-        InputError: an empty response, no source, or something that is no text.
-        ConfigError: an unknown model, or a threshold outside [0, 1].
+        A Report with one finding per claim, in the order of the response. Raises as :func:`check`.
 
     >>> report = check_response("Sure! It opened in 1937.", "The bridge opened in 1973.", repair_rest="mark")
     >>> report.totals.not_attributable, report.revised_response
@@ -102,13 +98,13 @@ def check_many(
     model: str = "embedded",
     threshold: float = 0.5,
 ) -> Iterator[Judged]:
-    """Judge rows one after the other; results come in order, as they are ready, and rows are not held.
+    """Judge rows one by one; results come in order, as they are ready, and rows are not held in memory.
 
     Args:
-        rows: mappings with "claim" or "response", with "sources" (or "source"), and, if you like, "id" and "question".
+        rows: mappings with "claim" or "response", "sources" (or "source"), and optionally "id" and "question".
         repair_rest: repairs every response if given; see :func:`check_response`.
         model: the verifier.
-        threshold: score from which a claim counts as Attributable, in [0, 1].
+        threshold: score from which a claim is Attributable, in [0, 1].
 
     Yields:
         A Verdict or a Report per row, with the row's id; Unverified(reason="input") for a row that cannot be read.
@@ -129,24 +125,24 @@ def check_instruction(
     sources: SourcesLike = (),
     **settings: Any,
 ) -> Report:
-    """Judge a response by what its instruction asks for: by exact rules, or item by item by a language model.
+    """Judge how well a response follows its instruction: by exact rules, or item by item with a language model.
 
     Args:
-        instruction: what the response was to do.
+        instruction: what the response was asked to do.
         response: the text to check.
         checklist: a numbered list, or a list of questions and of mappings with "rule" and "arguments"; None finds the
-            rules in the instruction, or has the model make a list.
-        model: what answers the questions, by name or itself; None checks by rules alone, offline.
+            rules in the instruction, or lets the model write a checklist.
+        model: answers the questions; None checks by rules alone, offline.
         sources: texts that came with the instruction, for a model.
-        settings: how the model is asked, see :class:`vouching.methods.checklist.verify.ChecklistConfig`: votes,
-            reasons, holistic (one question about the whole) and so on.
+        settings: for a model, see :class:`vouching.methods.checklist.verify.ChecklistConfig`: votes, reasons, holistic
+            (one question about the whole) and so on.
 
     Returns:
-        A Report with one finding per item; ``score`` is the share of items passed; None where nothing was checked.
+        A Report with one finding per item; ``score`` is the share of items passed, None if nothing was checked.
 
     Raises:
-        InputError: no instruction, no response, no usable checklist, or an item without a rule where there is no model.
-        ConfigError: an unknown model, or settings for one where there is none.
+        InputError: no instruction, no response, no usable checklist, or an item without a rule and no model.
+        ConfigError: an unknown model, or settings without a model.
         BackendError: the model is out of reach.
 
     >>> report = check_instruction("Describe the sea. Use no commas.", "Wide, blue and deep.")
@@ -165,7 +161,7 @@ async def acheck_instruction(
     sources: SourcesLike = (),
     **settings: Any,
 ) -> Report:
-    """Async twin of :func:`check_instruction`. A model that is given itself stays open.
+    """Async twin of :func:`check_instruction`; a model object passed in stays open.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
@@ -174,7 +170,7 @@ async def acheck_instruction(
     0.5
     """
     if model is None and (settings or sources):
-        raise ConfigError("got settings or sources without a model, which rules have no use for: name a model")
+        raise ConfigError("got settings or sources without a model, which rules do not use: name a model")
     checker = Checker("embedded", method="rules") if model is None else Checker(model, method="checklist", **settings)
     try:
         return await checker.acheck_instruction(instruction, response, checklist, sources)
@@ -193,15 +189,15 @@ def rank(question: str, answers: Sequence[str], sources: SourcesLike, *, model: 
 
     Args:
         question: what was asked.
-        answers: at least one; they are scored one by one.
+        answers: at least one; each is scored on its own.
         sources: as for :func:`check`.
-        model: what scores; see :func:`vouching.methods.discriminative.open.open_scorer`. The default works offline.
+        model: the scorer; see :func:`vouching.methods.discriminative.open.open_scorer`. The default works offline.
 
     Returns:
-        A Ranking: best first, level answers sharing a place, and those without a score apart.
+        A Ranking: best first, tied answers share a place, and answers without a score are listed separately.
 
     Raises:
-        InputError: an empty question, no answer or an empty one, no source, or something that is no text.
+        InputError: an empty question or answer, no answer, no source, or invalid text.
         ConfigError: an unknown model.
 
     >>> [answer.text for answer in rank("When did it open?", ["1937", "1973"], "The bridge opened in 1973.").answers]
@@ -221,7 +217,7 @@ async def arank(
     """
     check_text(question, "the question")
     if isinstance(answers, str):
-        raise InputError(f"wanted a list of texts, got one: [{answers[:40]!r}] is a list")
+        raise InputError(f"expected a list of texts, got one text: pass [{answers[:40]!r}]")
     given = [check_text(answer, f"answer {number}") for number, answer in enumerate(answers, 1)]
     return await _ranker(model).rank(question, given, as_sources(sources))
 
@@ -235,8 +231,7 @@ async def acheck(
     >>> asyncio.run(acheck("It opened in 1973.", "The bridge opened in 1973.")).label
     'Attributable'
     """
-    checker = _checker(model, threshold)
-    return await checker.acheck(claim, sources)
+    return await _checker(model, threshold).acheck(claim, sources)
 
 
 async def acheck_response(
@@ -276,12 +271,12 @@ def acheck_many(
 
 
 def open_audit(judge: str = "embedded", method: AuditMethod = "blinded", threshold: float = 0.5) -> Audit:
-    """What judges the answers that a model writes, for :class:`vouching.answering.Answerer`.
+    """The judge of the answers that a model writes, for :class:`vouching.answering.Answerer`.
 
     Args:
-        judge: name of what judges, as for :class:`Checker`.
-        method: how; "embedded" is claim by claim without a language model, "structured" and "label" with one.
-        threshold: score from which a claim counts as Attributable; the blinded audit has none.
+        judge: name of the model that judges, as for :class:`Checker`.
+        method: "embedded" judges claim by claim without a language model, "structured" and "label" with one.
+        threshold: score from which a claim is Attributable; the blinded audit has none.
 
     Raises:
         ConfigError: an unknown judge, or a method that it does not have.

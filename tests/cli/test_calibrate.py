@@ -112,8 +112,8 @@ def test_a_folder_of_what_it_made_is_found_by_the_variable(rows: Path, monkeypat
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda row: {**row, "label": None}, "has 0 rows with a label, 0 of them Attributable, wanted at least 20"),
-        (lambda row: {**row, "label": "Attributable"}, "40 of them Attributable, wanted at least 20 with both labels"),
+        (lambda row: {**row, "label": None}, "has 0 rows with a label, 0 of them Attributable, expected at least 20"),
+        (lambda row: {**row, "label": "Attributable"}, "of them Attributable, expected at least 20 with both labels"),
         (lambda row: {**row, "label": "yes"}, "line 1: the label is 'yes'"),
     ],
 )

@@ -119,7 +119,7 @@ def test_options_that_do_not_fit_the_model_are_refused(rows: Path) -> None:
     assert "is no language model: name one" in vouch(*one, "--votes", "3").stderr
     many = ("check", "--input", rows, "--output", output, "--model", "http://localhost:9/v1#x")
     assert "256 rows under way" in vouch(*many, "--jobs", "4").stderr
-    with pytest.raises(ConfigError, match="wanted structured or label"):
+    with pytest.raises(ConfigError, match="expected structured or label"):
         Checker("http://localhost:9/v1#x", method="embedded")
     assert not output.exists()
 

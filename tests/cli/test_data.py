@@ -90,11 +90,11 @@ def test_broken_rows_are_named_and_the_run_ends_with_3(tmp_path: Path, output: P
     assert result.exit_code == Exit.INCOMPLETE
     named = [line for line in result.stderr.splitlines() if "rows.jsonl, line" in line]
     assert named == [
-        """vouch: rows.jsonl, line 2: the row has the keys ['id'], wanted "claim\"""",
-        """vouch: rows.jsonl, line 3: the label is 'yes', wanted "Attributable" or "Not Attributable\"""",
+        """vouch: rows.jsonl, line 2: the row has the keys ['id'], expected "claim\"""",
+        """vouch: rows.jsonl, line 3: the label is 'yes', expected "Attributable" or "Not Attributable\"""",
         "vouch: rows.jsonl, line 4: it is no JSON: Expecting value at character 10",
         "vouch: rows.jsonl, line 5: the row has the keys ['claim'], "
-        'wanted "source" or "sources" (a text or a list of texts)',
+        'expected "source" or "sources" (a text or a list of texts)',
     ]
     assert "vouch: 4 rows cannot be used" in result.stderr
     assert output.read_text(encoding="utf-8")

@@ -103,11 +103,11 @@ def test_an_answer_that_nothing_was_found_for_has_no_place(index: Path) -> None:
         (["--question", "When?", "--answer", "a"], "nothing to rank by"),
         (["--question", "When?", "--answer", " ", "--source-text", "x"], "answer 1 is empty"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "facts"], "reads the passages themselves"),
-        ([*ASKED[1:], "--source-text", "x", "--mode", "agentic"], "asks a language model"),
+        ([*ASKED[1:], "--source-text", "x", "--mode", "agentic"], "uses a language model"),
         ([*ASKED[1:], "--source-text", "x", "--mode", "generative"], "looks at no evidence"),
         ([*ASKED[1:], "--mode", "no-search", "--search-model", "x"], "searches nothing"),
-        ([*ASKED[1:], "--source-text", "x", "--score-model", "bogus"], "no scorer is called 'bogus'"),
-        ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "ranks by mode generative, agentic"),
+        ([*ASKED[1:], "--source-text", "x", "--score-model", "bogus"], "unknown scorer 'bogus'"),
+        ([*ASKED[1:], "--source-text", "x", "--score-model", "http://h/v1#m"], "expected mode generative, agentic"),
         ([*ASKED[1:], "--source-text", "x", "--output", "o.jsonl"], "add --input"),
         ([*ASKED[1:], "--web", "bogus"], "no search engine is called 'bogus'"),
         ([*ASKED[1:], "--source", "nowhere.txt"], "there is no such file"),
@@ -139,7 +139,7 @@ def test_each_row_gives_a_ranking_and_a_broken_one_says_why(tmp_path: Path) -> N
     assert (lines[0]["id"], lines[0]["answers"][0]["text"]) == ("a", "In 1973.")
     assert [line["kind"] for line in lines] == ["ranking", *["unverified"] * 4]
     messages = [line["message"] for line in lines[1:]]
-    wanted = ['wanted "source"', "wanted a list of texts", 'wanted "question" and "answers"', "answer 2 is empty"]
+    wanted = ['expected "source"', "expected a list of texts", 'expected "question" and "answers"', "answer 2 is empty"]
     assert all(words in message for words, message in zip(wanted, messages, strict=True))
     assert "5 rows, 2 answers; 4 of the rows cannot be used" in result.stderr
 

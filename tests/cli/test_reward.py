@@ -48,7 +48,7 @@ def output(tmp_path: Path) -> Path:
 def test_each_row_gives_a_line_with_total_and_parts(rows: Path, output: Path) -> None:
     result = vouch("reward", "structured", "--input", rows, "--output", output)
     assert (result.exit_code, result.stdout) == (Exit.OK, "")
-    assert result.stderr == "vouch: 3 rows, 1 with a reply that is no record\n"
+    assert result.stderr == "vouch: 3 rows, 1 with an unreadable reply\n"
     first, second, third = lines(output)
     assert first == {
         "id": "a", "group": "g1", "gold": NA, "predicted": NA, "total": 1.12,
@@ -91,8 +91,8 @@ def test_the_grounded_rules_need_claim_and_source_of_each_row(tmp_path: Path, ou
     arguments = ("--input", written(tmp_path / "in.jsonl", bare), "--output", output, "--variant", "grounded")
     result = vouch("reward", "structured", *arguments)
     assert result.exit_code == Exit.INCOMPLETE
-    assert 'wanted "claim"' in result.stderr
-    assert 'wanted "source" or "sources"' in result.stderr
+    assert 'expected "claim"' in result.stderr
+    assert 'expected "source" or "sources"' in result.stderr
 
 
 def test_a_run_that_was_cut_short_is_finished(rows: Path, output: Path) -> None:
@@ -149,7 +149,7 @@ def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
     )
     nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
     assert nothing.exit_code == Exit.USAGE
-    assert "there is no reply with a reward" in nothing.stderr
+    assert "no reply with a reward" in nothing.stderr
 
 
 def test_the_diagnosis_is_put_on_one_scale_before_it_is_told(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_the_answers_of_a_ranking_are_one_group_of_a_diagnosis(tmp_path: Path, o
 def test_a_row_that_is_no_ranking_is_told_what_writes_one(rows: Path, output: Path) -> None:
     result = vouch("reward", "discriminative", "--input", rows, "--output", output)
     assert result.exit_code == Exit.INCOMPLETE
-    assert "wanted a ranking: a line of vouch rank --output" in result.stderr
+    assert "expected a ranking: a line of vouch rank --output" in result.stderr
 
 
 def test_rewards_that_cannot_be_diagnosed_name_the_methods_whose_can(tmp_path: Path) -> None:

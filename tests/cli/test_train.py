@@ -59,7 +59,7 @@ def test_training_a_scorer_refuses_in_the_same_way(tmp_path: Path) -> None:
     for settings, before, message in (
         (["margn=0.2"], "", "there is no setting 'margn'; did you mean margin?"),
         (["margin=-1"], "", "margin must be above 0"),
-        (["pairs=mine.jsonl"], "", """pairs is 'mine.jsonl': wanted a list, as in ["one", "two"]"""),
+        (["pairs=mine.jsonl"], "", """pairs is 'mine.jsonl': expected a list, as in ["one", "two"]"""),
         ([], "import sys; sys.modules['torch'] = None", "training needs the module 'torch'"),
     ):
         done = vouch("train", "rank", RANK, *settings, "--out", str(tmp_path / "run"), before=before)

@@ -101,7 +101,7 @@ def test_a_ranking_that_is_none_gives_no_reward() -> None:
 
 
 def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
-    with pytest.raises(InputError, match='wanted "gold"'):
+    with pytest.raises(InputError, match='expected "gold"'):
         trl_reward("structured")(completions=["{}"], label=["Attributable"])
     with pytest.raises(ConfigError, match="no setting 'varient'; did you mean variant"):
         trl_reward("structured", varient="paper")
@@ -118,7 +118,7 @@ def test_a_missing_column_a_wrong_setting_and_no_text_are_named() -> None:
 )  # fmt: skip
 def test_a_method_that_does_not_reward_a_reply_alone_is_refused_by_every_adapter(method: str, adapter: str) -> None:
     for make in (trl_reward, trace_reward, lambda name: METHODS[name].scorer()):
-        with pytest.raises(ConfigError, match=f"the method {method} has no reward of a reply alone.*{adapter}"):
+        with pytest.raises(ConfigError, match=f"the method {method} cannot reward a reply alone.*{adapter}"):
             make(method)
 
 

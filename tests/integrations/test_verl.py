@@ -44,7 +44,7 @@ def test_settings_of_the_configuration_are_checked() -> None:
         structured_score("anli", "{}", "Attributable", split="60/40")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="gold label is '1'"):
         structured_score("anli", "{}", "1")
-    with pytest.raises(InputError, match='wanted "source"'):
+    with pytest.raises(InputError, match='expected "source"'):
         structured_score("anli", "{}", "Attributable", {"claim": CLAIM}, variant="grounded")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vouching.errors import ModelRefusedError, ModelUnavailableError
-from vouching.judging.ask import LONGEST_SAID, Replies, ReplyError, Unread, ask
+from vouching.judging.ask import MAX_QUOTED_REPLY, Replies, ReplyError, Unread, ask
 from vouching.models import Completion, Message, Sampling, ScriptedModel
 from vouching.types import Claim, Usage, total_usage
 
@@ -61,7 +61,7 @@ def test_each_reply_is_read_and_an_unusable_one_is_asked_for_once_more_with_its_
 
 def test_what_two_replies_cost_is_kept_even_where_neither_can_be_read() -> None:
     spent: list[Completion] = []
-    [unread] = asked(Model(said("soon"), said("later")), said=spent)
+    [unread] = asked(Model(said("soon"), said("later")), spent=spent)
     assert (unread.reason, unread.fault, len(unread.replies)) == ("unparsable", "'later' is no number", 2)
     assert total_usage(spent) == total_usage([said(""), said("")])
 
@@ -102,8 +102,8 @@ def test_a_reader_may_join_what_both_replies_say() -> None:
 
 
 def test_a_long_reply_is_shown_again_cut_and_an_empty_one_as_such() -> None:
-    long = Model(said("x\ud800" * LONGEST_SAID), said("1"))
+    long = Model(said("x\ud800" * MAX_QUOTED_REPLY), said("1"))
     empty = Model(said(""), said("1"))
     assert asked(long) == asked(empty) == [1]
-    assert long.questions[1][0][1].content == "x?" * (LONGEST_SAID // 2)
+    assert long.questions[1][0][1].content == "x?" * (MAX_QUOTED_REPLY // 2)
     assert empty.questions[1][0][1].content == "(empty)"

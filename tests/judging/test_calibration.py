@@ -74,7 +74,7 @@ def test_the_variable_names_a_file_or_a_folder_and_the_model_picks(
 
 def test_what_is_no_calibration_is_a_wrong_setting(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"format": 1, "model": "x"}')
-    with pytest.raises(ConfigError, match="is no calibration"):
+    with pytest.raises(ConfigError, match="is not a calibration"):
         find_calibration("x", str(tmp_path))
     with pytest.raises(ConfigError, match="No such file"):
         find_calibration("x", str(tmp_path / "nowhere.json"))
@@ -120,8 +120,8 @@ def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:
         ([], "got none"),
         (labelled(20) + labelled(20, prompt_hash="other"), "one model with one prompt"),
         (labelled(20) + labelled(20, votes=3), "one model with one prompt"),
-        (labelled(calibrator="temperature:1"), "calibrated already.*: check without VOUCH_CALIBRATION"),
-        (labelled(calibrator="logistic:1", prompt_hash=None), "calibrated already.*: take those of a language model"),
+        (labelled(calibrator="temperature:1"), "already calibrated.*: check without VOUCH_CALIBRATION"),
+        (labelled(calibrator="logistic:1", prompt_hash=None), "already calibrated.*: use those of a language model"),
         (labelled(10), "at least 20"),
     ],
 )

@@ -63,7 +63,7 @@ def test_shares_meet_the_thresholds_they_are_written_as() -> None:
 def test_what_cannot_be_judged_is_an_error() -> None:
     with pytest.raises(InputError, match="no votes"):
         vote_share([])
-    with pytest.raises(ConfigError, match="wanted one of threshold, majority, shaped, median"):
+    with pytest.raises(ConfigError, match="expected one of threshold, majority, shaped, median"):
         judgment([Y], aggregate="mode")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"tau is 1\.2"):
         judgment([Y], 1.2)

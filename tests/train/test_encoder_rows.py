@@ -177,7 +177,7 @@ def test_the_settings_of_every_recipe_are_valid(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("override", "message"),
-    [("lerning_rate=1", "did you mean learning_rate"), ("epochs", "wanted key=value"),
+    [("lerning_rate=1", "did you mean learning_rate"), ("epochs", "expected key=value"),
      ("epochs=0", "^epochs must be above 0"), ("seed=-1", "^seed must be at least 0"),
      ("stop_at=-1", "^stop_at must be at least 0"), ("dropout=1", "dropout must be"),
      ("shares.a=-1", "shares must lie"),

@@ -198,7 +198,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
     [
         ([], "no rows; give some with prompt and gold"),
         ([{"prompt": [{"role": "user", "content": "Is it?"}]}], "its gold is None"),
-        ([{"gold": "Attributable"}], "wanted 'prompt'"),
+        ([{"gold": "Attributable"}], "expected 'prompt'"),
         ([row(1), row(1)], "two rows have the id 'r1'"),
         ([row(1)], "lower batch_prompts"),
     ],

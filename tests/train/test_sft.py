@@ -232,9 +232,9 @@ def test_what_cannot_be_used_is_said_so(
     ("rows", "message"),
     [
         ([], "no rows; give some with messages"),
-        ([{"claim": "It rained."}], r"line 1: the row has the keys \['claim'\], wanted 'messages'"),
+        ([{"claim": "It rained."}], r"line 1: the row has the keys \['claim'\], expected 'messages'"),
         ([{"messages": [{"role": "user", "content": "Is it?"}]}], "do not end with one of the assistant"),
-        ([{"messages": [{"role": "user"}]}], "wanted role and content"),
+        ([{"messages": [{"role": "user"}]}], "expected role and content"),
     ],
 )
 def test_rows_that_cannot_be_learned_from_are_named(

@@ -173,7 +173,7 @@ def reward_command(
     with usage_errors():
         job = reward_job(method, (input, output, resume), _settings_of(method, given))
         summary = show_rows(job)
-    tell_rows(summary, lines_of(method).told(summary.counts))
+    tell_rows(summary, lines_of(method).summary(summary.counts))
     raise typer.Exit(Exit.OK if summary.complete else Exit.INCOMPLETE)
 
 

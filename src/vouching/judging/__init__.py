@@ -1,1 +1,1 @@
-"""What every judge shares: sources in windows and fences, votes, calibration, matching of values."""
+"""What all judges share: sources in windows and delimiters, votes, calibration, comparison of values."""

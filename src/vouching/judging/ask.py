@@ -1,8 +1,8 @@
-"""The one loop of every judge that is a language model: ask, read the reply, ask once more, or say why not.
+"""The loop of every judge that is a language model: ask, read the reply, ask once more, or report why there is none.
 
-A reply that cannot be read goes back to the model once, with its fault, if it ended by itself; one that was cut off or
-broken off would only be so again. What is left unread is :class:`Unread`, which becomes Unverified and never a label.
-Left out: drawing afresh instead of asking again, and keeping the best of several replies; who wants these calls twice.
+A complete reply that cannot be read goes back to the model once, with its fault; a reply that was cut off does not. A
+reply that stays unreadable is :class:`Unread`, which becomes Unverified and never a label. Not supported: resampling
+instead of asking again, and the best of several replies.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from vouching.types import Claim, Unverified
 from vouching.types.verdict import UnverifiedReason
 
 R = TypeVar("R")
-LONGEST_SAID = 4_000
-"""Characters of an unusable reply that the model is shown again."""
+MAX_QUOTED_REPLY = 4_000
+"""Characters of an unusable reply that are sent back to the model."""
 _REASONS: dict[FinishReason, UnverifiedReason] = {"stop": "unparsable", "length": "truncated", "other": "refused"}
 
 
 class ReplyError(ValueError):
-    """A reply that cannot be used; the message says why, as the end of "it cannot be used: ..."."""
+    """A reply that cannot be used; the message says why and completes "it cannot be used: ..."."""
 
 
 Replies: TypeAlias = Sequence[Completion]
-"""What the model said to one question, first the reply, then perhaps the reply to the second asking."""
+"""The replies to one question: the first, and the second if it was asked again."""
 Read: TypeAlias = Callable[[Replies], R]
-"""Reads the last of the replies, or all of them together. Raises ReplyError where that cannot be done."""
+"""Reads the last reply, or all of them. Raises ReplyError if that is not possible."""
 Again: TypeAlias = Callable[[str], str]
-"""From the fault of a reply to what the model is told after it."""
+"""From the fault of a reply to the message that asks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,14 @@ class Unread:
     """Why a question has no answer."""
 
     reason: UnverifiedReason
-    """"backend" where the model failed, else how the last reply ended: "truncated" (cut off), "refused" (broken off
-    otherwise) or "unparsable" (whole)."""
+    """"backend" if the model failed, else how the last reply ended: "truncated", "refused" or "unparsable" (whole)."""
     fault: str
-    """What the failure was, or what is wrong with the last reply."""
+    """The failure, or what is wrong with the last reply."""
     replies: Replies = ()
     """The replies that could not be read."""
 
     def unverified(self, claim: Claim, message: str = "{}") -> Unverified:
-        """The failure as an outcome; ``message`` is about a reply and takes the fault for ``{}``.
+        """The failure as an outcome; ``message`` is for unreadable replies, with ``{}`` for the fault.
 
         >>> Unread("unparsable", "no label").unverified(Claim("It opened."), "the reply is no record: {}").message
         'the reply is no record: no label'
@@ -63,20 +62,20 @@ async def ask(
     sampling: Sampling,
     read: Read[R],
     again: Again | None = None,
-    said: list[Completion] | None = None,
+    spent: list[Completion] | None = None,
 ) -> list[R | Unread]:
     """Ask a question and read each of ``sampling.n`` replies.
 
     Args:
-        model: who is asked.
+        model: the model asked.
         messages: the question.
-        sampling: how replies are drawn; a second asking draws one.
+        sampling: how replies are sampled; a second question samples one.
         read: reads a reply.
-        again: what a model is told whose reply is unusable; None takes the first reply as the last.
-        said: takes every completion, for what they cost, also those before an error.
+        again: writes the second question after an unusable reply; None accepts the first reply as the last.
+        spent: collects every completion, for the cost, including those before an error.
 
     Returns:
-        What was read of each reply. If the model refuses the question for good there is one Unread instead of them.
+        The result of ``read`` for each reply; a single Unread if the model refuses the question for good.
 
     Raises:
         ModelError: the model is out of reach, and the same call may succeed later.
@@ -95,26 +94,26 @@ async def ask(
     >>> unread.reason, unread.fault
     ('unparsable', 'it is no number')
     """
-    spent = [] if said is None else said
+    completions = [] if spent is None else spent
 
-    async def settled(first: Completion) -> R | Unread:
+    async def answer(first: Completion) -> R | Unread:
         found = _read(read, [first])
         if again is None or not isinstance(found, Unread) or first.finish_reason != "stop":
             return found
-        told = Message("user", again(found.fault))
+        question = Message("user", again(found.fault))
         try:
-            [second] = await model.generate([*messages, _shown(first.text), told], replace(sampling, n=1))
+            [second] = await model.generate([*messages, _quoted(first.text), question], replace(sampling, n=1))
         except ModelError as error:
             return _failed(error, [first])
-        spent.append(second)
+        completions.append(second)
         return _read(read, [first, second])
 
     try:
         replies = await model.generate(messages, sampling)
     except ModelError as error:
         return [_failed(error)]
-    spent += replies
-    return await all_of(settled(reply) for reply in replies)
+    completions += replies
+    return await all_of(answer(reply) for reply in replies)
 
 
 def _read(read: Read[R], replies: Replies) -> R | Unread:
@@ -125,12 +124,12 @@ def _read(read: Read[R], replies: Replies) -> R | Unread:
 
 
 def _failed(error: ModelError, replies: Replies = ()) -> Unread:
-    """A failure for good; one that may pass is raised, for the caller to wait."""
+    """A permanent failure; one that may pass is raised, so that the caller can wait."""
     if error.can_retry:
         raise error
     return Unread("backend", str(error), replies)
 
 
-def _shown(reply: str) -> Message:
-    """An unusable reply in the conversation, cut to a sensible length, without halves of characters."""
-    return Message("assistant", reply[:LONGEST_SAID].encode(errors="replace").decode() or "(empty)")
+def _quoted(reply: str) -> Message:
+    """An unusable reply in the conversation, truncated, without halves of characters."""
+    return Message("assistant", reply[:MAX_QUOTED_REPLY].encode(errors="replace").decode() or "(empty)")

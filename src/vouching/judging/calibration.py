@@ -1,9 +1,8 @@
-"""Calibrations: fitted on labelled rows, kept on disk with what they belong to (model, prompt, votes), and found again.
+"""Calibrations: fitted on labelled rows, saved with the model, prompt and votes they belong to, and looked up later.
 
-``VOUCH_CALIBRATION`` names a file, or a folder of them; the one for the model is applied, by the model's name. Where
-the prompt or the number of votes differs it is not, and the verdict says why. What a calibration gains is measured on
-rows it was not fitted on. Left out: choosing among several for one model, which is an error, and choosing between the
-kinds; compare the figures of both.
+``VOUCH_CALIBRATION`` names a file or a folder of them; the one with the model's name is applied. If the prompt or the
+number of votes differs, it is not applied, and the verdict says why. The improvement is measured on held-out rows. Not
+supported: several calibrations for one model, which is an error, and selecting the kind; compare the figures of both.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Calibration:
     calibrator: Calibrator
     """From its score to P(Attributable)."""
     measured: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What was measured when it was made: rows, ECE and Brier score before and, on held-out rows, after."""
+    """Number of rows; ECE and Brier score before, and on held-out rows after calibration."""
 
     @property
     def name(self) -> str:
@@ -64,14 +63,14 @@ class Calibration:
         return None
 
     def save(self, path: Path) -> None:
-        """Write it as JSON. Raises OSError."""
+        """Write it as JSON."""
         path.write_text(json.dumps({"format": _FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
 
 
 def fitting(
     found: Calibration | None, model: str, prompt_hash: str, votes: int = 1, what: str = "The score is"
 ) -> tuple[Calibration | None, tuple[VerdictWarning, ...]]:
-    """The calibration if there is one and it fits; if it does not, none, and the warning that says why."""
+    """The calibration if it fits, else None and the warning that says why."""
     why_not = found.why_not(model, prompt_hash, votes) if found else None
     if why_not is None:
         return found, ()
@@ -79,39 +78,36 @@ def fitting(
 
 
 def load_calibration(path: Path) -> Calibration:
-    """Read a calibration. Raises ConfigError if the file is not there or is none."""
+    """Read a calibration. Raises ConfigError if the file is missing or is not a calibration."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if found.pop("format") != _FORMAT:
-            raise ValueError(f"wanted format {_FORMAT}")
+            raise ValueError(f"expected format {_FORMAT}")
         curve: dict[str, Any] = found.pop("calibrator")
         calibrator = Calibrator(curve["kind"], tuple(curve["at"]), tuple(curve["values"]))
         return Calibration(**found, calibrator=calibrator)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ConfigError(f"{path} is no calibration ({reason}): make one with vouch calibrate") from None
+        raise ConfigError(f"{path} is not a calibration ({reason}): make one with vouch calibrate") from None
 
 
 def find_calibration(model: str, place: str | None = None) -> Calibration | None:
-    """The calibration for a model, by its name.
+    """The calibration for a model, by its name; None if there is none.
 
     Args:
         model: the name.
-        place: a file or a folder of .json files; None for what VOUCH_CALIBRATION says. The notes of runs that
-            ``vouch calibrate`` leaves in the folder (.run.json) are passed over.
-
-    Returns:
-        None if nothing is named, or nothing there is for this model.
+        place: a file or a folder of .json files; None for VOUCH_CALIBRATION. Run records of ``vouch calibrate`` in
+            the folder (.run.json) are skipped.
 
     Raises:
-        ConfigError: there is no such place, a file of it is no calibration, or two are for this model.
+        ConfigError: the place does not exist, a file in it is not a calibration, or two are for this model.
     """
     place = place or os.environ.get(VARIABLE) or None
     if place is None:
         return None
     path = Path(place)
-    there = (file for file in path.glob("*.json") if not file.name.endswith(".run.json"))
-    files = sorted(there) if path.is_dir() else [path]
+    inside = (file for file in path.glob("*.json") if not file.name.endswith(".run.json"))
+    files = sorted(inside) if path.is_dir() else [path]
     found = {file: calibration for file in files if (calibration := load_calibration(file)).model == model}
     if len(found) > 1:
         names = " and ".join(map(str, found))
@@ -120,31 +116,29 @@ def find_calibration(model: str, place: str | None = None) -> Calibration | None
 
 
 FOLDS = 5
-"""Parts of the rows, each measured with a calibrator that was fitted on the others."""
+"""Parts of the rows, each measured with a calibrator fitted on the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdict:
-    """A verdict and what is right."""
+    """A verdict and the gold label."""
 
     gold: Label
-    """The label that an annotator gave."""
     verdict: Verdict
-    """What the language model made of the claim, not calibrated."""
+    """Uncalibrated."""
     group: str
-    """Rows of one group share a document; they are never on both sides of a measurement."""
+    """Rows of one group share a document; they are never on both sides of a split."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledScore:
-    """A scorer's own number and what is right."""
+    """A scorer's number and the gold label."""
 
     gold: Label
-    """The label that an annotator gave."""
     score: float
     """Higher is better; any number."""
     group: str
-    """Rows of one group share a document; they are never on both sides of a measurement."""
+    """Rows of one group share a document; they are never on both sides of a split."""
 
 
 def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperature") -> Calibration:
@@ -152,21 +146,21 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind = "temperatu
 
     Returns:
         The calibration, fitted on all rows. ``measured`` has rows, ece and brier, and, by five folds of whole groups,
-        ece_held_out and brier_held_out; these two are left out where a fold leaves too little to fit.
+        ece_held_out and brier_held_out, unless a fold leaves too little to fit.
 
     Raises:
         InputError: no rows, too few or with one label only, verdicts of several models, prompts or numbers of votes,
-            or verdicts that are calibrated already (the embedded verifier's always are).
+            or verdicts that are already calibrated (the embedded verifier's always are).
     """
     made = {(r.verdict.provenance.model, r.verdict.provenance.prompt_hash, r.verdict.provenance.votes) for r in rows}
     if len(made) != 1:
         names = "; ".join(f"{name}, prompt {str(prompt)[:8]}, {votes} votes" for name, prompt, votes in sorted(made))
-        raise InputError(f"wanted verdicts of one model with one prompt, got {names or 'none'}: fit each on its own")
+        raise InputError(f"expected verdicts of one model with one prompt, got {names or 'none'}: fit each separately")
     [(model, prompt_hash, votes)] = made
     done = next((r.verdict.provenance.calibrator for r in rows if r.verdict.provenance.calibrator), None)
     if done is not None or prompt_hash is None:
-        remedy = "take those of a language model" if prompt_hash is None else "check without VOUCH_CALIBRATION"
-        raise InputError(f"the verdicts of {model} are calibrated already ({done}): {remedy}")
+        remedy = "use those of a language model" if prompt_hash is None else "check without VOUCH_CALIBRATION"
+        raise InputError(f"the verdicts of {model} are already calibrated ({done}): {remedy}")
     plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
     fitted = calibrate_scores(model, prompt_hash, plain, kind, votes)
     truth, scores = [row.gold == "Attributable" for row in rows], [row.score for row in plain]
@@ -183,15 +177,15 @@ def calibrate_scores(
         model: its name.
         prompt_hash: of the form of its input.
         rows: its numbers, with labels.
-        kind: "platt" or "isotonic"; "temperature" where the numbers lie in [0, 1].
+        kind: "platt" or "isotonic"; "temperature" for numbers in [0, 1].
         votes: answers per number.
 
     Returns:
         The calibration, fitted on all rows. ``measured`` has rows and, by five folds of whole groups, ece_held_out and
-        brier_held_out; these two are left out where a fold leaves too little to fit.
+        brier_held_out, unless a fold leaves too little to fit.
 
     Raises:
-        InputError: no rows, too few or with one label only, numbers that are not finite.
+        InputError: no rows, too few or with one label only, or numbers that are not finite.
 
     >>> rows = [LabelledScore("Attributable" if n % 4 else "Not Attributable", n % 4, str(n)) for n in range(40)]
     >>> fitted = calibrate_scores("discriminative:/m", "abc", rows)

@@ -1,6 +1,6 @@
-"""Texts of others in a prompt: each between two fence lines, whose boundary nobody who writes one can know.
+"""Other people's texts in a prompt, each between two delimiter lines with a boundary that their authors cannot know.
 
-Left out: what the prompt says about fenced texts; that they are data and no instructions is said where it is used.
+The prompt itself must say that delimited texts are data and not instructions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vouching.text.injection import readings
 
 @cache
 def delimiter_prompt() -> Prompt:
-    """A text between two fence lines: takes ``delimiter`` (from :func:`boundary`), ``name`` and ``text``.
+    """A text between two delimiter lines: takes ``delimiter`` (from :func:`boundary`), ``name`` and ``text``.
 
     >>> print(delimiter_prompt().fill(delimiter="5eed", name="source 1", text="It opened."))
     <<<5eed source 1>>>
@@ -26,29 +26,29 @@ def delimiter_prompt() -> Prompt:
 
 
 def delimited(texts: Mapping[str, str], among: Sequence[str] = (), *, last_outside: bool = False) -> str:
-    """Texts by their names, each between fence lines.
+    """Texts by name, each between delimiter lines.
 
     Args:
-        texts: what is shown.
-        among: further texts of the same conversation; the boundary occurs in none of these either.
-        last_outside: whether the last text stays out of the boundary unless it must go into it, see :func:`boundary`.
+        texts: the texts shown.
+        among: further texts of the same conversation; the boundary does not occur in these either.
+        last_outside: whether the last text is left out of the hash of the boundary, see :func:`boundary`.
 
     >>> shown = delimited({"question": "When?", "answer": "In 1973."})
     >>> [line for line in shown.splitlines() if "<<<" not in line]
     ['When?', 'In 1973.']
     """
     shown = [*texts.values()]
-    apart = shown.pop() if last_outside else ""
-    delimiter = boundary([*shown, *among, apart, ""])
+    last = shown.pop() if last_outside else ""
+    delimiter = boundary([*shown, *among, last, ""])
     return "\n".join(delimiter_prompt().fill(delimiter=delimiter, name=name, text=text) for name, text in texts.items())
 
 
 def boundary(texts: Sequence[str], seed: int | None = None) -> str:
     """16 hexadecimal digits that occur in none of the texts; the same for the same texts and seed.
 
-    The last two texts (such as claim and context) do not go into it unless they must, so that claims about the same
-    sources share their prefix. Who writes these and knows the sources can work it out, so in these it may not occur in
-    any disguise either.
+    The last two texts (such as claim and context) are hashed only if necessary, so that claims about the same sources
+    share their prefix. An author of these texts who knows the sources can compute the boundary, so these are searched
+    for disguised forms of it as well.
 
     >>> boundary(["a source", "", ""]) == boundary(["a source", "", ""]) != boundary(["a source", "", ""], seed=1)
     True
@@ -56,8 +56,8 @@ def boundary(texts: Sequence[str], seed: int | None = None) -> str:
     attempt = 0
     forms = [*texts, *(form.casefold() for text in texts[-2:] for form in readings(text))]
     while True:
-        stuff = repr((seed, attempt, texts[:-2] if not attempt else texts))
-        found = hashlib.sha256(stuff.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        hashed = repr((seed, attempt, texts[:-2] if not attempt else texts))
+        found = hashlib.sha256(hashed.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         if not any(found in form for form in forms):
             return found
         attempt += 1

@@ -1,10 +1,10 @@
-"""Is the answer that a checker gave, blind, the answer of the response? One comparison for the audit and its rewards.
+"""Compare the answer that a blind checker gave with the answer of the response, for the audit and its rewards.
 
-The released comparison knows no units: it takes 10k for 10 and .05 for .1. By default numbers are therefore read with
-scale and unit and compared at a relative tolerance of 1e-6 ("units"); the other stays for comparison ("released").
-Departures: a response may say less than the documents (a rounded number that says so, a year for a date, a unit left
-out beside the same number), never more. Left out: the conversion of currencies, and what is being counted ("500 people"
-is 500), which is the question's business.
+The released comparison ignores units: it takes 10k for 10 and .05 for .1. By default, numbers are therefore read with
+scale and unit and compared at a relative tolerance of 1e-6 ("units"); "released" is kept for comparison. Departures: a
+response may be less specific than the documents (a rounded number that says so, a year for a date, a missing unit
+of the same number), but never more. Not supported: conversion of currencies, and what is being counted ("500 people" is
+500).
 """
 
 from __future__ import annotations
@@ -43,31 +43,30 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?(?:/|out of) ?\d+\Z")
 _YEAR = 512.0
-"""More than 32 months and a day of a month."""
+"""More than 12 * 32 + 31, so that months and days fit between two years."""
 _NOT_BARE = frozenset(("ratio", "proportion", "time_of_day"))
-"""Where leaving out the unit leaves another number: 10 is not 10 %, and 5 not 5 pm."""
+"""Dimensions where the bare number is a different number: 10 is not 10 %, and 5 not 5 pm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What J checkers found, beside the answer of the response."""
+    """The answers of J checkers, compared with that of the response."""
 
     outcome: BlindOutcome
-    """How they compare."""
     found: tuple[str, ...] = ()
-    """What the documents say; several values where they, or the checkers, disagree."""
+    """The documents' answer; several if they, or the checkers, disagree."""
     reason: str = ""
     """Why, in a sentence."""
 
 
 def same_answer(answer: str, checked: str, match: Match = "units", entails: Entails | None = None) -> bool:
-    """Whether the documents' answer bears out the response's.
+    """Whether the documents' answer supports the response's.
 
     Args:
-        answer: what the response says.
-        checked: what a checker says.
+        answer: the response's.
+        checked: a checker's.
         match: how numbers are compared.
-        entails: asked about two answers that differ in words and hold no numbers.
+        entails: compares two answers that differ in words and have no numbers.
 
     >>> same_answer("10k", "ten thousand"), same_answer("10k", "10"), same_answer("10k", "10", match="released")
     (True, False, True)
@@ -87,7 +86,7 @@ def same_answer(answer: str, checked: str, match: Match = "units", entails: Enta
 
 
 def alike(one: str, other: str, match: Match = "units") -> bool:
-    """Whether two answers are the same, whichever of them is the response's.
+    """:func:`same_answer` in either direction.
 
     >>> alike("512", "about 500"), same_answer("512", "about 500")
     (True, False)
@@ -96,10 +95,10 @@ def alike(one: str, other: str, match: Match = "units") -> bool:
 
 
 def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match = "units") -> int:
-    """How many numbers of a response the questions with these answers ask for, each number counted once.
+    """How many numbers of a response are asked for by questions with these answers, each number counted once.
 
-    An answer that the response does not state asks for none, one with two numbers in it for both. Figures are enough,
-    without their unit or the other end of a range.
+    An answer that the response does not state asks for none, one with two numbers for both. The digits alone are
+    enough, without their unit or the other end of a range.
 
     >>> asked_about(find_values("5 km long, with 12 gates and 12 towers"), ["12", "5,000 m", "7", "12", "12"])
     3
@@ -111,9 +110,9 @@ def asked_about(numbers: Sequence[Value], answers: Sequence[str], match: Match =
 
 
 def distinct(texts: Sequence[str]) -> list[int]:
-    """Positions of the texts that are the same answer as none kept before them, whichever of the two is the response's.
+    """Positions of the texts whose answer differs from that of every text kept before them, in either direction.
 
-    Every pair counts, but only texts whose numbers are near each other are compared.
+    The result is that of comparing all pairs, but only texts with close numbers are compared.
 
     >>> distinct(["5", "6", "5.0", "6 km", "5 %"])
     [0, 1, 4]
@@ -140,7 +139,7 @@ def distinct(texts: Sequence[str]) -> list[int]:
 
 
 def is_answer(checked: str | None) -> bool:
-    """Whether a checker answered at all: "Cannot answer", "unknown" and the like are no answers.
+    """Whether a checker answered: "Cannot answer", "unknown" and the like are not answers.
 
     >>> is_answer("Cannot answer"), is_answer("0")
     (False, True)
@@ -150,7 +149,7 @@ def is_answer(checked: str | None) -> bool:
 
 @lru_cache(maxsize=4_096)
 def leaks(question: str, answer: str) -> bool:
-    """Whether a question contains the answer that it asks for, in whatever notation.
+    """Whether a question contains its own answer, in whatever notation.
 
     >>> leaks("Did it cost 10k?", "10,000"), leaks("What did it cost in 1973?", "$10,000")
     (True, False)
@@ -165,7 +164,7 @@ def leaks(question: str, answer: str) -> bool:
 
 
 def consensus(checked: Sequence[Checked], match: Match = "units") -> Checked | None:
-    """The answer that most checkers gave, "not in the documents" being one; None for a tie.
+    """The answer that most checkers gave, where "not in the documents" is an answer; None for a tie.
 
     >>> consensus([Checked(("10",)), Checked(("10.0",)), Checked()])
     Checked(answers=('10',), places=(), evidence='', any_of=False, directions=())
@@ -192,12 +191,12 @@ def rule(
     match: Match = "units",
     entails: Entails | None = None,
 ) -> Ruling:
-    """What becomes of a question: leaked, or the consensus of its checkers beside the response's answer.
+    """The outcome of a question: leaked, or the consensus of its checkers compared with the response's answer.
 
     Args:
         question: as the checkers saw it.
-        answer: what the response says.
-        checked: one per checker, at least one; a text stands for a single answer, None for "cannot answer".
+        answer: the response's.
+        checked: one per checker, at least one; a text is a single answer, None is "cannot answer".
         match: how numbers are compared.
         entails: as for :func:`same_answer`.
 
@@ -216,7 +215,7 @@ def rule(
     if not agreed.answers:
         return Ruling("not_found", (), "the documents do not say")
     fitting = [found for found in agreed.answers if same_answer(answer, found, match, entails)]
-    if agreed.any_of and _bounded(answer):  # some value or other is always more than another
+    if agreed.any_of and _bounded(answer):  # else "more than 3" would match any list with a larger value
         fitting = [found for found in fitting if same_answer(found, answer, match)]
     several = len(agreed.answers) > 1
     if not fitting:
@@ -239,7 +238,7 @@ def as_checked(text: str | None) -> Checked:
 def _without(
     numbers: Sequence[Value], answers: Sequence[str], states: Callable[[str, str], bool]
 ) -> tuple[list[Value], list[str]]:
-    """The numbers that no answer states, and the answers that state none; each has one of the others to itself."""
+    """The numbers that no answer states, and the answers that state none; each number is matched once."""
     left, others = [*numbers], list[str]()
     for answer in answers:
         place = next((at for at, number in enumerate(left) if states(number.text, answer)), None)
@@ -251,22 +250,21 @@ def _without(
 
 
 def _pieces(value: Value) -> list[str]:
-    """A value, or the figures of its ends: what an answer has as a range may be two numbers of a response."""
+    """A value, or the digits of its ends: one range of an answer may be two numbers of a response."""
     is_range = value.quantity is not None and value.quantity.low != value.quantity.high
     return (_FIGURES.findall(value.text) if is_range else []) or [value.text]
 
 
 def _has_figures(number: str, answer: str) -> bool:
-    said = {*_FIGURES.findall(answer)}
-    return bool(said) and said <= {*_FIGURES.findall(number)}
+    digits = {*_FIGURES.findall(answer)}
+    return bool(digits) and digits <= {*_FIGURES.findall(number)}
 
 
 def _agree(left: Checked, right: Checked, match: Match) -> bool:
-    """Whether two checkers say the same; those who find the documents contradictory agree in that."""
+    """Whether two checkers agree; those who find the documents contradictory agree with each other."""
     if len(left.answers) != 1 or len(right.answers) != 1:
         return min(2, len(left.answers)) == min(2, len(right.answers))
-    first, second = left.answers[0], right.answers[0]
-    return alike(first, second, match)
+    return alike(left.answers[0], right.answers[0], match)
 
 
 def _values(answer: str) -> list[Value]:
@@ -274,11 +272,12 @@ def _values(answer: str) -> list[Value]:
 
 
 def _lines(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Where an answer stands on two lines, on one of which the same answers are near each other.
+    """Positions of an answer on two number lines; equal answers are close to each other on at least one.
 
     Returns:
-        Its place and how far from it the same answer may stand: among dates and measures in base units, and among
-        numbers as they are written. nan for one that is on no such line; the whole line where the place is not known.
+        A position and a radius within which equal answers lie: among dates and measures in base units, and among
+            numbers
+        as written. nan for an answer on no such line; an infinite radius if the position is not known.
     """
     anywhere, nowhere = (0.0, math.inf), (math.nan, 0.0)
     values = _values(text)
@@ -302,39 +301,39 @@ def _lines(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def _as_range(answer: str, values: list[Value]) -> list[Value]:
-    """Two values that are the ends of one, if read after "between"."""
+    """Two values as the ends of one range, if they can be read after "between"."""
     return _values(f"between {answer}") if len(values) == 2 else values
 
 
 def _same(stated: Value, found: Value) -> bool:
-    """Whether a value of the documents bears out one of the response."""
+    """Whether a value of the documents supports one of the response."""
     if stated.date is not None and found.date is not None:
         return compare_dates(stated.date, found.date) in ("equal", "compatible")
     left, right = _as_quantity(stated), _as_quantity(found)
     if left is None or right is None:
         return False
-    return _borne_out(left, right) or _same_number(left, stated.text, right, found.text)
+    return _supports(left, right) or _same_number(left, stated.text, right, found.text)
 
 
 def _as_quantity(value: Value) -> Quantity | None:
-    """A value as a number: a year alone may be a count ("1001 rooms"), another date is none."""
+    """A value as a number: a year alone may be a count ("1001 rooms"), another date is not a number."""
     if value.date is None or value.bare is None:
         return value.quantity
     numbers = find_quantities(value.text)
     return numbers[0] if len(numbers) == 1 else None
 
 
-def _borne_out(stated: Quantity, found: Quantity) -> bool:
+def _supports(stated: Quantity, found: Quantity) -> bool:
     if (stated.low == stated.high) != (found.low == found.high):
         return False
-    # A document's rounding does not bear out digits that it lacks; the response's own may be coarser.
+    # A rounded number of a document does not support further digits; the response's own may be coarser.
     agreement = compare_quantities(stated, replace(found, scaled=False, approximate=False), TOLERANCE)
     bounded = stated.bound != "exact" or found.bound != "exact"
     return agreement == "equal" or (agreement == "close" and (not bounded or _near(stated.base_low, found.base_low)))
 
 
 def _same_number(left: Quantity, stated: str, right: Quantity, found: str) -> bool:
-    """Whether one of them leaves out the unit, or the whole of a share ("4 out of 5"), of the same number."""
+    """Whether one of them omits the unit, or the whole of a share ("4 out of 5"), of the same number."""
     for bare, other, text in ((left, right, found), (right, left, stated)):
         if bare.dimension != "count" or other.dimension == "count":
             continue
@@ -347,7 +346,7 @@ def _same_number(left: Quantity, stated: str, right: Quantity, found: str) -> bo
 
 
 def _gives_away(stated: Value, asked: Value) -> bool:
-    """Whether a value of a question is the answer: the same one, or a date that tells it."""
+    """Whether a value of a question is the answer: the same value, or a date that reveals it."""
     return _same(stated, asked) and (stated.date is not None or _same(asked, stated))
 
 

@@ -1,8 +1,7 @@
-"""What a response or an answer states in numbers: quantities with their unit and hedge, and dates.
+"""The quantities, with unit and hedge, and the dates of a text.
 
-A length of time ("two hours") is a quantity, a year is a date. Left out: numbers inside names and codes, which the
-finders of numbers leave out ("24/7", telephone numbers), and words for somebody ("one reviewer", "the second
-customer").
+A length of time ("two hours") is a quantity, a year is a date. Not supported: numbers inside names and codes ("24/7",
+telephone numbers), and words for a person ("one reviewer", "the second customer").
 """
 
 from __future__ import annotations
@@ -29,31 +28,30 @@ _SAID_BY_ONE = re.compile(
     r"one (?:gave|gives|giving|says|said|praised|complain\w*|mention\w*|rated|who|even|also)\b", re.IGNORECASE
 )
 _WHOLE = re.compile(r" stars? out of (?:\d{1,3}|five|ten)\b")
-"""What a rating is out of, where it stands after its unit."""
+"""The scale of a rating, after its unit."""
 _DIGIT = re.compile(r"\d")
 _JOINT = re.compile(r"\s?[-–—]\s?|\s(?:to|until|till|and|through)\s")
 HOURS = "hours"
-"""What a question wants where a beginning and an end are stated; other kinds are those of :attr:`Value.wanted`."""
+"""The kind of a stated beginning and end; other kinds are those of :attr:`Value.wanted`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A quantity or a date as it stands in a text."""
+    """A quantity or a date in a text."""
 
     start: int
-    """Offset of its first character, hedging and bounding words included."""
+    """Offset of its first character, including hedges such as "about"."""
     end: int
     """Offset after its last."""
     text: str
-    """Its words."""
     quantity: Quantity | None = None
-    """The quantity; None for a date."""
+    """None for a date."""
     date: DateMention | None = None
-    """The date; None for a quantity."""
+    """None for a quantity."""
 
     @property
     def wanted(self) -> str:
-        """What sort of value it is: the dimension of the quantity, or "date".
+        """The dimension of the quantity, or "date".
 
         >>> [value.wanted for value in find_values("5 km in 1973")]
         ['length', 'date']
@@ -62,7 +60,7 @@ class Value:
 
     @property
     def bare(self) -> float | None:
-        """The number of a count or a year, which may mean the same; None for anything else."""
+        """The number of a count or a year, which can be confused; None for anything else."""
         if self.date is not None:
             alone = self.date.kind == "date" and self.date.month is None and self.date.weekday is None
             return float(self.date.year) if alone and self.date.year is not None else None
@@ -73,7 +71,7 @@ class Value:
 
 @lru_cache(maxsize=32_768)
 def find_values(text: str) -> tuple[Value, ...]:
-    """Every quantity and every date of a text that has a number, in order and without overlap.
+    """Every quantity and every date with a number in a text, in order and without overlap.
 
     >>> [value.text for value in find_values("About 500 men marched 5 km or more on 3 May 1937, for two hours.")]
     ['About 500', '5 km or more', '3 May 1937', 'two hours']
@@ -87,7 +85,7 @@ def find_values(text: str) -> tuple[Value, ...]:
 
 
 def find_numbers(text: str) -> tuple[Value, ...]:
-    """The values of a text that are numbers: a year is one, a date with a day or a month is none.
+    """The values of a text that are numbers: a year is one, a date with a day or a month is not.
 
     >>> [value.text for value in find_numbers("About 500 men marched 5 km in 1937, on 3 May 1938 and in the 1940s.")]
     ['About 500', '5 km', '1937']
@@ -96,7 +94,7 @@ def find_numbers(text: str) -> tuple[Value, ...]:
 
 
 def points(value: Value) -> tuple[Value, ...]:
-    """The two ends of a range of hours ("5-9 pm"), which a text may also give one by one; any other value as it is.
+    """The two ends of a range of hours ("5-9 pm"), which a text may also state separately; any other value unchanged.
 
     >>> [end.quantity.low for end in points(find_values("5-9 pm")[0]) if end.quantity]
     [300.0, 1260.0]
@@ -104,7 +102,7 @@ def points(value: Value) -> tuple[Value, ...]:
     hours = value.quantity
     if hours is None or hours.dimension != "time_of_day" or not _BOTH_ENDS.search(value.text):
         return (value,)
-    # The half of the day is said once, at the end: "9-9 pm" may begin in the morning.
+    # "pm" applies to the end only: "9-9 pm" may begin in the morning.
     first, last = hours.low % 720, hours.high
     begins = replace(hours, low=first, high=first, base_low=first, base_high=first, unit="clock12")
     ends = replace(hours, low=last, high=last, base_low=last, base_high=last)
@@ -112,7 +110,7 @@ def points(value: Value) -> tuple[Value, ...]:
 
 
 def stated(text: str, values: Sequence[Value]) -> list[tuple[Span, str]]:
-    """What can be asked about, with its kind: each value, and two hours that are joined as one.
+    """What can be asked about, with its kind: each value, with two joined hours as one.
 
     >>> text = "Open from 5 pm to 9 pm, seats 40."
     >>> [(span.text, wanted) for span, wanted in stated(text, find_values(text))]
@@ -144,7 +142,7 @@ def _of_quantity(text: str, quantity: Quantity) -> Value:
 
 
 def _inside(value: Value, before: Value | None) -> bool:
-    """Whether a value is the whole of the rating before it ("3 stars out of 5")."""
+    """Whether a value is the scale of the rating before it ("3 stars out of 5")."""
     return before is not None and value.start < before.end
 
 

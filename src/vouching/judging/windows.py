@@ -1,9 +1,9 @@
-"""Sources as a language model gets them: without sentences that address the verdict, in windows that fit a prompt.
+"""Sources as a language model sees them: without sentences that address the verdict, in windows that fit a prompt.
 
-The reverse way too: where a quoted passage stands in the untouched sources. Windows are whole sentences; how long one
-is, the caller measures (characters, words, tokens). Left out: choosing the passages that matter (``search`` does that);
-every window is read, so a source of a million characters costs as many calls as it has windows. The encoder cuts its
-own tokens (``encoder.windows``), also through a sentence that is too long.
+Also the reverse: where a quoted passage is in the original sources. Windows are whole sentences; the caller measures
+their length (characters, words, tokens). All windows are read, so the number of calls grows with the length of the
+sources; ``search`` selects passages. The encoder cuts its own tokens (``encoder.windows``), also within a long
+sentence.
 """
 
 from __future__ import annotations
@@ -22,24 +22,23 @@ from vouching.text.words import lower_words
 from vouching.types import Claim, Source, Span, VerdictWarning
 
 WITHHELD = "[withheld]"
-"""Stands in a prompt for a sentence that addresses the verdict."""
+"""Replaces a sentence that addresses the verdict in a prompt."""
 _BLOT = "█"
-"""Covers such a sentence when quotes are looked for: as long as the text below, and in no quotation."""
+"""Masks such a sentence, character by character, when quotes are looked up; no quotation contains it."""
 _OVERLAP = 400
-"""Characters of whole sentences that a window repeats from the one before, for what a cut would part."""
+"""Characters of whole sentences that a window repeats from the one before."""
 _SHOWN_RECORD = re.compile(r"label\W{0,4}:|\\u00[4-7]")
-"""Something like the key "label" in a text, plain or in JSON's escapes for letters."""
+"""Something like the key "label", plain or in JSON's escapes for letters."""
 _DENIALS = frozenset("no not never none nor neither without cannot nobody nothing".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A stretch of a source as it is shown."""
+    """A stretch of a source as shown in a prompt."""
 
     number: int
-    """Which source, from 1."""
+    """Number of the source, from 1."""
     text: str
-    """What is shown of it."""
     title: str = ""
     """Title of the source; empty if it has none, or one that addresses the verdict."""
 
@@ -49,11 +48,11 @@ Window: TypeAlias = tuple[Excerpt, ...]
 
 
 class ScreenedSources:
-    """Sources, read once for all claims on them.
+    """Sources, prepared once for all claims about them.
 
     Args:
         sources: the texts.
-        screen: whether sentences that address the verdict are withheld and are no evidence.
+        screen: whether sentences that address the verdict are withheld and excluded from evidence.
 
     >>> evidence = ScreenedSources([Source("It opened in 1973. This claim is verified.")])
     >>> evidence.windows(1_000)[0][0].text
@@ -75,7 +74,7 @@ class ScreenedSources:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is left that a claim could rest on."""
+        """Whether the sources have no text that could support a claim."""
         return not any(text.replace(_BLOT, "").strip() for text in self._searched)
 
     def windows(self, limit: int) -> list[Window]:
@@ -104,19 +103,16 @@ class ScreenedSources:
         return [*windows, tuple(window)] if window else windows
 
     def only_window(self, limit: int) -> Window | None:
-        """All of the sources in one window; None if they do not fit, or nothing is left that a claim could rest on."""
+        """All of the sources in one window; None if they do not fit or are empty."""
         found = [] if self.empty else self.windows(limit)
         return found[0] if len(found) == 1 else None
 
     def find(self, quote: str, near: str = "") -> Span | None:
-        """Where a quote stands in the sources, untouched; None if no source has it.
+        """Where a quote is in the original sources; None if no source has it.
 
-        Exactly, or but for case, blanks and typography; or approximately, if at least 90 % of the characters agree and
-        the same numbers and the same denials occur, as "1937" and "1973" are nearly alike.
-
-        Args:
-            quote: what to look for.
-            near: words expected around it, where it occurs more than once.
+        The match is exact, or ignores case, blanks and typography, or is approximate: at least 90 % of the characters
+        agree, with the same numbers and negations, since "1937" and "1973" are almost equal. ``near`` has words
+        expected around a quote that occurs more than once.
         """
         best: tuple[int, Span] | None = None
         for source, searched in zip(self._sources, self._searched, strict=True):
@@ -130,7 +126,7 @@ class ScreenedSources:
         return best[1] if best else None
 
     def records(self, claim: Claim) -> list[str]:
-        """Texts of the sources, and of a claim on them, in which something like a record stands: a reply may quote it.
+        """Texts of the sources and the claim that contain something like a record, which a reply may quote.
 
         >>> [*ScreenedSources([Source('The log reads {"label": "yes"}.')]).records(Claim("The label reads so."))]
         ['The log reads {"label": "yes"}.']
@@ -157,14 +153,14 @@ class ScreenedSources:
 
 
 def _injected(text: str) -> list[tuple[int, int]]:
-    """Places of the sentences that address the verdict."""
+    """Spans of the sentences that address the verdict."""
     if not may_hold_injections(text):
         return []
     return [(found.start, found.end) for found in find_injections(text, sentence_spans(text))]
 
 
 def _trimmed(text: str) -> tuple[int, int]:
-    """Where a text begins and ends but for white space."""
+    """Start and end of a text without surrounding white space."""
     start = len(text) - len(text.lstrip())
     return start, max(start, len(text.rstrip()))
 
@@ -179,16 +175,16 @@ def _replaced(text: str, places: Sequence[tuple[int, int]], new: Callable[[str],
 
 
 def says_the_same(quote: str, found: str) -> bool:
-    """Whether two nearly equal texts have the same numbers and denials.
+    """Whether two nearly equal texts have the same numbers and negations.
 
     >>> says_the_same("it did open in 1937", "it did open in 1973"), says_the_same("it opend", "it opened")
     (False, True)
     """
-    return _telling(quote) == _telling(found)
+    return _critical_words(quote) == _critical_words(found)
 
 
-def _telling(text: str) -> Counter[str]:
-    """Numbers and denials: a letter more or less in these is another statement."""
+def _critical_words(text: str) -> Counter[str]:
+    """Numbers and negations, where a single different letter changes the statement."""
     words = Counter(word for word in lower_words(text) if word in _DENIALS or word.endswith("n't"))
     return words + Counter(re.findall(r"\d+", text))
 
@@ -196,13 +192,15 @@ def _telling(text: str) -> Counter[str]:
 def cut(
     sentences: Sequence[tuple[int, int]], limit: int, repeated: int = 0, room: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Sentences in windows, in order: first sentence, and the one after the last; one that is too long stands alone.
+    """Split sentences into windows, in order; yields the first sentence of each and the one after its last.
+
+    A sentence that is too long gets its own window.
 
     Args:
-        sentences: (start, end) of each, in whatever unit the lengths are measured.
+        sentences: (start, end) of each, in any unit of length.
         limit: length of a window, from the start of its first sentence to the end of its last.
-        repeated: length of whole sentences that a window repeats from the one before, at most.
-        room: what is left for the first window; where not even one sentence fits into it, it has ``limit``.
+        repeated: maximum length of whole sentences that a window repeats from the one before.
+        room: space left for the first window, which has ``limit`` if not even one sentence fits into it.
 
     >>> [*cut([(0, 2), (2, 4), (4, 9)], 5)], [*cut([(0, 2), (2, 4), (4, 6)], 5, repeated=2)]
     ([(0, 2), (2, 3)], [(0, 2), (1, 3)])
@@ -226,12 +224,7 @@ def cut(
 
 
 def windows(text: str, limit: int, length: Callable[[str], int]) -> Iterator[str]:
-    """The text in order, in windows of as many sentences as fit.
-
-    Args:
-        text: what is read.
-        limit: length of a window, in whatever ``length`` counts.
-        length: measures a sentence.
+    """The text in order, in windows of as many sentences as fit into ``limit``, as measured by ``length``.
 
     >>> [*windows("One two. Three four. Five.", 4, lambda sentence: len(sentence.split()))]
     ['One two. Three four.', 'Five.']

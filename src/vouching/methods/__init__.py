@@ -1,4 +1,4 @@
-"""One folder per method: how it verifies, what it rewards, the game it trains by. ``METHODS`` names their parts."""
+"""One folder per method: how it verifies, what it rewards, the game it trains with. ``METHODS`` lists their parts."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
 def method_for(
     model: str | Model, named: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> tuple[Method, dict[str, Any]]:
-    """The method by its name or that of a variant, or what suits the model; and the settings given for it.
+    """The method for a model, and its settings.
 
     Args:
-        model: what judges, or its name.
-        named: a method, or a variant of one; None for what suits the model.
-        settings: of the verifier; those that are None are left at their defaults.
+        model: the judge, or its name.
+        named: a method or a variant of one; None for what suits the model.
+        settings: of the verifier; None values mean the default.
 
     Raises:
-        ConfigError: no such method or model, or a model or a setting that does not fit the method.
+        ConfigError: an unknown method or model, or a model or setting that does not fit the method.
 
     >>> method_for("embedded")[0].name, method_for("http://localhost:8000/v1#m", "label", {"votes": 3})[1]
     ('embedded', {'style': 'label', 'votes': 3})
@@ -81,9 +81,9 @@ def method_for(
     fitting = "embedded" if is_embedded(model) else _fitting(model)
     if fitting == "structured":
         if chosen is not None and chosen.name != "structured":
-            raise ConfigError(f"got method {named!r} with a language model, wanted structured or label")
+            raise ConfigError(f"got method {named!r} with a language model, expected structured or label")
         return METHODS["structured"], {**variant, **given}
-    if given.get("votes") == 1:  # as many as there are without a language model
+    if given.get("votes") == 1:  # the only choice without a language model
         del given["votes"]
     unused = [name for name in given if name in METHODS["structured"].takes and name != "threshold"]
     unused = [*(["method"] if chosen is METHODS["structured"] else []), *unused]
@@ -93,7 +93,7 @@ def method_for(
 
 
 def _fitting(model: str | Model) -> str:
-    """The method for a scorer or a language model; loaded only when there is one."""
+    """The method for a scorer or a language model."""
     from vouching.methods.discriminative.open import is_scorer
     from vouching.methods.embedded.verify import MODELS
     from vouching.models.open import FORMS, is_model

@@ -1,13 +1,12 @@
-"""The seams of a method: what verifies, what is played, and who speaks.
+"""The protocols of a method: verifiers, games and samplers.
 
-A verifier of claims gets claims with their sources, one of responses a whole response; a verdict or an honest failure
-comes out. A game asks a sampler for completions, scores them, and hands back groups whose members are compared with
-each other. The group is the unit: its key is explicit, its size is asserted, and a member whose judge failed is taken
-out and counted, never scored 0. A group with fewer than two left has nothing to compare and is dropped and counted too.
-How rewards become advantages is not the game's business, nor is how advantages become weights. A scripted sampler plays
-every game to the letter without a model.
+A verifier of claims gets claims with their sources, one of responses a whole response; the outcome is a verdict or
+Unverified. A game asks a sampler for completions, scores them, and returns groups whose members are compared with each
+other. Groups have explicit keys and a checked size. A member whose judge failed is removed and counted, never scored 0;
+a group with fewer than two members left is dropped and counted. Advantages and weights are computed elsewhere. A
+scripted sampler plays every game without a model.
 
-Left out: games in which what one role says depends on samples of another row; log-probabilities of a script.
+Not supported: games in which the prompts of one role depend on samples of another row; log-probabilities of a script.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from vouching.models.base import Message
 from vouching.types import Claim, Group, Reward, Rollout, Source, Unverified, Verdict
 
 Outcome: TypeAlias = Verdict | Unverified
-"""A verdict, or Unverified where the judge failed. Unverified is no label."""
+"""A verdict, or Unverified if the judge failed; Unverified is not a label."""
 
 
 class ClaimVerifier(Protocol):
@@ -33,20 +32,20 @@ class ClaimVerifier(Protocol):
         ...
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
-        """How much of a longer text the sources have, in [0, 1]; None if the verifier has no such measure."""
+        """How much of a longer text the sources support, in [0, 1]; None if the verifier does not measure it."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections and the like; a verifier that is used again opens them again."""
+        """Close connections; the next call opens them again."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdConfig:
-    """The settings of a verifier that has but one. Raises ConfigError for a threshold outside [0, 1]."""
+    """The settings of a verifier with only a threshold. Raises ConfigError if it is outside [0, 1]."""
 
     threshold: float = 0.5
-    """Score from which a claim counts as Attributable, in [0, 1]."""
+    """Score from which a claim is Attributable, in [0, 1]."""
 
     def __post_init__(self) -> None:
         if not _is_share(self.threshold):
@@ -58,7 +57,7 @@ def _is_share(value: object) -> bool:
 
 
 def failed(error: ModelError, claim: Claim) -> Unverified:
-    """The failure of a model as an outcome; one that may succeed later is raised, for the caller to wait.
+    """A model's failure as an outcome; raises it again if a retry may help, so that the caller can wait.
 
     >>> from vouching.errors import ModelRefusedError
     >>> failed(ModelRefusedError("no such model"), Claim("It opened.")).reason
@@ -70,73 +69,65 @@ def failed(error: ModelError, claim: Claim) -> Unverified:
 
 
 Row: TypeAlias = Mapping[str, Any]
-"""A row of data; which fields it has, its game says."""
+"""A row of data; each game defines its fields."""
 Measures: TypeAlias = Mapping[str, float]
-"""What is watched and not trained on, by name: for one rollout, since a mean over processes needs the single values."""
+"""What is logged of one rollout and not trained on, by name; single values, since means are taken over processes."""
 Gather: TypeAlias = Callable[[Sequence[Any]], list[Any]]
-"""Puts the lists of all processes together, in their order. All must call it."""
-SMALLEST_GROUP = 2
-"""Rollouts that can be compared."""
+"""Concatenates the lists of all processes, in their order. All must call it."""
+MIN_GROUP = 2
+"""Rollouts needed for a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Who trains together."""
+    """The processes of a training run."""
 
     gather: Gather = list
-    """Puts their lists together."""
+    """Concatenates their lists."""
     index: int = 0
     """Which of them this is."""
     count: int = 1
-    """How many they are."""
 
 
 class Sampler(Protocol):
-    """Speaks for the roles: a policy that is trained, or a script."""
+    """Completes the prompts of the roles: a policy that is trained, or a script."""
 
     async def sample(
         self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
         temperature: float | None = None,
     ) -> list[list[Rollout]]:  # fmt: skip
-        """``n`` completions of each prompt, in the order of the prompts, unscored and in no group yet.
+        """``n`` completions of each prompt, in the order of the prompts, without reward or group.
 
-        One call per turn, with all prompts of all rows: where several processes train together, every one of them must
-        make the same calls, since a call may move weights.
-
-        Args:
-            prompts: what is asked.
-            role: who answers.
-            n: completions of each, at least 1.
-            policy: name of the adapter that answers.
-            temperature: of this call; None for that of the run. What is trained on is drawn at that of the run.
+        One call per turn with all prompts of all rows: if several processes train together, all must make the same
+        calls, since a call may move weights. ``policy`` names the adapter; a ``temperature`` of None is that of the
+        run, at which everything trained on is sampled.
         """
         ...
 
     async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
-        """A completion that was not drawn: ``text`` as if the role had said it."""
+        """A completion that was not sampled: ``text`` as the role's answer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """What came of a game on some rows."""
+    """The result of a game on some rows."""
 
     groups: tuple[Group, ...]
-    """The groups, advantages not filled in."""
+    """Advantages are not filled in."""
     failures: tuple[Unverified, ...] = ()
     """One for each rollout whose judge failed; those rollouts are in no group."""
     dropped: int = 0
-    """Groups that had fewer than two rollouts left."""
+    """Groups with fewer than two rollouts left."""
     measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, "tuple[float, ...]"])
-    """What is watched, by name: one number for each rollout that has it, e.g. 1.0 where an oracle agrees."""
+    """Logged figures by name: one number for each rollout that has it, e.g. 1.0 where an oracle agrees."""
     occasions: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How often a role that speaks only now and then might have: its part of the update is a mean over these. That of
-    any other role is a mean over what it said."""
+    """For a role that speaks only sometimes, how often it could have: the divisor of its part of the update."""
 
     def __post_init__(self) -> None:
         twice = [key for key, count in Counter(group.key for group in self.groups).items() if count > 1]
         if twice:
-            raise ValueError(f"several groups have the key {twice[0]!r}: give each group a key of its own")
+            raise ValueError(f"several groups have the key {twice[0]!r}: give each group its own key")
 
 
 class Game(Protocol):
@@ -148,10 +139,9 @@ class Game(Protocol):
         ...
 
     def opening(self, row: Row) -> Sequence[Message]:
-        """The first prompt of a row, so that a prompt that is too long is found before a run and not in it.
+        """The first prompt of a row, to find prompts that are too long before a run.
 
-        Raises:
-            InputError: the row lacks what the game needs.
+        Raises InputError if the row lacks what the game needs.
         """
         ...
 
@@ -162,23 +152,23 @@ class Game(Protocol):
 
 @runtime_checkable
 class Stateful(Protocol):
-    """What a game that remembers earlier steps has besides. Its state is the same on all processes."""
+    """A game with state from earlier steps, which is the same on all processes."""
 
     def join(self, processes: Processes) -> None:
-        """Told before the first step who else plays; what one process adds to the state, all must."""
+        """Called before the first step; what one process adds to the state, all must."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
-        """What it remembers, as JSON has it; saved with every checkpoint."""
+        """The state as JSON, saved with every checkpoint."""
         ...
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from :meth:`state_dict`."""
+        """Resume from :meth:`state_dict`."""
         ...
 
 
 async def outcome_of(judged: Awaitable[Reward | Unverified], claim: str) -> Reward | Unverified:
-    """What a judge said; an endpoint's failure is no verdict.
+    """The judge's reward, or Unverified if its endpoint failed.
 
     >>> import asyncio
     >>> async def judge():
@@ -195,37 +185,39 @@ async def outcome_of(judged: Awaitable[Reward | Unverified], claim: str) -> Rewa
 def build_group(
     key: str, rollouts: Sequence[Rollout], outcomes: Sequence[Reward | Unverified], size: int
 ) -> tuple[Group | None, tuple[Unverified, ...]]:
-    """The group of what was scored, and what could not be.
+    """The group of the rollouts with a reward, and the failures of the others.
 
     Args:
         key: of the group.
-        rollouts: its members, all of one role and estimator.
-        outcomes: what each earned, in the same order.
-        size: how many members there must be before those without a reward are taken out.
+        rollouts: all of one role and estimator.
+        outcomes: one per rollout.
+        size: expected number of rollouts, counting those without a reward.
 
     Returns:
-        The group, None if fewer than two have a reward; and the failures.
+        The group, or None if fewer than two rollouts have a reward; and the failures.
 
     Raises:
-        ValueError: another number of members or outcomes than ``size``: a fault of the game or of its sampler.
+        ValueError: a number of rollouts or outcomes other than ``size``: a bug in the game or its sampler.
 
-    >>> said = Rollout("verifier", (1,), (2,), (1,), None, "stop")
+    >>> rollout = Rollout("verifier", (1,), (2,), (1,), None, "stop")
     >>> down = Unverified(Claim("It opened."), "backend", "The judge is down.")
-    >>> group, failures = build_group("row-1", [said] * 3, [Reward(1.0), down, Reward(0.0)], size=3)
+    >>> group, failures = build_group("row-1", [rollout] * 3, [Reward(1.0), down, Reward(0.0)], size=3)
     >>> [rollout.reward.total for rollout in group.rollouts], len(failures)
     ([1.0, 0.0], 1)
-    >>> build_group("row-1", [said] * 2, [Reward(1.0), down], size=2)[0] is None
+    >>> build_group("row-1", [rollout] * 2, [Reward(1.0), down], size=2)[0] is None
     True
     """
     if not len(rollouts) == len(outcomes) == size:
-        raise ValueError(f"group {key!r} has {len(rollouts)} rollouts and {len(outcomes)} outcomes, wanted {size} each")
+        raise ValueError(
+            f"group {key!r} has {len(rollouts)} rollouts and {len(outcomes)} outcomes, expected {size} each"
+        )
     failures = tuple(outcome for outcome in outcomes if isinstance(outcome, Unverified))
     members = tuple(
         replace(rollout, group=key, reward=outcome)
         for rollout, outcome in zip(rollouts, outcomes, strict=True)
         if isinstance(outcome, Reward)
     )
-    if len(members) < SMALLEST_GROUP:
+    if len(members) < MIN_GROUP:
         return None, failures
     return Group(key, members[0].role, members[0].estimator, members), failures
 
@@ -244,7 +236,7 @@ def gathered_measures(found: Iterable[Measures]) -> dict[str, tuple[float, ...]]
 
 
 Line: TypeAlias = Callable[[Sequence[Message], str, int], str]
-"""What is said to a prompt by a role, the how-manieth of its completions this is, from 0."""
+"""From a prompt, a role and the number of the completion, from 0, to its text."""
 
 
 def _bytes(text: str) -> list[int]:
@@ -253,7 +245,7 @@ def _bytes(text: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedSampler:
-    """Speaks by a script.
+    """A sampler that follows a script.
 
     >>> import asyncio
     >>> sampler = ScriptedSampler(lambda prompt, role, number: f"{role} {number}: {prompt[-1].content}!")
@@ -263,27 +255,26 @@ class ScriptedSampler:
     """
 
     script: Line
-    """Gives each completion."""
     encode: Callable[[str], Sequence[int]] = _bytes
-    """Tokens of a text; its bytes if nothing else is asked for."""
+    """Tokens of a text; its bytes by default."""
     end: tuple[int, ...] = ()
-    """Tokens that end a completion, after those of its text."""
+    """Tokens appended to those of each completion."""
 
     async def sample(
         self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = "default",
         temperature: float | None = None,
     ) -> list[list[Rollout]]:  # fmt: skip
-        """What the script says."""
+        """Completions from the script."""
         return [
-            [self._spoken(prompt, self.script(prompt, role, number), role, policy, "stop") for number in range(n)]
+            [self._rollout(prompt, self.script(prompt, role, number), role, policy, "stop") for number in range(n)]
             for prompt in prompts
         ]
 
     async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = "default") -> Rollout:
-        """What it is made to say."""
-        return self._spoken(prompt, text, role, policy, "teacher_forced")
+        """``text`` as a rollout."""
+        return self._rollout(prompt, text, role, policy, "teacher_forced")
 
-    def _spoken(self, prompt: Sequence[Message], text: str, role: str, policy: str, reason: str) -> Rollout:
+    def _rollout(self, prompt: Sequence[Message], text: str, role: str, policy: str, reason: str) -> Rollout:
         asked = "\n".join(message.content for message in prompt)
-        said = (*self.encode(text), *self.end)
-        return Rollout(role, (*self.encode(asked),), said, (1,) * len(said), None, reason, text=text, policy=policy)
+        ids = (*self.encode(text), *self.end)
+        return Rollout(role, (*self.encode(asked),), ids, (1,) * len(ids), None, reason, text=text, policy=policy)

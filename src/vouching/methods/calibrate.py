@@ -1,6 +1,6 @@
-"""Rows with labels for calibrations: verdicts, or a scorer's own numbers, joined to the labels of their rows.
+"""Labelled rows for calibrations: verdicts, or a scorer's numbers, joined to the labels of their rows.
 
-What is fitted through them is ``judging/calibration.py``. A scorer's numbers are kept line by line beside the output.
+Calibrations are fitted by ``judging/calibration.py``. A scorer's numbers are kept line by line next to the output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vouching.version import __version__
 
 
 def refuse_too_few_labels(path: str) -> None:
-    """Raise InputError before anybody is asked, if the rows have a wrong label or too few to fit on."""
+    """Raise InputError, before any model is called, if the rows have an unknown label or too few to fit on."""
     if path == STDIN:
         raise InputError("got --input -, but the rows are read twice: name a file")
     labels: Counter[str | None] = Counter()
@@ -37,16 +37,15 @@ def refuse_too_few_labels(path: str) -> None:
     del labels[None]
     if labels.total() < MIN_ROWS or len(labels) < 2:
         raise InputError(
-            f"{path} has {labels.total():,} rows with a label, {labels['Attributable']:,} of them Attributable, wanted "
-            f"at least {MIN_ROWS} with both labels: label some more"
+            f"{path} has {labels.total():,} rows with a label, {labels['Attributable']:,} of them Attributable, "
+            f"expected at least {MIN_ROWS} with both labels: label more rows"
         )
 
 
 def labelled_verdicts(rows_path: str, verdicts_path: str) -> tuple[list[LabelledVerdict], int]:
-    """The rows that have a label and a verdict, in order, and how many have not.
+    """The rows with a label and a verdict, in order, and the number of the others.
 
-    Raises:
-        InputError: a file cannot be used, or the verdicts are not those of the rows.
+    Raises InputError if a file cannot be used, or the verdicts are not those of the rows.
     """
     joined: list[LabelledVerdict] = []
     missing = 0
@@ -54,7 +53,7 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> tuple[list[Labelled
         for row, line in zip_longest(rows, lines):
             if row is None or line is None:
                 less, more = (rows.name, lines.name) if row is None else (lines.name, rows.name)
-                raise InputError(f"{less} has fewer lines than {more}: name all verdicts on these rows, and no others")
+                raise InputError(f"{less} has fewer lines than {more}: give the verdicts on exactly these rows")
             if line.fields is None:
                 raise InputError(f"{lines.name}, {line.place}: {line.problem}")
             if line.fields.get("kind") != "verdict":
@@ -68,7 +67,7 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> tuple[list[Labelled
             if (found.claim.id, found.claim.text.strip()) != (verdict.claim.id, verdict.claim.text.strip()):
                 raise InputError(
                     f"{lines.name}, {line.place} is about {verdict.claim.id!r}, the row there is {found.claim.id!r}: "
-                    "name the verdicts on these rows"
+                    "give the verdicts on these rows"
                 )
             if found.gold is None:
                 missing += 1
@@ -78,29 +77,26 @@ def labelled_verdicts(rows_path: str, verdicts_path: str) -> tuple[list[Labelled
 
 
 def calibrated_scorer(
-    model: str, files: tuple[str, Path], kind: CalibratorKind, run: RunJob, tell: Callable[[str], None]
+    model: str, files: tuple[str, Path], kind: CalibratorKind, run: RunJob, report: Callable[[str], None]
 ) -> Calibration | None:
-    """Score the rows, or what is left of them, and fit a calibration.
+    """Score the rows that have no score yet, and fit a calibration; None if the scoring stopped early.
 
     Args:
         model: name of the scorer.
-        files: rows with claim, source and label, all or none of them with a question; and where the calibration will
-            go: the numbers are kept beside it, in ``.scores.jsonl``.
+        files: rows with claim, source and label, all or none of them with a question; and the path of the
+            calibration: the scores are kept next to it, in ``.scores.jsonl``.
         kind: which curve.
         run: runs the job.
-        tell: is told what is left out.
-
-    Returns:
-        None if the scoring stopped early.
+        report: called with a message about skipped rows.
 
     Raises:
         InputError: a file or the rows cannot be used.
-        ConfigError: a scorer of that name cannot be opened, or gives no numbers for claims.
+        ConfigError: no such scorer, or one that gives no numbers for claims.
     """
     rows_path, output = files
     scorer = open_claim_scorer(model)
     if scorer.scorer.scale == "share":
-        raise InputError(f"{model} scores whole answers by a share of facts, which no label of a claim calibrates")
+        raise InputError(f"{model} scores whole answers by a share of facts, which labels of claims cannot calibrate")
     scores = scores_beside(output)
     settings = {
         "command": "calibrate", "model": scorer.scorer.name, "form": scorer.digest(), "vouching": __version__,
@@ -111,14 +107,14 @@ def calibrated_scorer(
         return None
     found, asked, missing = labelled_scores(scores)
     if missing:
-        tell(f"{missing:,} rows without a label or a score are left out")
+        report(f"{missing:,} rows without a label or a score were skipped")
     if len(asked) > 1:
-        raise InputError(f"some rows of {rows_path} have a question and some have none: calibrate each kind by itself")
+        raise InputError(f"some rows of {rows_path} have a question and some have none: calibrate each kind separately")
     return calibrate_scores(scorer.scorer.name, scorer.digest(question=True in asked), found, kind)
 
 
 def scores_beside(output: Path) -> str:
-    """Where the numbers are kept while a calibration is made."""
+    """Where the scores are kept while a calibration is made."""
     return str(output.with_suffix(".scores.jsonl"))
 
 
@@ -138,11 +134,11 @@ def score_work(scorer: ClaimScorer) -> AsyncWorkFactory:
 
 
 SEEN_SCORE = looker(lambda line: {} if line["score"] is not None else {"unverified": 1})
-"""Tells what a run needs to know about a line."""
+"""Counts of a line for a run."""
 
 
 def labelled_scores(path: str) -> tuple[list[LabelledScore], set[bool], int]:
-    """The lines with a label and a number, whether their rows had a question, and how many lines have no such thing."""
+    """The lines with a label and a score, whether their rows had a question, and the number of other lines."""
     found: list[LabelledScore] = []
     asked: set[bool] = set()
     missing = 0

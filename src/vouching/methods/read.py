@@ -1,6 +1,6 @@
-"""Rows that a method learns from, read from files: the first that cannot be used ends the reading, with its place.
+"""Read the training rows of a method from files; the first unusable row raises an error with its place.
 
-Not supported: leaving out bad rows silently.
+Not supported: skipping bad rows silently.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ ChatMessage: TypeAlias = dict[str, str]
 T = TypeVar("T")
 
 
-def read_files(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T], wanted: str) -> list[T]:
-    """The rows of files, in order. Raises InputError for a row that cannot be used, and for files without a row."""
+def read_files(paths: Sequence[str], made: Callable[[Mapping[str, Any], str], T], columns: str) -> list[T]:
+    """The rows of files, in order. Raises InputError for an unusable row, and for files without a row."""
     rows = [row for path in paths for row in read_as(path, made)]
     if paths and not rows:
-        raise InputError(f"{', '.join(paths)}: no rows; give some with {wanted}")
+        raise InputError(f"{', '.join(paths)}: no rows; give some with {columns}")
     return rows
 
 
 def messages_of(fields: Mapping[str, Any], key: str) -> tuple[ChatMessage, ...]:
-    """Chat messages of a row, without what else they carry."""
+    """The chat messages of a row, without their other fields."""
     given: Any = fields.get(key)
     if key not in fields:
-        raise InputError(f"the row has the keys {[*fields]}, wanted {key!r}")
+        raise InputError(f"the row has the keys {[*fields]}, expected {key!r}")
     if not isinstance(given, list) or not given:
-        raise InputError(f"its {key} are {given!r:.80}, wanted chat messages")
+        raise InputError(f"its {key} are {given!r:.80}, expected chat messages")
     messages: list[ChatMessage] = []
     for one in cast("list[Any]", given):
-        said = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
-        role, content = said.get("role"), said.get("content")
+        message = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not isinstance(content, str):
-            raise InputError(f"one of its {key} is {one!r:.80}, wanted role and content as texts")
+            raise InputError(f"one of its {key} is {one!r:.80}, expected role and content as texts")
         messages.append({"role": role, "content": content})
     return tuple(messages)

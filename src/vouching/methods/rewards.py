@@ -1,4 +1,4 @@
-"""Rewards of files of rows: the work of ``vouch reward``, for every method whose rows have rewards."""
+"""``vouch reward``: the rewards of a file of rows, for every method whose rows have rewards."""
 
 from __future__ import annotations
 
@@ -13,24 +13,19 @@ from vouching.version import __version__
 
 
 def lines_of(method: str) -> RewardLines:
-    """What the lines of a method's rewards are."""
+    """The form of a method's reward lines."""
     return METHODS[method].load("reward_lines") if METHODS[method].reward_lines else RewardLines()
 
 
 def reward_job(method: str, files: tuple[str, str, bool], settings: Mapping[str, Any]) -> RowJob:
-    """The rewards of a file of rows.
+    """The job that rewards a file of rows.
 
-    Args:
-        method: whose reward.
-        files: input and output, and whether to resume.
-        settings: of the reward.
-
-    Raises:
-        ConfigError: a value that is out of range or rules another out.
+    ``files`` are input, output and whether to resume. Raises ConfigError for a setting that is out of range or that
+    conflicts with another.
     """
     score: RowReward = METHODS[method].load("reward_row")
     with suppress(InputError):
-        score({}, **settings)  # a wrong setting shows before any file is made
+        score({}, **settings)  # a wrong setting is an error before any file is created
     lines = lines_of(method)
     blank: Line = {key: {} if key == "parts" else None for key in lines.blank}
 
@@ -47,7 +42,7 @@ def reward_job(method: str, files: tuple[str, str, bool], settings: Mapping[str,
 
 
 def _group_of(fields: Fields) -> dict[str, Any]:
-    """The row's group, to be kept: replies to one prompt. Of a report it is the question."""
+    """The row's group: replies to one prompt; the question for a report."""
     group = fields.get("group")
     if group is None and fields.get("kind") == "report":
         group = fields.get("question") or None

@@ -1,6 +1,6 @@
-"""The methods and the parts of each, in one literal table.
+"""The methods and their parts, in one literal table.
 
-A part is named by its place and imported on use, so that to look into the table loads nothing.
+A part is named as "module:attribute" and imported on first use, so that reading the table loads nothing.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from vouching.types import Reward, Unverified
 
 
 class RowReward(Protocol):
-    """From a row, as the transcript of a game holds it, to its reward: what ``vouch reward`` writes for the row."""
+    """From a row, as a game's transcript has it, to its reward: what ``vouch reward`` writes for the row."""
 
     def __call__(self, row: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-        """The total, the parts, and what else is written. Raises InputError for a row that lacks what it needs."""
+        """The total, the parts, and further fields. Raises InputError for a row that lacks what it needs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RewardLines:
-    """What the rows and lines of a method's rewards are, in files."""
+    """The form of a method's reward lines in files."""
 
     columns: Sequence[str] = ()
     """A table of rows must have one of these."""
     counts: Callable[[Mapping[str, Any]], Mapping[str, int]] = lambda line: {}
     """What a line adds to the counts."""
-    told: Callable[[Counter[str]], str] = lambda counts: ""
-    """What is said of the counts."""
+    summary: Callable[[Counter[str]], str] = lambda counts: ""
+    """The counts in words, for the message at the end."""
     blank: Sequence[str] = ("total", "parts")
-    """What the line of a row that cannot be used lacks."""
+    """Keys that are empty in the line of an unusable row."""
 
 
 ReplyReward: TypeAlias = Callable[[str, Mapping[str, Any]], Reward | Unverified]
-"""What a reply to a row earns; Unverified if its judge failed."""
+"""The reward of a reply to a row; Unverified if its judge failed."""
 Judges: TypeAlias = Literal["claims", "response", "instruction", "answers", "units"]
-"""What a method judges: single claims; a whole response by its sources; a response by its instruction; the answers to
-one question against each other (and claims, by the same scorer); the units of a task."""
+"""What a method judges: single claims; a whole response against its sources; a response against its instruction; the
+answers to one question against each other (and claims, with the same scorer); the units of a task.
+"""
 Part: TypeAlias = Literal["verifier", "settings", "reward_row", "reward_reply", "reward_lines", "game", "config"]
-"""What a method may consist of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method by the names of its parts, each "module:attribute" and imported on use; None where it has no such part.
+    """A method and its parts, each named "module:attribute" and imported on first use; None for a missing part.
 
     >>> from vouching.methods import METHODS
     >>> METHODS["blinded"].load("game").__name__
@@ -59,31 +59,30 @@ class Method:
     """
 
     name: str
-    """Its name, which is that of its folder."""
+    """Also the name of its folder."""
     paper: str
     """The paper it is from; empty for our own."""
     judges: Judges
-    """What it judges."""
     verifier: str
-    """A factory: the name of a model, or a model, and the settings make what verifies."""
+    """A function from a model or its name, and the settings, to the verifier."""
     settings: str
     """The dataclass of the verifier's settings."""
     reward_row: str | None = None
     """From a row to its reward, as :class:`RowReward`."""
     reward_reply: str | None = None
-    """The same, where the row's ``response`` alone decides: no judge, no other reply."""
+    """The same, if it depends on the row's ``response`` alone: no judge, no other reply."""
     adapters: tuple[str, ...] = ()
-    """What rewards replies in a trainer where a judge or the other replies are needed as well."""
+    """The adapters that reward replies in a trainer when a judge or the other replies are needed too."""
     reward_lines: str | None = None
-    """What the lines of rewards are in files, :class:`RewardLines`; None for lines without a count."""
+    """The form of its reward lines, :class:`RewardLines`; None for the default."""
     game: str | None = None
-    """What it is trained by, a class of :class:`Game`."""
+    """The class of the :class:`Game` it trains with."""
     config: str | None = None
     """The settings of a training run."""
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, "Mapping[str, Any]"])
-    """Settings that go by a name of their own, such as a baseline."""
+    """Named settings, such as a baseline."""
     offline: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What is set, if nothing else is said, where no language model is asked."""
+    """Default settings without a language model."""
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -91,7 +90,7 @@ class Method:
         return tuple(one.name for one in fields(self.load("settings")))
 
     def load(self, part: Part) -> Any:
-        """A part. Raises ConfigError if the method has none."""
+        """Import a part. Raises ConfigError if the method has none."""
         place: str | None = getattr(self, part)
         if place is None:
             raise ConfigError(f"the method {self.name} has no {part.replace('_', ' ')}")
@@ -99,11 +98,10 @@ class Method:
         return getattr(import_module(module), name)
 
     def open(self, model: str | Model, settings: Mapping[str, Any] | None = None) -> Any:
-        """The verifier for a model, by its name or itself.
+        """The verifier for a model.
 
         Raises:
-            ConfigError: a model that does not fit the method, an unknown setting (the nearest is named), or a value out
-                of range.
+            ConfigError: a model that does not fit the method, an unknown setting, or a value out of range.
 
         >>> from vouching.methods import METHODS
         >>> METHODS["embedded"].open("embedded", {"treshold": 0.7})
@@ -118,14 +116,11 @@ class Method:
         return self.load("verifier")(model, self.load("settings")(**given))
 
     def scorer(self, **settings: Any) -> ReplyReward:
-        """What a reply earns, for trainers that sample by themselves; ``reward_reply`` with the reply as ``response``.
-
-        Args:
-            settings: of the reward.
+        """The reward of a reply, for trainers with their own sampling: ``reward_reply`` with the reply as ``response``.
 
         Raises:
-            ConfigError: the method has no reward of a reply alone (the adapters to use are named), or an unknown
-                setting; from the function made, InputError for a row that lacks what the reward needs.
+            ConfigError: the method cannot reward a reply alone (the message names the adapters), or an unknown setting.
+                The returned function raises InputError for a row that lacks what the reward needs.
 
         >>> from vouching.methods import METHODS
         >>> METHODS["structured"].scorer(variant="binary")('{"label": "yes"}', {"gold": "Attributable"}).total
@@ -134,7 +129,7 @@ class Method:
         if self.adapters:
             needs = "the other answers" if self.judges == "answers" else "a judge"
             raise ConfigError(
-                f"the method {self.name} has no reward of a reply alone, it needs {needs}: "
+                f"the method {self.name} cannot reward a reply alone, it needs {needs}: "
                 f"use {' or '.join(self.adapters)}"
             )
         reward_reply: RowReward = self.load("reward_reply")
@@ -147,7 +142,7 @@ class Method:
         return score
 
     def _check(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
-        """Raises ConfigError for a setting that there is not; the nearest is named."""
+        """Raise ConfigError for an unknown setting."""
         for name in (name for name in given if name not in known):
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
@@ -239,4 +234,4 @@ METHODS: dict[str, Method] = {
         config="vouching.methods.assurance.config:AssuranceRunConfig",
     ),
 }
-"""The methods by name. The command line, ``Checker``, training and the documents enumerate this table."""
+"""The methods by name. The command line, ``Checker``, training and the documents use this table."""

@@ -39,9 +39,9 @@ def test_every_order_that_names_each_answer_once_is_read(order: list[int], signs
         ("<verdict>Answer 1</verdict>", "answer 2 is not named"),
         ("<verdict>Answer 1 > Answer 1</verdict>", "answer 1 is named twice"),
         ("<verdict>Answer 1 > Answer 2 > Answer 3</verdict>", "answer 3 is named, but there are 2"),
-        ("<verdict>Answer 1 < Answer 2</verdict>", "where an answer should be named"),
-        ("<verdict>the first</verdict>", "where an answer should be named"),
-        ("<verdict></verdict>", "where an answer should be named"),
+        ("<verdict>Answer 1 < Answer 2</verdict>", "is not the name of an answer"),
+        ("<verdict>the first</verdict>", "is not the name of an answer"),
+        ("<verdict></verdict>", "is not the name of an answer"),
     ],
 )
 def test_what_does_not_name_each_answer_once_is_no_ranking(reply: str, fault: str) -> None:
@@ -69,7 +69,7 @@ def test_points_are_read(said: str, points: float) -> None:
 
 @pytest.mark.parametrize("said", ["0", "11", "seven", "", "7 of 8", "-3", "nan"])
 def test_points_out_of_range_or_in_words_are_none(said: str) -> None:
-    with pytest.raises(ReplyError, match="no number from 1 to 10"):
+    with pytest.raises(ReplyError, match="not a number from 1 to 10"):
         read_points(f"<verdict>{said}</verdict>")
 
 
@@ -148,7 +148,7 @@ def test_a_long_search_is_cut_and_that_is_told() -> None:
 
 
 def test_a_mode_that_asks_a_scorer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="asks a scorer"):
+    with pytest.raises(ConfigError, match="uses a scorer"):
         GenerativeRanker(ScriptedModel([]), "facts")
 
 

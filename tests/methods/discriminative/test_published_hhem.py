@@ -99,9 +99,9 @@ def test_the_tokenizer_may_lie_elsewhere_and_must_be_somewhere(tmp_path: Path) -
 
 
 def test_other_weights_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"wanted model\.safetensors"):
+    with pytest.raises(ConfigError, match=r"expected model\.safetensors"):
         Hhem(tmp_path)
-    with pytest.raises(ConfigError, match="other weights than HHEM"):
+    with pytest.raises(ConfigError, match="does not have the weights of HHEM"):
         Hhem(write_tiny_scorer(tmp_path / "other"))
 
 

@@ -205,9 +205,9 @@ def test_a_scorer_that_is_shown_something_else_than_in_training_says_so() -> Non
 def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(ConfigError, match="reads the passages themselves"):
         ScoringRanker(EMBEDDED.scorer, "facts")
-    with pytest.raises(ConfigError, match="asks a language model"):
+    with pytest.raises(ConfigError, match="uses a language model"):
         ScoringRanker(TableScorer({}), "points")
-    with pytest.raises(ConfigError, match="something that compresses"):
+    with pytest.raises(ConfigError, match="needs a compressor"):
         ScoringRanker(TableScorer({}))
 
 

@@ -90,7 +90,7 @@ def test_a_failed_judge_neither_counts_nor_stops_the_scaling() -> None:
 
 
 def test_an_unknown_scale_is_refused() -> None:
-    with pytest.raises(ConfigError, match="normalise is 'median', wanted one of none, range, mean"):
+    with pytest.raises(ConfigError, match="normalise is 'median', expected one of none, range, mean"):
         StructuredGame(2, normalise="median")  # pyright: ignore[reportArgumentType]
 
 
@@ -150,7 +150,7 @@ def test_one_sample_is_no_group() -> None:
 
 def test_a_group_of_another_size_than_announced_is_a_fault() -> None:
     said = Rollout("verifier", (1,), (2,), (1,), None, "stop")
-    with pytest.raises(ValueError, match="has 2 rollouts and 3 outcomes, wanted 3 each"):
+    with pytest.raises(ValueError, match="has 2 rollouts and 3 outcomes, expected 3 each"):
         build_group("a", [said] * 2, [Reward(0.0)] * 3, size=3)
 
 

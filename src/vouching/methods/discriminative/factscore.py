@@ -1,12 +1,11 @@
-"""The FActScore protocol (Min et al., EMNLP 2023) with any model: atomic facts, each verified, the share that holds.
+"""The FActScore protocol (Min et al., EMNLP 2023) with any model: the supported share of an answer's atomic facts.
 
     score = share of facts that are supported * (1 if facts > 10 else exp(1 - 10 / facts))
 
-An answer without facts abstains and has no score; one fact that could not be verified leaves the answer without a
-score, as a share of the others would be another number. Departures: facts are asked for in one reply over the whole
-answer, with the question, and without examples; each is judged by a verifier of Vouch, on the evidence that was found
-for the question instead of five passages of its own. Left out: the estimators by retrieval and nonparametric
-probability.
+An answer without facts abstains and has no score; if one fact could not be verified, the answer has none either.
+Departures: facts are extracted in one reply for the whole answer, with the question, and without examples; each is
+judged by a verifier of Vouch, on the evidence found for the question instead of five passages of its own. Not
+supported: the estimators by retrieval and nonparametric probability.
 """
 
 from __future__ import annotations
@@ -31,9 +30,8 @@ from vouching.text.sentences import sentence_spans
 from vouching.types import Claim, Costing, Scale, Unverified, Usage, Verdict, total_usage
 
 PREFIX = "factscore:"
-"""What its name begins with."""
 GAMMA = 10
-"""Facts up to which an answer is penalised for saying little."""
+"""Number of facts up to which an answer is penalised for brevity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +39,9 @@ class Facts:
     """The atomic facts of an answer."""
 
     texts: tuple[str, ...]
-    """One statement each."""
     usage: Usage = field(default_factory=Usage)
-    """What it cost to find them."""
     unread: Unread | None = None
-    """Why they are not known; None where they are."""
+    """Why there are none; None if there are."""
 
 
 Split: TypeAlias = Callable[[str, str], Awaitable[Facts]]
@@ -56,9 +52,9 @@ class FactScore:
     """Scores an answer by the share of its facts that a verifier finds supported.
 
     Args:
-        split: takes an answer apart.
+        split: splits an answer into facts.
         judge: verifies each fact.
-        name: what both run on.
+        name: of the model of both.
 
     >>> import asyncio
     >>> from vouching.types import Source
@@ -78,7 +74,6 @@ class FactScore:
 
     def __init__(self, split: Split, judge: ClaimVerifier, name: str) -> None:
         self.name = f"{PREFIX}{name}"
-        """As :func:`~vouching.methods.discriminative.open.open_scorer` takes it."""
         self._split, self._judge = split, judge
 
     def digest(self, shown: Shown, question: bool = True) -> str:
@@ -90,7 +85,7 @@ class FactScore:
         return await all_of(self._score(candidate) for candidate in candidates)
 
     async def aclose(self) -> None:
-        """Let go of the verifier."""
+        """Close the verifier."""
         await self._judge.aclose()
 
     async def _score(self, candidate: Candidate) -> ScoreOutcome:
@@ -100,7 +95,7 @@ class FactScore:
         return replace(outcome, usage=usage_since(started, *spent))
 
     async def _share(self, candidate: Candidate, spent: list[Costing]) -> ScoreOutcome:
-        """The penalised share; what it cost is added to ``spent``."""
+        """The penalised share; its cost is added to ``spent``."""
         if not candidate.sources:
             return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
         facts = await self._split(candidate.question, candidate.answer)
@@ -116,17 +111,12 @@ class FactScore:
             if isinstance(outcome, Unverified):
                 message = f"the fact {outcome.claim.text!r} could not be verified: {outcome.message}"
                 return Unverified(candidate.claim, outcome.reason, message)
-        held = sum(isinstance(outcome, Verdict) and outcome.attributable for outcome in outcomes)
-        return Scored(fact_score(held, len(claims)))
+        supported = sum(isinstance(outcome, Verdict) and outcome.attributable for outcome in outcomes)
+        return Scored(fact_score(supported, len(claims)))
 
 
 def fact_score(supported: int, facts: int, gamma: int = GAMMA) -> float:
-    """Share of facts that are supported, with the penalty for answers of few facts, in [0, 1].
-
-    Args:
-        supported: facts that hold.
-        facts: all of them, at least 1.
-        gamma: facts up to which there is a penalty.
+    """Share of facts that are supported, in [0, 1], with a penalty for up to ``gamma`` facts.
 
     >>> fact_score(9, 12), round(fact_score(5, 5), 4)  # 9 / 12; exp(1 - 10 / 5)
     (0.75, 0.3679)
@@ -141,14 +131,7 @@ async def split_sentences(question: str, answer: str) -> Facts:
 
 
 def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
-    r"""A split that asks a language model.
-
-    >>> import asyncio
-    >>> from vouching.models import ScriptedModel
-    >>> split = split_by_model(ScriptedModel(["- It opened in 1973.\n- It is in Lyon."]))
-    >>> asyncio.run(split("Where is it?", "In Lyon, since 1973.")).texts
-    ('It opened in 1973.', 'It is in Lyon.')
-    """
+    r"""A split that asks a language model."""
     system = load_prompt(__package__ or "", "prompts/facts").text.strip()
 
     def read(replies: Replies) -> tuple[str, ...]:
@@ -159,26 +142,23 @@ def split_by_model(model: Model, max_tokens: int = 2048) -> Split:
     async def split(question: str, answer: str) -> Facts:
         texts = {"question": question, "answer": answer} if question else {"answer": answer}
         messages = Message("system", system), Message("user", delimited(texts))
-        said: list[Completion] = []
-        [found] = await ask(model, messages, Sampling(max_tokens=max_tokens), read, said=said)
-        return Facts((), total_usage(said), found) if isinstance(found, Unread) else Facts(found, total_usage(said))
+        spent: list[Completion] = []
+        [found] = await ask(model, messages, Sampling(max_tokens=max_tokens), read, spent=spent)
+        return Facts((), total_usage(spent), found) if isinstance(found, Unread) else Facts(found, total_usage(spent))
 
     return split
 
 
 def read_facts(reply: str) -> list[str]:
-    r"""The facts that a reply lists, one per line after a dash; none if it says NONE.
-
-    Raises:
-        ReplyError: it does neither.
+    r"""The facts that a reply lists, one per line after a dash; none for NONE. Raises ReplyError for anything else.
 
     >>> read_facts("- It opened in 1973.\n* It is in Lyon."), read_facts("NONE")
     (['It opened in 1973.', 'It is in Lyon.'], [])
     """
-    said = spoken(reply)
-    lines = [line.strip() for line in said.splitlines()]
+    text = spoken(reply)
+    lines = [line.strip() for line in text.splitlines()]
     facts = [line[1:].strip() for line in lines if line[:1] in ("-", "*", "•")]
     facts = [fact for fact in facts if any(c.isalnum() for c in fact)]
-    if not facts and said.strip().strip(".").upper() != "NONE":
-        raise ReplyError(f"the reply lists no facts, wanted lines that begin with a dash: {reply[:80]!r}")
+    if not facts and text.strip().strip(".").upper() != "NONE":
+        raise ReplyError(f"the reply lists no facts, expected lines that begin with a dash: {reply[:80]!r}")
     return facts

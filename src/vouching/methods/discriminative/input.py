@@ -1,14 +1,11 @@
-"""Evidence for the answers to one question: given sources and a search, joined, and what each reader makes of them.
+"""Evidence for the answers to one question, and the form in which the discriminative scorer reads it.
 
-All answers share one trajectory, as in DiVA; only its compression is an answer's own. Left out: searching for every
-answer apart, which would favour the answers that are easy to search for.
-
-What the discriminative scorer reads: question, answer and evidence in one form, for training and for use alike.
-
-Every part is one line, so that nothing in an answer or a source can pass for another part; sentences of sources that
-address the verdict are left out, and so is the verdict of a compressing model. Question and answer come first: where
-the whole is too long, evidence is cut. Departures from DiVA: the paper shows no form, this one is Vouch's own. Left
-out: token types; the separator of encoders tells the parts apart.
+All answers share one search, as in DiVA; only its compression is per answer. Question, answer and evidence have the
+same form in training and in use. Every part is one line, so that nothing in an answer or a source can be mistaken for
+another part; sentences of sources that address the verdict are omitted, and so is the verdict of a compressing model.
+Question and answer come first: evidence is truncated if the whole is too long. Departures from DiVA: the paper shows no
+form, this one is ours. Not supported: a search per answer, which would favour answers that are easy to search for;
+token types.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ from vouching.types import (
 Shown: TypeAlias = Literal["compressed", "facts", "full", "none"]
 """What a scorer is shown of a search: facts and reasoning (DiVA), facts alone, the whole history, or nothing."""
 MAX_TOKENS = 1024
-"""Length of an input (DiVA, Table 8)."""
+"""Maximum length of an input (DiVA, Table 8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class ScorerInput:
     asked: str
     """Question and answer, a line each."""
     evidence: str = ""
-    """What was found, in lines; empty if nothing is shown."""
+    """Lines of evidence; may be empty."""
 
     @property
     def text(self) -> str:
@@ -63,16 +60,11 @@ class Encoded:
     ids: tuple[int, ...]
     """With the special tokens of the tokenizer."""
     lost: int
-    """Tokens that were cut off; 0 if the input is whole."""
+    """Number of truncated tokens."""
 
 
 def scorer_input(question: str, answer: str, evidence: str = "") -> ScorerInput:
-    r"""The input for an answer.
-
-    Args:
-        question: empty where there is none, as for a claim that stands alone.
-        answer: what is scored.
-        evidence: from :func:`compressed_text` or :func:`~vouching.search.history.history_text`; empty for none.
+    r"""The input for an answer; ``question`` is empty for a claim on its own.
 
     >>> scorer_input("When did it\nopen?", "In 1973.", "Useful facts: It opened in 1973.").text
     'Question: When did it open?\nAnswer: In 1973.\nUseful facts: It opened in 1973.'
@@ -82,7 +74,7 @@ def scorer_input(question: str, answer: str, evidence: str = "") -> ScorerInput:
 
 
 def compressed_text(compression: Compression, reasoning: bool = True) -> str:
-    r"""Evidence as it was compressed for one answer; its verdict is never in it.
+    r"""Evidence as compressed for one answer, without the verdict.
 
     >>> found = Compression(("It opened in 1973.", "It is in Lyon."), "The year agrees.", "model", "Correct")
     >>> compressed_text(found)
@@ -98,13 +90,7 @@ def compressed_text(compression: Compression, reasoning: bool = True) -> str:
 
 
 def encode(tokenizer: Any, read: ScorerInput, limit: int = MAX_TOKENS) -> Encoded:
-    """Token ids of an input, cut to ``limit`` from the end of the evidence, or of the answer if that alone is too long.
-
-    Args:
-        tokenizer: of transformers.
-        read: the input.
-        limit: tokens at most, special ones included.
-    """
+    """Token ids of an input; evidence is truncated first, from its end, to fit ``limit``."""
     pair = (read.asked, read.evidence) if read.evidence else (read.asked,)
     whole = tokenizer(*pair)["input_ids"]
     if len(whole) <= limit:
@@ -116,31 +102,22 @@ def encode(tokenizer: Any, read: ScorerInput, limit: int = MAX_TOKENS) -> Encode
 
 
 def input_digest(shown: Shown, limit: int = MAX_TOKENS, question: bool = True) -> str:
-    """SHA-256 of the form of the input: what a calibration belongs to, beside the model.
-
-    >>> input_digest("facts") == input_digest("compressed")
-    False
-    """
+    """SHA-256 of the form of the input, to which a calibration belongs besides the model."""
     evidence = compressed_text(Compression(("fact", "fact"), "why", "model"))
     form = scorer_input("question" if question else "", "answer", evidence).text
     return hashlib.sha256(repr((form, shown, limit)).encode()).hexdigest()
 
 
 Find: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Trajectory]]
-"""Searches for a question and its answers; a failed search is a trajectory that says so."""
+"""Searches for a question and its answers; a failed search is a trajectory with its error."""
 Compress: TypeAlias = Callable[[Trajectory, str], Awaitable[Compression]]
-"""Makes a trajectory short for one answer. Raises ModelError where a model fails."""
+"""Shortens a trajectory for one answer. Raises ModelError if a model fails."""
 GIVEN = "given"
-"""The searcher of a trajectory, and the origin of its passages, that holds given sources alone."""
+"""The searcher and the origin of passages of a trajectory that has only given sources."""
 
 
 def given(question: str, answers: Sequence[str], sources: Sequence[Source]) -> Trajectory:
-    """Given sources as a search that found them.
-
-    >>> trajectory = given("When?", ["In 1973."], [Source("It opened in 1973.", title="Bridge")])
-    >>> [(passage.title, passage.span.source_id, passage.origin) for passage in trajectory.passages]
-    [('Bridge', 'source-1', 'given')]
-    """
+    """Given sources as a trajectory."""
     passages = tuple(
         Passage(Span(s.text, 0, len(s.text), s.id), 1.0, title=s.title, url=s.url, origin=GIVEN) for s in sources
     )
@@ -149,7 +126,7 @@ def given(question: str, answers: Sequence[str], sources: Sequence[Source]) -> T
 
 
 async def gather(question: str, answers: Sequence[str], sources: Sequence[Source], find: Find | None) -> Trajectory:
-    """The given sources, if any, and what a search finds beside them."""
+    """The given sources, if any, and the results of a search."""
     known = given(question, answers, sources) if sources else None
     if find is None:
         return known or Trajectory(question, tuple(answers), (), "exhausted", GIVEN)
@@ -158,7 +135,7 @@ async def gather(question: str, answers: Sequence[str], sources: Sequence[Source
 
 
 def sources_of(trajectory: Trajectory | None) -> tuple[Source, ...]:
-    """What a search found, as sources; none where nothing was searched."""
+    """The results of a search as sources."""
     return as_sources(trajectory.passages) if trajectory and trajectory.passages else ()
 
 
@@ -172,7 +149,7 @@ def evidence_text(shown: Shown, trajectory: Trajectory | None, compression: Comp
 
 
 def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
-    """What failed, each failure once, and a search that found nothing.
+    """Each failure of an engine once, and a warning if a search found nothing.
 
     >>> from vouching.types import Asked
     >>> asked = (Asked("web:a", 2), Asked("web:b", 0, "b answered 503"))
@@ -184,8 +161,8 @@ def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
     queries = Counter(asked.engine for result in results for asked in result.asked)
     failures = Counter((asked.engine, asked.error) for result in results for asked in result.asked if asked.error)
     for (engine, error), count in failures.items():
-        wanted = queries[engine]
-        often = f" in {count} of {wanted} queries" if wanted > 1 else ""
+        asked = queries[engine]
+        often = f" in {count} of {asked} queries" if asked > 1 else ""
         yield VerdictWarning("engine", f"{engine} failed{often} ({error}).")
     for turn in trajectory.turns:
         if turn.error is not None:
@@ -196,21 +173,14 @@ def search_warnings(trajectory: Trajectory) -> Iterator[VerdictWarning]:
 
 
 def search_failed(trajectory: Trajectory) -> str | None:
-    """Why there is nothing to hold an answer against, where every engine failed; None where one answered.
-
-    >>> from vouching.types import Asked
-    >>> asked = (Asked("web:b", 0, "b answered 503"),)
-    >>> turn = SearchTurn("", "all", "bridge", SearchResult("bridge", (), asked))
-    >>> search_failed(Trajectory("When?", (), (turn,), "failed", "steps"))
-    'The search for evidence failed. b answered 503'
-    """
+    """The error of a search in which every engine failed; None if one answered."""
     if trajectory.ended != "failed" or trajectory.passages:
         return None
     return f"The search for evidence failed. {next(iter(trajectory.errors), 'Try again later.')}"
 
 
 def statement(question: str, answer: str, number: int = 1) -> Claim:
-    """Question and answer as one statement to hold against the evidence; its id is "answer-N".
+    """Question and answer as one statement to check against the evidence; its id is "answer-N".
 
     >>> statement("When did the bridge open?", "In 1973.", 2)
     Claim(text='When did the bridge open: In 1973.', id='answer-2', span=None, context='')

@@ -1,14 +1,9 @@
 # pyright: basic
-"""The note beside a trained scorer: what it was trained to be shown, and how much of it.
+"""The trained scorer of DiVA (section 3.1): a language model or an encoder with a linear head that gives one number.
 
-A scorer reads one form of input well, the one it was trained on. ``vouch train rank`` leaves this note in the folder of
-the model, and who opens the folder takes the same form. Left out: the settings of the training; its run has them.
-
-The trained scorer of DiVA (section 3.1): a language model or an encoder with a linear head that gives one number.
-
-It takes what ``vouch train rank`` saves: a folder of transformers with ``num_labels`` 1, or a LoRA adapter with its
-head. The number is a raw logit that ranks; a calibration makes it a probability. A head that was never trained is
-refused, as its numbers would mean nothing. Left out: heads with several outputs.
+It loads what ``vouch train rank`` saves: a folder of transformers with ``num_labels`` 1, or a LoRA adapter with its
+head, with a note about the form of input it was trained on. The number is a raw logit that ranks; a calibration makes
+it a probability. An untrained head is refused. Not supported: heads with several outputs.
 """
 
 from __future__ import annotations
@@ -30,55 +25,41 @@ from vouching.models.batching import RowScores, Tensor, config_of, device_of, lo
 from vouching.types import Scale, Unverified, Usage, VerdictWarning
 
 NOTE = "scorer.json"
-"""Its file, in the folder of the model or the adapter."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorerNote:
-    """How a scorer is to be asked."""
+    """How a scorer is used."""
 
     shown: Shown = "compressed"
-    """What it was shown of a search."""
+    """What it was shown of a search in training."""
     max_tokens: int = MAX_TOKENS
-    """Tokens of an input, at most."""
+    """Maximum length of an input."""
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for a value out of range."""
         if self.shown not in get_args(Shown):
             raise ConfigError(f"shown must be one of {', '.join(get_args(Shown))}, got {self.shown!r}")
         if self.max_tokens < 1:
             raise ConfigError(f"max_tokens must be at least 1, got {self.max_tokens}")
 
     def write(self, folder: Path) -> None:
-        """Put the note into a folder."""
+        """Write the note into a folder."""
         (folder / NOTE).write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
 
 
 def read_note(folder: Path) -> ScorerNote | None:
-    """The note in a folder; None if there is none, as in a model of others.
-
-    Raises:
-        ConfigError: it cannot be read.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> read_note(folder) is None
-    True
-    >>> ScorerNote("facts", 256).write(folder)
-    >>> read_note(folder)
-    ScorerNote(shown='facts', max_tokens=256)
-    """
+    """The note in a folder; None if there is none. Raises ConfigError if it cannot be read."""
     path = folder / NOTE
     if not path.exists():
         return None
     try:
         return TypeAdapter(ScorerNote).validate_json(path.read_bytes())
     except (OSError, ValidationError, ConfigError) as error:
-        raise ConfigError(f"{path} is no note of a scorer ({error}): train it anew, or remove the note") from error
+        raise ConfigError(f"{path} is not a note of a scorer ({error}): train it again, or remove the note") from error
 
 
 PREFIX = "discriminative:"
-"""What the name of a trained scorer begins with."""
+"""Prefix of the names of trained scorers."""
 _AUTO = "AutoModelForSequenceClassification"
 
 
@@ -86,14 +67,14 @@ class TrainedScorer:
     """A scorer from a folder of weights.
 
     Args:
-        path: a folder with a model, its head and its tokenizer; or one with a LoRA adapter, whose base must be a
-            folder of this machine.
-        adapter: folder of a LoRA adapter with a head for the model of ``path``; None uses the weights as they are.
-        device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
-        dtype: "float32", "bfloat16", ...; "auto" takes what the weights are saved in.
+        path: a folder with a model, its head and its tokenizer; or one with a LoRA adapter whose base is a local
+            folder.
+        adapter: folder of a LoRA adapter with a head, for the model of ``path``.
+        device: "cpu", "cuda", ...; "auto" uses a GPU if there is one.
+        dtype: "float32", "bfloat16", ...; "auto" uses that of the saved weights.
 
     Raises:
-        ConfigError: no model, no tokenizer, another head than one trained output, an adapter without a head.
+        ConfigError: no model, no tokenizer, a head that is not one trained output, an adapter without a head.
         MissingExtraError: torch, transformers or, for an adapter, peft is not installed.
     """
 
@@ -106,11 +87,8 @@ class TrainedScorer:
         base, self._adapter = _base(Path(path)) if adapter is None else (Path(path), Path(adapter))
         folder = self._adapter or base
         self.name = PREFIX + (f"{path}" if adapter is None else f"{path}#{adapter}")
-        """Its folders, as :func:`~vouching.methods.discriminative.open.open_scorer` takes them."""
         self.note = read_note(folder) or ScorerNote()
-        """How much it reads, and what of a search."""
         self.shown: Shown | None = self.note.shown
-        """What it was trained to be shown."""
         place = device_of(device)
         model = _load(base, self._adapter, dtype).to(place)
         self._tokenizer = load_tokenizer(folder if (folder / "tokenizer.json").is_file() else base)
@@ -126,7 +104,7 @@ class TrainedScorer:
         return input_digest(shown, self.note.max_tokens, question)
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
-        """The logit of each; one that is no number is Unverified."""
+        """The logit of each; Unverified if it is not finite."""
         started = time.perf_counter()
         encoded = [encode(self._tokenizer, candidate.read, self.note.max_tokens) for candidate in candidates]
         numbers = await self._rows.numbers([one.ids for one in encoded])
@@ -134,12 +112,12 @@ class TrainedScorer:
         return [
             Scored(number, self._cut(one.lost), usage=Usage(seconds, len(one.ids), 0, 1))
             if math.isfinite(number)
-            else Unverified(candidate.claim, "undecided", f"{self.name} gave {number}, wanted a number: train it anew")
+            else Unverified(candidate.claim, "undecided", f"{self.name} gave {number}: train it again")
             for candidate, one, number in zip(candidates, encoded, numbers, strict=True)
         ]
 
     async def aclose(self) -> None:
-        """End the thread of the model."""
+        """Stop the thread of the model."""
         await self._rows.aclose()
 
     def _cut(self, lost: int) -> tuple[VerdictWarning, ...]:
@@ -162,38 +140,37 @@ def _base(path: Path) -> tuple[Path, Path | None]:
         if (place / "config.json").is_file():
             return place, path
     raise ConfigError(
-        f"{path} is an adapter of {base}, which is no folder here: name both, as in {PREFIX}/path/of/base#{path}"
+        f"{path} is an adapter of {base}, which is not a folder here: name both, as in {PREFIX}/path/of/base#{path}"
     )
 
 
 def _load(base: Path, adapter: Path | None, dtype: str) -> Any:
-    """The model with its head."""
     if adapter is None:
         outputs = len(config_of(base).get("id2label") or [""])
         if outputs != 1:
-            raise ConfigError(f"{base} is no scorer: it has {outputs} outputs, wanted one (vouch train rank makes it)")
+            raise ConfigError(f"{base} is not a scorer: it has {outputs} outputs, expected one (see vouch train rank)")
     model, missing = load_weights(_AUTO, base, num_labels=1, dtype=dtype)
     if adapter is None:
         if missing:
-            raise ConfigError(f"{base} has no trained head: {min(missing)} is missing (vouch train rank makes one)")
+            raise ConfigError(f"{base} has no trained head: {min(missing)} is missing (see vouch train rank)")
         return model
     if not (adapter / "adapter_config.json").is_file():
-        raise ConfigError(f"{adapter} holds no adapter: name a folder with adapter_config.json, as peft writes it")
+        raise ConfigError(f"{adapter} is not an adapter: name a folder with adapter_config.json, as peft writes it")
     peft = need("peft")
     try:
         whole = peft.PeftModel.from_pretrained(model, str(adapter)).eval()
-    except Exception as error:  # peft has errors of many kinds for weights that do not fit
-        raise ConfigError(f"{adapter} is no adapter for {base}: {error}") from error
+    except Exception as error:  # peft raises many types for weights that do not fit
+        raise ConfigError(f"{adapter} is not an adapter for {base}: {error}") from error
     if lost := _not_saved(missing, whole.active_peft_config.modules_to_save or ()):
         raise ConfigError(
-            f"{adapter} has no {lost[0]}, and neither has {base}: it would be drawn anew each time (train the adapter "
-            "by vouch train rank, or with modules_to_save)"
+            f"neither {adapter} nor {base} has {lost[0]}, which would be random (train the adapter with vouch train "
+            "rank, or with modules_to_save)"
         )
     return whole
 
 
 def _not_saved(missing: Collection[str], saved: Collection[str]) -> list[str]:
-    """Those of the weights missing in a model that lie in none of the modules saved with its adapter.
+    """The missing weights of a model that are in no module saved with its adapter.
 
     >>> _not_saved(["bert.pooler.dense.bias", "classifier.bias"], ["classifier", "score"])
     ['bert.pooler.dense.bias']
@@ -202,7 +179,7 @@ def _not_saved(missing: Collection[str], saved: Collection[str]) -> list[str]:
 
 
 def _pad(model: Any, tokenizer: Any) -> int:
-    """Token id that fills up rows; decoders find the end of a row by it."""
+    """Token id for padding; decoders find the end of a row by it."""
     pad = model.config.pad_token_id
     if pad is None:
         pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id

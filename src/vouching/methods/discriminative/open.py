@@ -1,7 +1,4 @@
-"""Scorers, verifiers and rankers by their names, as the command line takes them.
-
-Left out: names for web engines and indexes; ``vouching.search.open`` has them.
-"""
+"""Scorers, verifiers and rankers by name, as on the command line."""
 
 from __future__ import annotations
 
@@ -27,27 +24,20 @@ SCORERS = (
     "embedded, embedded:rules, embedded:FOLDER (a round of vouch evolve), discriminative:PATH[#ADAPTER] (what vouch "
     "train rank saved), minicheck:PATH, hhem:PATH[#TOKENIZER], factscore:MODEL"
 )
-"""What a scorer's name can look like."""
+"""The forms of a scorer's name."""
 
 
 def is_scorer(name: str) -> bool:
-    """Whether a name is that of a scorer which does not ship; see ``SCORERS``.
-
-    >>> is_scorer("minicheck:/weights"), is_scorer("embedded"), is_scorer("http://host/v1#m")
-    (True, False, False)
-    """
+    """Whether a name is that of a scorer which does not ship; see ``SCORERS``."""
     return name.partition(":")[0] in ("discriminative", "minicheck", "hhem", "factscore")
 
 
 def open_scorer(name: str) -> Scorer:
     """A scorer by its name.
 
-    Args:
-        name: see ``SCORERS``.
-
     Raises:
-        ConfigError: a name of no known form, or a folder without such weights.
-        MissingExtraError: what it runs on is not installed.
+        ConfigError: a name not in the form of ``SCORERS``, or a folder without such weights.
+        MissingExtraError: a library it needs is not installed.
 
     >>> open_scorer("embedded:rules").name
     'embedded:rules'
@@ -57,7 +47,7 @@ def open_scorer(name: str) -> Scorer:
     if is_embedded(name):
         return EmbeddedScorer(open_embedded(name))
     if not path or not is_scorer(name):
-        raise ConfigError(f"no scorer is called {name!r}; there are {SCORERS}")
+        raise ConfigError(f"unknown scorer {name!r}; there are {SCORERS}")
     if kind == "discriminative":
         from vouching.methods.discriminative.model import TrainedScorer
 
@@ -76,29 +66,17 @@ def open_scorer(name: str) -> Scorer:
 def open_discriminative(
     name: str, config: ThresholdConfig | None = None, compress: Compress | None = None
 ) -> DiscriminativeVerifier:
-    """The verifier on a scorer, with the calibration that ``VOUCH_CALIBRATION`` has for it.
+    """The verifier on a scorer, with its calibration from ``VOUCH_CALIBRATION``.
 
-    Args:
-        name: see :func:`open_scorer`.
-        config: the threshold, a probability.
-        compress: makes the sources short for a scorer that is shown them so.
-
-    Raises:
-        ConfigError: a wrong name, or a scorer that gives no probabilities and has no calibration.
-
-    >>> open_discriminative("embedded:rules").scorer.scorer.name
-    'embedded:rules'
+    ``compress`` shortens the sources for a scorer that is shown compressed ones. Raises ConfigError for an unknown
+    name, or a scorer that gives no probabilities and has no calibration.
     """
     threshold = (config or ThresholdConfig()).threshold
     return DiscriminativeVerifier(open_claim_scorer(name, compress), threshold, aligner=open_embedded())
 
 
 def open_claim_scorer(name: str, compress: Compress | None = None) -> ClaimScorer:
-    """A scorer by its name, for claims; it is shown the sources as it was in training. Raises as :func:`open_scorer`.
-
-    >>> open_claim_scorer("embedded:rules").shown
-    'full'
-    """
+    """A scorer of claims by its name; it is shown the sources as in training. Raises as :func:`open_scorer`."""
     scorer = open_scorer(name)
     return ClaimScorer(scorer, scorer.shown or "full", compress or SentenceCompressor().compress)
 
@@ -117,13 +95,13 @@ def open_ranker(
         score_model: a scorer, see ``SCORERS``; for the modes "generative", "agentic" and "points" a language model, see
             :func:`vouching.models.open.open_model`.
         mode: how answers are ranked; None for what suits the scorer.
-        search_model: a language model that searches and compresses; None does both by words, without one.
-        engines: whom to search; without any, sources must come with the answers.
-        queries: how many queries at most; None for the usual number.
+        search_model: a language model that searches and compresses; None does both by words.
+        engines: the search engines; without any, sources must come with the answers.
+        queries: maximum number of queries; None for the default.
 
     Raises:
-        ConfigError: a wrong name, or a mode that does not fit.
-        MissingExtraError: what a model runs on is not installed.
+        ConfigError: an unknown name, or a mode that does not fit.
+        MissingExtraError: a library that a model needs is not installed.
 
     >>> open_ranker("embedded:rules").mode
     'full'
@@ -134,16 +112,13 @@ def open_ranker(
     find, compress, owned = open_search(searcher, engines, queries)
     if mode in PROMPTS:
         if is_embedded(score_model) or is_scorer(score_model):
-            raise ConfigError(
-                f"mode {mode} asks a language model, got the scorer {score_model}: name a language model to score with"
-            )
+            raise ConfigError(f"mode {mode} uses a language model, got the scorer {score_model}: name a language model")
         same = searcher is not None and score_model == search_model
         model = searcher if same and searcher is not None else open_model(score_model)
         return GenerativeRanker(model, mode, find=find, owned=owned)
     if is_model(score_model):
         raise ConfigError(
-            f"{score_model} is a language model, which ranks by mode generative, agentic or points, got "
-            f"{mode or 'none'}: name one of these"
+            f"{score_model} is a language model, expected mode generative, agentic or points, got {mode or 'none'}"
         )
     scorer = open_scorer(score_model)
     calibration = find_calibration(scorer.name)
@@ -153,16 +128,9 @@ def open_ranker(
 def open_search(
     searcher: Model | None, engines: Sequence[SearchEngine], queries: int | None = None
 ) -> tuple[Find | None, Compress, list[Closable]]:
-    """What searches the engines, None without one; what makes its result short; and what is to be closed with them.
+    """A search of the engines or None without any, a compressor of its results, and what to close with them.
 
-    Args:
-        searcher: a language model that does both; None does them by words.
-        engines: whom to search.
-        queries: how many queries at most; None for the usual number.
-
-    >>> find, compress, owned = open_search(None, ())
-    >>> find is None, owned
-    (True, [])
+    A language model ``searcher`` does both; None does both by words.
     """
     compress: Compress = ModelCompressor(searcher).compress if searcher else SentenceCompressor().compress
     if not engines:
@@ -171,7 +139,7 @@ def open_search(
     if searcher is not None:
         agent = SearchAgent(searcher, engines, turns=limit)
         return agent.search, compress, [agent]
-    # Without a verifier: a short answer stands in some passage soon, which would end the search before its evidence.
+    # No verifier: a short answer soon occurs in some passage, which would end the search before its evidence.
     steps = StepSearch(engines, queries=limit)
     return steps.search, compress, [steps]
 

@@ -1,17 +1,17 @@
 # pyright: basic
-"""MiniCheck and HHEM-2.1-Open as scorers, where their weights are at hand; of the windows they read the best counts.
+"""MiniCheck and HHEM-2.1-Open as scorers, from their published weights; the best window counts.
 
 MiniCheck (Tang et al., EMNLP 2024), flan-t5, roberta and deberta, as its authors run it: the document in windows of
 whole sentences (500 words for flan-t5, 400 tokens for the others), "document </s> claim" for each ("predict: " before
-it for flan-t5), and the probability of support from two logits. Departures: Vouch's own sentences instead of nltk's,
-and where a window is too long with its claim, the window is cut and never the claim. Left out: Bespoke-MiniCheck-7B, a
-chat model; name it as one.
+it for flan-t5), and the probability of support from two logits. Departures: our own sentence splitter instead of
+nltk's, and a window that is too long with its claim is truncated, never the claim. Not supported: Bespoke-MiniCheck-7B,
+which is used as a language model.
 
-HHEM-2.1-Open (Vectara) is the encoder of flan-t5-base with two outputs for the first token, behind one prompt. Its
-folder brings code that newer versions of transformers refuse and that is not run; the shape is read from the weights
-and a T5 of transformers is made to it. The tokenizer is flan-t5-base's and does not come along: put its tokenizer.json
-and tokenizer_config.json into the folder, or name where they are. A premise is read whole, as its authors do, up to
-``MAX_TOKENS``; a longer one in windows. Left out: HHEM-2.3, which is not public.
+HHEM-2.1-Open (Vectara) is the encoder of flan-t5-base with two outputs for the first token, with one prompt. Its folder
+has remote code that newer versions of transformers reject and that is not run; the shape is read from the weights and
+loaded into a T5 of transformers. The tokenizer is flan-t5-base's and not included: put its tokenizer.json and
+tokenizer_config.json into the folder, or name their folder. A premise is read whole, as its authors do, up to
+``MAX_TOKENS``; a longer one in windows. Not supported: HHEM-2.3, which is not public.
 """
 
 from __future__ import annotations
@@ -31,15 +31,12 @@ from vouching.search.history import screened
 from vouching.types import Scale, Unverified, Usage, VerdictWarning
 
 MINICHECK = "minicheck:"
-"""What its name begins with."""
 NOT_SUPPORTED, SUPPORTED = 3, 209
 """Tokens of flan-t5 whose logits are compared at the first step of the decoder."""
-_LONGEST = {"t5": 2048, "roberta": 512, "deberta-v2": 2048}
-"""Tokens of an input, by architecture."""
-
-
+_MAX_INPUT = {"t5": 2048, "roberta": 512, "deberta-v2": 2048}
+"""Tokens, by architecture."""
 _Rows: TypeAlias = tuple[list[tuple[int, ...]], int]
-"""Token ids of each window with the claim, and how many windows were cut."""
+"""Token ids of each window with the claim, and the number of truncated windows."""
 
 
 class _WindowScorer:
@@ -50,9 +47,7 @@ class _WindowScorer:
     shown: Shown | None = None
 
     def __init__(self, name: str, form: str, rows: RowScores) -> None:
-        self.name = name
-        """Its folders, as :func:`~vouching.methods.discriminative.open.open_scorer` takes them."""
-        self._form, self._rows = form, rows
+        self.name, self._form, self._rows = name, form, rows
 
     def digest(self, shown: Shown, question: bool = True) -> str:
         """It has one form."""
@@ -71,7 +66,7 @@ class _WindowScorer:
         return outcomes
 
     async def aclose(self) -> None:
-        """End the thread of the model."""
+        """Stop the thread of the model."""
         await self._rows.aclose()
 
     def _encode(self, candidate: Candidate) -> _Rows:
@@ -79,11 +74,7 @@ class _WindowScorer:
 
 
 class MiniCheck(_WindowScorer):
-    """MiniCheck from a folder of weights.
-
-    Args:
-        path: the folder, as its authors publish it.
-        device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
+    """MiniCheck from a folder of weights as its authors publish it.
 
     Raises:
         ConfigError: no such model in the folder.
@@ -92,9 +83,9 @@ class MiniCheck(_WindowScorer):
 
     def __init__(self, path: str | Path, *, device: str = "auto") -> None:
         kind = config_of(path).get("model_type")
-        if kind not in _LONGEST:
-            raise ConfigError(f"{path} is a model of type {kind!r}, MiniCheck is one of {', '.join(_LONGEST)}")
-        self._t5, self._longest = kind == "t5", _LONGEST[kind]
+        if kind not in _MAX_INPUT:
+            raise ConfigError(f"{path} is a model of type {kind!r}, MiniCheck is one of {', '.join(_MAX_INPUT)}")
+        self._t5, self._limit = kind == "t5", _MAX_INPUT[kind]
         self._tokenizer = load_tokenizer(path)
         place = device_of(device)
         if self._t5:
@@ -102,7 +93,7 @@ class MiniCheck(_WindowScorer):
         else:
             model, missing = load_weights("AutoModelForSequenceClassification", path, num_labels=2)
         if missing:
-            raise ConfigError(f"{path} is no MiniCheck: {min(missing)} is missing")
+            raise ConfigError(f"{path} is not a MiniCheck model: {min(missing)} is missing")
         rows = RowScores(_forward(model.to(place), self._t5), place, self._tokenizer.pad_token_id or 0)
         super().__init__(f"{MINICHECK}{path}", "minicheck", rows)
 
@@ -113,11 +104,11 @@ class MiniCheck(_WindowScorer):
         cut = 0
         for window in windows(text, 500 if self._t5 else 400, count):
             ids = self._ids(window, candidate.claim.text)
-            cut += len(ids) > self._longest
-            while len(ids) > self._longest and window:
-                window = window[: len(window) * self._longest // len(ids) - 1] if len(window) > 1 else ""
+            cut += len(ids) > self._limit
+            while len(ids) > self._limit and window:
+                window = window[: len(window) * self._limit // len(ids) - 1] if len(window) > 1 else ""
                 ids = self._ids(window, candidate.claim.text)
-            rows.append(tuple(ids[: self._longest]))
+            rows.append(tuple(ids[: self._limit]))
         return rows, cut
 
     def _ids(self, window: str, claim: str) -> list[int]:
@@ -129,18 +120,13 @@ class MiniCheck(_WindowScorer):
 
 
 def best_window(candidate: Candidate, found: Sequence[float], cut: int, name: str, usage: Usage) -> ScoreOutcome:
-    """The best of the windows' numbers; Unverified where there is no window, or no number.
-
-    >>> from vouching.types import Claim
-    >>> from vouching.methods.discriminative.input import scorer_input
-    >>> one = Candidate("", "It opened.", Claim("It opened."), scorer_input("", "It opened."), ())
-    >>> best_window(one, [0.25, 0.75], 0, "minicheck:x", Usage()).value, best_window(one, [], 0, "", Usage()).reason
-    (0.75, 'no_evidence')
-    """
+    """The best number of the windows; Unverified without a window, or if a number is not finite."""
     if not found:
         return Unverified(candidate.claim, "no_evidence", NO_EVIDENCE)
     if not all(map(math.isfinite, found)):
-        return Unverified(candidate.claim, "undecided", f"{name} gave no number: its weights are broken")
+        return Unverified(
+            candidate.claim, "undecided", f"{name} gave a number that is not finite: its weights are broken"
+        )
     message = f"{cut} windows of the evidence were longer than the model reads; their ends were cut off."
     return Scored(max(found), (VerdictWarning("truncated", message),) if cut else (), usage=usage)
 
@@ -164,15 +150,14 @@ def _words(sentence: str) -> int:
 
 
 HHEM = "hhem:"
-"""What its name begins with."""
 MAX_TOKENS = 4096
 """Of a premise, before it is read in windows."""
 PROMPT = (
     "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
 )
-"""The input that it was trained on."""
+"""The input form it was trained on."""
 _ROOT = "t5."
-"""What the names of its weights begin with."""
+"""Prefix of the names of its weights."""
 
 
 class Hhem(_WindowScorer):
@@ -180,9 +165,9 @@ class Hhem(_WindowScorer):
 
     Args:
         path: the folder with model.safetensors.
-        tokenizer: folder with the tokenizer of flan-t5-base; None for ``path`` itself.
-        device: "cpu", "cuda", ...; "auto" takes a GPU if there is one.
-        limit: tokens of a premise that are read at once; memory grows with their square.
+        tokenizer: folder with the tokenizer of flan-t5-base; None for ``path``.
+        device: "cpu", "cuda", ...; "auto" uses a GPU if there is one.
+        limit: tokens of a premise that are read at once; memory grows quadratically.
 
     Raises:
         ConfigError: no such weights, or no tokenizer.
@@ -216,8 +201,8 @@ def _hhem_model(path: Path) -> Any:
     file = path / "model.safetensors"
     try:
         weights = need("safetensors.torch").load_file(str(file))
-    except Exception as error:  # a missing file, or one that is none
-        raise ConfigError(f"{path} holds no weights of HHEM: wanted model.safetensors ({error})") from error
+    except Exception as error:  # safetensors raises many types
+        raise ConfigError(f"{path} has no weights of HHEM: expected model.safetensors ({error})") from error
     weights = {name.removeprefix(_ROOT): tensor for name, tensor in weights.items()}
     try:
         shared = weights["transformer.shared.weight"]
@@ -241,5 +226,5 @@ def _hhem_model(path: Path) -> Any:
             model = transformers.T5ForTokenClassification(config)
         model.load_state_dict(weights, assign=True)
     except (KeyError, IndexError, RuntimeError, ZeroDivisionError) as error:
-        raise ConfigError(f"{file} holds other weights than HHEM-2.1-Open: {error}") from error
+        raise ConfigError(f"{file} does not have the weights of HHEM-2.1-Open: {error}") from error
     return model.eval()

@@ -1,8 +1,8 @@
 """Answers to one question, ranked by a scorer: gather evidence, compress it for each answer, score, align, place.
 
-DiVA's three steps (section 3.1) with every part passed in: what finds, what compresses, what scores. Answers that are
-level share a place; one that could not be scored has none. Departure: equal inputs are scored once, so that rounding in
-a batch cannot rank an answer above its double. Left out: comparing answers pair by pair.
+DiVA's three steps (section 3.1), with every part passed in: what finds, what compresses, what scores. Tied answers
+share a place; one that could not be scored has none. Departure: equal inputs are scored once, so that rounding within a
+batch cannot rank an answer above its duplicate. Not supported: pairwise comparison of answers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from vouching.types import (
 from vouching.version import __version__
 
 SHOWN: dict[RankMode, Shown] = {"compressed": "compressed", "facts": "facts", "full": "full", "no-search": "none"}
-"""What a scorer is shown in each mode that has one; the other modes ask a language model."""
+"""What a scorer is shown in its modes; the other modes use a language model."""
 MODE_OF: dict[Shown, RankMode] = {shown: mode for mode, shown in SHOWN.items()}
 """The reverse."""
 
@@ -60,21 +60,20 @@ class Ranker(Protocol):
     """Ranks the answers to a question."""
 
     mode: RankMode
-    """How it ranks."""
     calibrator: str | None
     """Name of the calibration in use; None without one."""
 
     async def rank(self, question: str, answers: Sequence[str], sources: Sequence[Source] = ()) -> Ranking:
-        """The answers, best first, by the given sources and whatever the ranker finds.
+        """The answers, best first, by the given sources and those that are found.
 
         Raises:
-            InputError: no question, no answer, or one without a word.
+            InputError: no question, no answer, or an empty one.
             ModelError: a model is out of reach, and the same call may succeed later.
         """
         ...
 
     async def aclose(self) -> None:
-        """Let go of models and engines."""
+        """Close models and engines."""
         ...
 
 
@@ -83,16 +82,15 @@ class ScoringRanker:
 
     Args:
         scorer: what scores.
-        mode: what the scorer is shown of the search; None for what it was trained on, or all for one that reads
-            passages.
-        find: searches; None where sources come with every call, or nothing is searched.
-        compress: makes the search short for an answer; needed where the scorer reads text in a compressed form.
-        calibration: turns scores to probabilities, if it was made for this scorer and form.
-        aligner: writes down where the parts of an answer stand in the evidence; None takes the rules.
-        owned: what is closed with it.
+        mode: what the scorer is shown of the search; None for that of its training, or all for one that reads passages.
+        find: searches; None if sources come with every call, or without a search.
+        compress: shortens the search for an answer; required if the scorer reads compressed text.
+        calibration: maps scores to probabilities, if it was made for this scorer and form.
+        aligner: locates the parts of an answer in the evidence; None for the rules.
+        owned: closed together with it.
 
     Raises:
-        ConfigError: a mode that the scorer does not have, or none to compress with.
+        ConfigError: a mode that the scorer does not have, or no compressor.
 
     >>> import asyncio
     >>> ranker = ScoringRanker(EmbeddedScorer(EmbeddedVerifier()))
@@ -115,24 +113,21 @@ class ScoringRanker:
     ) -> None:
         self.scorer = scorer
         self.mode: RankMode = mode or MODE_OF[scorer.shown or ("compressed" if scorer.reads == "text" else "full")]
-        """How it ranks."""
         if self.mode not in SHOWN:
-            raise ConfigError(f"mode {self.mode} asks a language model, got the scorer {scorer.name}")
+            raise ConfigError(f"mode {self.mode} uses a language model, got the scorer {scorer.name}")
         if scorer.reads == "passages" and self.mode != "full":
             raise ConfigError(
-                f"{scorer.name} reads the passages themselves, got mode {self.mode}: leave it out, or name a trained "
-                "scorer"
+                f"{scorer.name} reads the passages themselves, got mode {self.mode}: omit it, or name a trained scorer"
             )
         self.shown: Shown = SHOWN[self.mode]
         if self.shown in ("compressed", "facts") and compress is None:
-            raise ConfigError(f"mode {self.mode} needs something that compresses, got none")
+            raise ConfigError(f"mode {self.mode} needs a compressor, got none")
         self._find, self._compress = find, compress
         own = scorer.verifier if isinstance(scorer, EmbeddedScorer) else None
         self._aligner = aligner or own or EmbeddedVerifier()
         digest = scorer.digest(self.shown)
         self._calibration, notes = fitting(calibration, scorer.name, digest, what="The scores are")
         self.calibrator = self._calibration.name if self._calibration else None
-        """Name of the calibration in use; None without one."""
         self._owned = owned
         self._notes = (*notes, *_untrained(scorer, self.shown))
 
@@ -170,7 +165,7 @@ class ScoringRanker:
         )
 
     async def aclose(self) -> None:
-        """Let go of the scorer, and of what is owned."""
+        """Close the scorer and everything owned."""
         await all_of(one.aclose() for one in (self.scorer, *self._owned))
 
     async def _compressed(
@@ -188,7 +183,7 @@ class ScoringRanker:
     async def _score(
         self, candidates: Sequence[Candidate | Unverified]
     ) -> tuple[list[ScoreOutcome], list[ScoreOutcome]]:
-        """Each candidate's outcome, and what was scored: equal ones are scored once."""
+        """Each candidate's outcome, and the distinct outcomes, since equal candidates are scored once."""
         distinct = {self._key(one): one for one in candidates if isinstance(one, Candidate)}
         scored = dict(zip(distinct, await self.scorer.score([*distinct.values()]), strict=True)) if distinct else {}
         outcomes: list[ScoreOutcome] = []
@@ -223,7 +218,7 @@ class ScoringRanker:
 async def explained(
     answer: RankedAnswer, found: Sequence[Source], aligner: EmbeddedVerifier, verdict: Verdict | None = None
 ) -> RankedAnswer:
-    """The answer with where its parts stand in the evidence, by a verdict on it that is there or is made."""
+    """The answer with its parts located in the evidence, by the given verdict on it or a new one."""
     if verdict is None and found:
         [outcome] = await aligner.verify([answer.claim], found)
         verdict = outcome if isinstance(outcome, Verdict) else None
@@ -235,7 +230,7 @@ async def explained(
 
 
 def _unread(part: Compression | None) -> tuple[VerdictWarning, ...]:
-    """The warning where a search was too long for the model that compressed it."""
+    """A warning if a search was too long for the model that compressed it."""
     if part is None or not part.unread:
         return ()
     message = f"The last {part.unread:,} characters of the search were not shown to the model that compressed it."
@@ -243,15 +238,15 @@ def _unread(part: Compression | None) -> tuple[VerdictWarning, ...]:
 
 
 def _untrained(scorer: Scorer, shown: Shown) -> tuple[VerdictWarning, ...]:
-    """The warning where a scorer is shown something else than in training."""
+    """A warning if a scorer is shown something else than in training."""
     if scorer.shown in (None, shown):
         return ()
-    message = f"The scorer was trained on the mode {MODE_OF[scorer.shown]}, its scores are by another form of input."
+    message = f"The scorer was trained on the mode {MODE_OF[scorer.shown]}, its scores are for another form of input."
     return (VerdictWarning("inconsistency", message),)
 
 
 def placed(answers: Sequence[RankedAnswer]) -> tuple[RankedAnswer, ...]:
-    """The answers by falling score, with their places; level ones share a place and keep their order.
+    """The answers by descending score, with their places; tied answers share a place and keep their order.
 
     >>> def scored(number, score):
     ...     return RankedAnswer(number, "", 1, score, Claim(""))
@@ -265,16 +260,16 @@ def placed(answers: Sequence[RankedAnswer]) -> tuple[RankedAnswer, ...]:
 def check_asked(question: str, answers: Sequence[str]) -> None:
     """Raise InputError unless there is a question, and answers with at least one letter or digit each."""
     if not question.strip():
-        raise InputError("the question is empty: got no text, wanted what the answers are to")
+        raise InputError("the question is empty: expected the question of the answers")
     if not answers:
-        raise InputError("got no answer, wanted at least one to score and two to rank")
+        raise InputError("got no answer, expected at least one to score and two to rank")
     for number, answer in enumerate(answers, 1):
         if not any(c.isalnum() for c in answer):
-            raise InputError(f"answer {number} is empty: got {answer[:40]!r}, wanted at least one word or number")
+            raise InputError(f"answer {number} is empty: got {answer[:40]!r}, expected at least one word or number")
 
 
 def usage_since(started: float, *spent: Costing | None) -> Usage:
-    """What was spent together, with the seconds since ``started`` instead of theirs, which may run side by side."""
+    """The total usage, with the seconds since ``started`` instead of theirs, which may overlap."""
     return replace(total_usage(one for one in spent if one is not None), seconds=time.perf_counter() - started)
 
 
@@ -283,8 +278,8 @@ def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> Asyn
 
     Args:
         ranker: what ranks.
-        needed: whether a row must have sources, as where nothing is searched.
-        at_once: rows under way at the same time.
+        needed: whether a row must have sources, as without a search.
+        at_once: rows processed concurrently.
     """
 
     async def rank(row: Row) -> Ranking:
@@ -294,34 +289,22 @@ def rank_work(ranker: Ranker, needed: bool, at_once: int = ROWS_AT_ONCE) -> Asyn
 
 
 def ranked_row(row: Row, needed: bool = True) -> tuple[str, list[str], tuple[Source, ...]]:
-    """Question, answers and sources of a row, which must have sources if they are ``needed``.
-
-    Raises:
-        InputError: it cannot be used.
-
-    >>> ranked_row(Row(1, "line 1", {"question": "When?", "answers": ["1937", "1973"], "source": "In 1973."}))[1]
-    ['1937', '1973']
-    """
+    """Question, answers and sources of a row. Raises InputError if it cannot be used."""
     fields = fields_of(row)
     check_text(str(fields.get("id", "")), "the id")
     for key in ("question", "answers"):
         if fields.get(key) is None:
-            raise InputError(f'the row has the keys {[*fields]}, wanted "question" and "answers" (a list of texts)')
+            raise InputError(f'the row has the keys {[*fields]}, expected "question" and "answers" (a list of texts)')
     given = fields["answers"]
     if not isinstance(given, list):
-        raise InputError(f"its answers are of type {type(given).__name__}, wanted a list of texts")
+        raise InputError(f"its answers are of type {type(given).__name__}, expected a list of texts")
     answers = [check_text(text, f"answer {n}") for n, text in enumerate(cast("list[object]", given), 1)]
     sources = row_sources(fields, needed, OR_SEARCH)
     return check_text(fields["question"], "the question"), answers, () if sources is None else as_sources(sources)
 
 
 def seen_ranking(input_name: str, line: Line) -> Seen:
-    """What a run of rows needs to know about a line.
-
-    >>> line = {"kind": "ranking", "id": "a", "answers": [1, 2], "unverified": [], "invalid": None}
-    >>> seen_ranking("q.jsonl", line).counts
-    {'answers': 2, 'without a score': 0, 'no ranking': 0}
-    """
+    """The counts of a line for a run of rows."""
     if line["kind"] == "unverified":
         return Seen(line["claim"]["id"], problem=f"{input_name}, {line['message']}")
     missing, invalid = len(line["unverified"]), line["invalid"] is not None

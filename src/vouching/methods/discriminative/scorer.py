@@ -1,8 +1,7 @@
-"""The seam of everything that scores an answer by the evidence, the scorer that ships, and claims put to a scorer.
+"""The protocol of scorers, the scorer that ships, and scorers for claims.
 
-A scorer gives numbers that rank; none of them is a probability until a calibration makes it one. What it could not
-score is Unverified, never a low score. Left out: scorers that compare answers with each other, which is what a language
-model that ranks does, and searching for the sources of a claim.
+A scorer gives numbers that rank; a calibration makes them probabilities. What could not be scored is Unverified, never
+a low score. Not supported: scorers that compare answers with each other, as a language model that ranks does.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from vouching.methods.embedded.verify import EmbeddedVerifier
 from vouching.types import Claim, Compression, Scale, Source, Trajectory, Unverified, Usage, Verdict, VerdictWarning
 
 Reads: TypeAlias = Literal["text", "passages"]
-"""What a scorer takes: the prepared text, or the passages themselves."""
+"""What a scorer reads: the prepared text, or the passages."""
 NO_EVIDENCE = "nothing was found to hold the answer against: name a source, an index or a web engine"
 
 
@@ -27,9 +26,8 @@ class Candidate:
     """An answer to be scored, in every form that scorers read."""
 
     question: str
-    """What it answers; empty for a claim that stands alone."""
+    """Empty for a claim on its own."""
     answer: str
-    """The answer, as given."""
     claim: Claim
     """The answer as a statement; its id names the answer in a failure."""
     read: ScorerInput
@@ -40,27 +38,25 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a scorer made of a candidate."""
+    """The score of a candidate."""
 
     value: float
     """Higher is better."""
     warnings: tuple[VerdictWarning, ...] = ()
-    """What to know before trusting it, such as truncation."""
     verdict: Verdict | None = None
-    """The embedded verdict, where the scorer made one on the way."""
+    """The embedded verdict, if the scorer made one."""
     usage: Usage = field(default_factory=Usage)
-    """What it cost."""
 
 
 ScoreOutcome: TypeAlias = Scored | Unverified
-"""A score, or Unverified where there is none."""
+"""A score, or Unverified without one."""
 
 
 class Closable(Protocol):
-    """Something to be let go of."""
+    """Something to be closed."""
 
     async def aclose(self) -> None:
-        """Let go of it; closing twice is fine."""
+        """Close it; closing twice is fine."""
         ...
 
 
@@ -69,7 +65,7 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """What scores, as in ``provenance``."""
+        """As in ``provenance``."""
         ...
 
     @property
@@ -79,48 +75,34 @@ class Scorer(Protocol):
 
     @property
     def reads(self) -> Reads:
-        """Whether it takes the text or the passages of a candidate."""
+        """Whether it reads the text or the passages of a candidate."""
         ...
 
     @property
     def shown(self) -> Shown | None:
-        """What of a search it was trained to be shown; None for one that reads passages."""
+        """What of a search it was shown in training; None for one that reads passages."""
         ...
 
     def digest(self, shown: Shown, question: bool = True) -> str:
-        """SHA-256 of the form of what it reads, with or without a question; a calibration belongs to it."""
+        """SHA-256 of the form of its input, with or without a question; a calibration belongs to it."""
         ...
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
         """One outcome per candidate, in order.
 
-        Raises:
-            ModelError: a model is out of reach, and the same call may succeed later.
+        Raises ModelError if a model is out of reach, and the same call may succeed later.
         """
         ...
 
     async def aclose(self) -> None:
-        """Let go of models and threads."""
+        """Close models and threads."""
         ...
 
 
 class EmbeddedScorer:
     """The embedded verifier's score of question and answer over the passages: offline, no torch.
 
-    Its number is calibrated for claims against their sources, not for answers to questions, so it ranks and no more.
-
-    Args:
-        verifier: what scores.
-
-    >>> import asyncio
-    >>> from vouching.methods.discriminative.input import scorer_input
-    >>> def candidate(answer):
-    ...     sources = (Source("The bridge opened in 1973."),)
-    ...     return Candidate("", answer, Claim(answer), scorer_input("", answer), sources)
-    >>> scorer = EmbeddedScorer(EmbeddedVerifier())
-    >>> low, high = asyncio.run(scorer.score([candidate("It opened in 1937."), candidate("It opened in 1973.")]))
-    >>> low.value < high.value
-    True
+    Its number is calibrated for claims against their sources, not for answers to questions, so it only ranks.
     """
 
     scale: Scale = "unit"
@@ -129,7 +111,6 @@ class EmbeddedScorer:
 
     def __init__(self, verifier: EmbeddedVerifier) -> None:
         self.verifier = verifier
-        """What scores, and aligns."""
 
     @property
     def name(self) -> str:
@@ -137,12 +118,12 @@ class EmbeddedScorer:
         return self.verifier.name
 
     def digest(self, shown: Shown, question: bool = True) -> str:
-        """The embedded verifier has one form; weights that do not ship are told apart."""
+        """It has one form; other weights than the shipped ones are distinguished."""
         learnt = self.verifier.decoding
         return "embedded" if learnt is None else f"embedded {learnt['weights']}"
 
     async def score(self, candidates: Sequence[Candidate]) -> list[ScoreOutcome]:
-        """The score of each; Unverified where there is no passage."""
+        """The score of each; Unverified without passages."""
         outcomes: list[ScoreOutcome] = []
         for candidate in candidates:
             if not candidate.sources:
@@ -154,7 +135,7 @@ class EmbeddedScorer:
         return outcomes
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 class ClaimScorer:
@@ -162,28 +143,18 @@ class ClaimScorer:
 
     Args:
         scorer: what scores.
-        shown: what a scorer that reads text is shown of the sources; one that reads passages has them all.
-        compress: makes the sources short for a claim, where they are shown in a compressed form.
+        shown: what a scorer that reads text is shown of the sources; one that reads passages gets them all.
+        compress: shortens the sources for a claim, if they are shown compressed.
 
     Raises:
-        ConfigError: nothing to compress with where that is needed.
-
-    >>> import asyncio
-    >>> from vouching.methods.discriminative.scorer import EmbeddedScorer
-    >>> from vouching.methods.embedded.verify import EmbeddedVerifier
-    >>> scorer = ClaimScorer(EmbeddedScorer(EmbeddedVerifier()))
-    >>> [scored] = asyncio.run(scorer.score([Claim("It opened in 1937.")], [Source("It opened in 1973.")]))
-    >>> scored.value < 0.5
-    True
+        ConfigError: a compressor is required and missing.
     """
 
     def __init__(self, scorer: Scorer, shown: Shown = "compressed", compress: Compress | None = None) -> None:
         self.scorer = scorer
-        """What scores."""
         self.shown: Shown = shown if scorer.reads == "text" else "full"
-        """What it is shown."""
         if self.shown in ("compressed", "facts") and compress is None:
-            raise ConfigError(f"a scorer that is shown the sources as {shown} needs something that compresses them")
+            raise ConfigError(f"a scorer that is shown the sources as {shown} needs a compressor")
         self._compress = compress
 
     def digest(self, question: bool = False) -> str:
@@ -193,8 +164,7 @@ class ClaimScorer:
     async def score(self, claims: Sequence[Claim], sources: Sequence[Source], question: str = "") -> list[ScoreOutcome]:
         """One outcome per claim, in order; the scorer gets all of them at once.
 
-        Raises:
-            ModelError: a model is out of reach, and the same call may succeed later.
+        Raises ModelError if a model is out of reach, and the same call may succeed later.
         """
         searched = given(question, [claim.text for claim in claims], sources)
         made = [await self._candidate(claim, tuple(sources), searched) for claim in claims]
@@ -202,7 +172,7 @@ class ClaimScorer:
         return [one if isinstance(one, Unverified) else next(scored) for one in made]
 
     async def aclose(self) -> None:
-        """Let go of the scorer."""
+        """Close the scorer."""
         await self.scorer.aclose()
 
     async def _candidate(

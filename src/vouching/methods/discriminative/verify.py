@@ -1,9 +1,9 @@
 """DiVA's discriminative verifier, and every other scorer, as a verifier of claims.
 
-A scorer gives one number for a claim and its evidence. A raw logit becomes a verdict only through a calibration; what
-the verdict explains (alignment, chain, error type, fix) is written by the embedded aligner over the same evidence.
-Departures from DiVA, which ranks answers and judges none: verdicts at all, their probability, and their explanation.
-Left out: searching; sources come with the claims.
+A scorer gives one number for a claim and its evidence. A raw logit becomes a verdict only with a calibration; the
+explanation (alignment, chain, error type, fix) is written by the embedded aligner over the same evidence. Departures
+from DiVA, which only ranks answers: verdicts, their probability, and their explanation. Not supported: searching;
+sources come with the claims.
 """
 
 from __future__ import annotations
@@ -17,18 +17,10 @@ from vouching.judging.calibration import VARIABLE, Calibration, find_calibration
 from vouching.methods.base import Outcome
 from vouching.methods.discriminative.scorer import ClaimScorer, EmbeddedScorer, Scored
 from vouching.methods.embedded.verify import EmbeddedVerifier
-from vouching.types import (
-    Claim,
-    Provenance,
-    Relation,
-    Source,
-    Unverified,
-    Verdict,
-    VerdictWarning,
-)
+from vouching.types import Claim, Provenance, Relation, Source, Unverified, Verdict, VerdictWarning
 from vouching.version import __version__
 
-UNCALIBRATED = "The score is the model's own, no calibrated probability: see vouch calibrate."
+UNCALIBRATED = "The score is the model's own, not a calibrated probability: see vouch calibrate."
 """The warning of a verdict without a calibration."""
 
 
@@ -37,9 +29,9 @@ class DiscriminativeVerifier:
 
     Args:
         scorer: what scores claims.
-        threshold: probability from which a claim counts as Attributable, in [0, 1].
-        calibration: turns numbers to probabilities; used only if it was made for this scorer and form.
-        aligner: explains; None takes the rules.
+        threshold: probability from which a claim is Attributable, in [0, 1].
+        calibration: maps numbers to probabilities; used only if it was made for this scorer and form.
+        aligner: explains; None for the rules.
 
     Raises:
         ConfigError: raw logits without a calibration that fits, or a share of facts.
@@ -72,8 +64,7 @@ class DiscriminativeVerifier:
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         """One outcome per claim, in order; the scorer gets all of them at once.
 
-        Raises:
-            ModelError: a model is out of reach, and the same call may succeed later.
+        Raises ModelError if a model is out of reach, and the same call may succeed later.
         """
         started = time.perf_counter()
         verdicts: list[Outcome] = []
@@ -86,11 +77,11 @@ class DiscriminativeVerifier:
         return [replace(v, usage=replace(v.usage, seconds=seconds)) if isinstance(v, Verdict) else v for v in verdicts]
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
-        """None: a scorer is asked about claims, not about how much of a text there is."""
+        """None: not measured."""
         return None
 
     async def aclose(self) -> None:
-        """Let go of the scorer."""
+        """Close the scorer."""
         await self.scorer.aclose()
 
     def _probability(self, scored: Scored) -> float:
@@ -149,20 +140,16 @@ class DiscriminativeVerifier:
 def _fitting(
     scorer: ClaimScorer, calibration: Calibration | None
 ) -> tuple[Calibration | None, tuple[VerdictWarning, ...]]:
-    """The calibration if it fits, and what a verdict says where none does.
-
-    Raises:
-        ConfigError: the scorer's numbers make no verdict without one.
-    """
+    """The calibration if it fits, and warnings otherwise. Raises ConfigError if the scorer requires one."""
     name, scale = scorer.scorer.name, scorer.scorer.scale
     if scale == "share":
-        raise ConfigError(f"{name} scores whole answers by a share of facts and judges no claim: use vouch rank")
+        raise ConfigError(f"{name} scores whole answers by a share of facts and does not judge claims: use vouch rank")
     calibration = calibration or find_calibration(name)
     why_not = calibration.why_not(name, scorer.digest(), 1) if calibration else None
     if scale == "logit" and (calibration is None or why_not):
         raise ConfigError(
-            f"{name} gives raw numbers that rank, no probabilities ({why_not or 'no calibration'}): fit one with  "
-            f"vouch calibrate --model {name}  and name it in {VARIABLE}, or rank answers with vouch rank"
+            f"{name} gives raw scores, not probabilities ({why_not or 'no calibration'}): make a calibration with  "
+            f"vouch calibrate --model {name}  and set {VARIABLE} to it, or rank answers with vouch rank"
         )
     if why_not:
         return None, (VerdictWarning("uncalibrated", f"The score is not calibrated: {why_not}."),)

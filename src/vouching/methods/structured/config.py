@@ -1,6 +1,6 @@
-"""The settings of a run of SEVA's game: a TOML file, and ``key=value`` over it.
+"""The settings of a run of SEVA's game.
 
-Left out: weights of the parts of the reward; ``vouch reward`` has them, training takes the paper's.
+Not supported: weights of the parts of the reward; ``vouch reward`` has them, training uses the paper's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vouching.types.spans import Label
 
 @dataclass(frozen=True, slots=True)
 class StructuredRunConfig(GrpoConfig):
-    """What is trained, on what, and how; ``rows`` are what ``vouch data annotate --prompts`` wrote.
+    """What is trained, on what, and how; ``rows`` are written by ``vouch data annotate --prompts``.
 
     >>> StructuredRunConfig(rows=("prompts.jsonl",), model="runs/sft/model").reward
     'process'
@@ -31,10 +31,9 @@ class StructuredRunConfig(GrpoConfig):
     variant: Variant = "paper"
     """Rules of the process reward."""
     normalise: Literal["none", "range", "mean"] = "none"
-    """What of the process reward's diagnosis is made equal under both gold labels, by the answers of a step."""
+    """Normalises the diagnosis of the process reward across gold labels, over the answers of a step."""
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for a number out of range, or for a binary reward that is to be normalised."""
         GrpoConfig.__post_init__(self)
         if self.reward == "binary" and self.normalise != "none":
             raise ConfigError(f"got normalise {self.normalise!r} with the binary reward, which has no diagnosis")
@@ -43,24 +42,23 @@ class StructuredRunConfig(GrpoConfig):
         """SEVA's game (section 2.3): G records on each claim, each rewarded part by part."""
         process = self.reward == "process"
         score, top = (score_by(self.variant), reward_bounds()[1]) if process else (score_by("binary"), 1.0)
-        # A factor by the means may raise the diagnosis above 1, so that the highest reward is not known.
-        top = None if self.normalise == "mean" else top
+        top = None if self.normalise == "mean" else top  # the factor may raise the diagnosis above 1
         game = StructuredGame(self.sampling.group_size, score, top=top, normalise=self.normalise)
         return Plan(game, read_prompts(self.rows), read_prompts(self.dev), best_by="oracle/right")
 
 
 def read_prompts(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows with a prompt and a gold label, in order. Raises InputError for one that is unfit, or named twice."""
+    """Rows with a prompt and a gold label, in order. Raises InputError for an unusable row or a repeated id."""
     return with_unique_ids(read_files(paths, prompt_row, "prompt and gold"))
 
 
 def prompt_row(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A row with a prompt and a gold label, as the structured game plays it.
+    """A row with a prompt and a gold label, for the structured game.
 
     >>> prompt_row({"prompt": [{"role": "user", "content": "Is it so?"}], "gold": "Attributable"}, "row-1")["id"]
     'row-1'
     """
     messages = messages_of(fields, "prompt")
     if fields.get("gold") not in get_args(Label):
-        raise InputError(f'its gold is {fields.get("gold")!r}, wanted "Attributable" or "Not Attributable"')
+        raise InputError(f'its gold is {fields.get("gold")!r}, expected "Attributable" or "Not Attributable"')
     return {**fields, "id": name, "prompt": [*messages]}

@@ -1,8 +1,8 @@
-"""What rewards of groups of replies can teach: spread, where it comes from, and which label they favour.
+"""Statistics of grouped rewards: their spread, its sources, and which label they favour.
 
-A group is the replies to one prompt, whose rewards are compared with each other (GRPO); a group whose rewards are all
-equal teaches nothing. Two variances are in use, the unbiased one (by G - 1, as in TRL) and that of the population (by
-G, as in numpy); each figure names its own. Left out: anything that needs the policy, such as gradients.
+A group is the replies to one prompt, whose rewards are compared with each other (GRPO); a group with equal rewards has
+no learning signal. Two variances are used, the unbiased one (by G - 1, as in TRL) and the population variance (by G, as
+in numpy). Not supported: statistics that need the policy, such as gradients.
 """
 
 from __future__ import annotations
@@ -29,72 +29,69 @@ class ScoredReply:
     """One reply with its reward."""
 
     id: str
-    """Which reply."""
     group: str
-    """Which prompt it replies to."""
+    """The prompt it replies to."""
     reward: Reward
-    """What it earned; the parts of all rows have the same names."""
+    """The parts of all rows have the same names."""
     gold: Label | None = None
-    """The right label; None if it is not known."""
+    """None if unknown."""
     predicted: Label | None = None
-    """The label that the reply states; None if it states none."""
+    """The label of the reply; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSpread:
-    """How much the rewards differ inside groups of two replies or more."""
+    """Differences of the rewards within groups of at least two replies."""
 
     groups: int
-    """How many such groups."""
     replies: int
     """Replies in them."""
     alone: int
-    """Replies that are the only one of their group, left out."""
+    """Replies that are alone in their group, excluded."""
     standard_deviation: float
-    """Mean of the groups' standard deviations, unbiased."""
+    """Mean of the groups' unbiased standard deviations."""
     variance: float
-    """Mean of the groups' variances, unbiased."""
+    """Mean of the groups' unbiased variances."""
     population_variance: float
-    """The same, of the population."""
+    """Mean of the groups' population variances."""
     equal_groups: float
-    """Share of the groups in which all rewards are equal, in [0, 1]."""
+    """Share of the groups whose rewards are all equal."""
     effective: float
-    """Share of the replies with an advantage other than 0: those of equal groups have none, nor has one that earns
-    exactly its group's mean."""
+    """Share of the replies with a non-zero advantage: not in equal groups, and not exactly at the group's mean."""
     greatest_advantage: float
     """Mean over the groups of max |A|, with A = (r - mean) / unbiased standard deviation, 0 in equal groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryCheck:
-    """Proposition 1 against numbers: the expected variance of G rewards that are 1 with probability q."""
+    """Proposition 1, checked: the expected variance of G rewards that are 1 with probability q."""
 
     q: float
     """Share of replies with the right label."""
     group_size: int
-    """Replies of a group: the most frequent number."""
+    """The most frequent number of replies in a group."""
     unbiased: float
-    """Exact expectation of the unbiased variance, summed over the binomial distribution; it is q (1 - q)."""
+    """Exact expectation of the unbiased variance, summed over the binomial distribution: q (1 - q)."""
     population: float
-    """Exact expectation of the population's variance; it is (G - 1) / G q (1 - q)."""
+    """Exact expectation of the population variance: (G - 1) / G q (1 - q)."""
     paper: float
-    """What equation 3 says of the unbiased variance: G / (G - 1) q (1 - q), which is of neither."""
+    """Equation 3 for the unbiased variance: G / (G - 1) q (1 - q), which is correct for neither."""
     observed: float
-    """Mean unbiased variance of the label part inside groups. With many groups it is below ``unbiased`` where prompts
-    differ in difficulty, since q is then another one in each."""
+    """Mean unbiased variance of the label part in groups; smaller if q varies."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartVariance:
-    """Proposition 2 against numbers: the variance of the total inside groups, by parts."""
+    """Proposition 2, checked: the variance of the total within groups, by parts."""
 
     names: tuple[str, ...]
     """The parts, K of them."""
     weights: tuple[float, ...]
-    """(K,) weights that give the totals from the parts, by least squares; the smallest ones where several do."""
+    """(K,) weights that give the totals from the parts, by least squares; those of minimum norm if several do."""
     residual: float
-    """Greatest distance of a total and its weighted sum; if it is not about 0, the total is no weighted sum, e.g.
-    because it was clamped, and what follows describes the sum only."""
+    """Largest difference of a total and its weighted sum. If it is not about 0, e.g. because totals were clipped, the other
+    fields describe the sum only.
+    """
     own: float
     """Sum of w_k^2 var_k, mean over groups, unbiased."""
     crossed: float
@@ -102,56 +99,52 @@ class PartVariance:
     total: float
     """Variance of the totals, likewise: ``own + crossed`` up to rounding, which is equation 6."""
     shares: tuple[float, ...]
-    """(K,) share of the total's variance that each part carries, w_k cov(R_k, R) / var(R); they add up to 1."""
+    """(K,) share of each part in the total's variance, w_k cov(R_k, R) / var(R); they sum to 1."""
     correlations: tuple[tuple[float, ...], ...]
-    """(K, K) correlations inside groups; nan where a part never differs."""
+    """(K, K) correlations within groups; nan for a constant part."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelGap:
-    """Which label the rewards favour, and which the policy."""
+    """Which label the rewards favour, and which the policy; pairs are for gold Attributable and Not Attributable."""
 
     replies: tuple[int, int]
-    """Replies with gold label Attributable, and Not Attributable."""
     mean: tuple[float, float]
-    """Mean totals under both; nan without replies."""
+    """Mean totals; nan without replies."""
     mean_right: tuple[float, float]
-    """Mean totals of the replies with the right label."""
+    """Of the replies with the right label."""
     mean_wrong: tuple[float, float]
-    """Mean totals of those with another label, or none."""
+    """Of those with another label, or none."""
     gap: float
-    """Mean under gold Attributable less mean under gold Not Attributable."""
+    """Difference of the two means."""
     false_positives: float
-    """Share of gold Attributable that is called Not Attributable (35.9 % in SEVA's Table 15)."""
+    """Share of gold Attributable that is labelled Not Attributable (35.9 % in SEVA's Table 15)."""
     false_negatives: float
-    """Share of gold Not Attributable that is called Attributable (25.4 % there)."""
+    """Share of gold Not Attributable that is labelled Attributable (25.4 % there)."""
     bias: float
-    """False positives less false negatives: above 0 the policy leans to Not Attributable."""
+    """False positives minus false negatives: above 0 the policy prefers Not Attributable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All figures on a set of rewarded replies."""
+    """All statistics of a set of rewarded replies."""
 
     replies: int
-    """How many."""
     spread: GroupSpread
-    """Differences inside groups."""
     binary: BinaryCheck | None
     """Proposition 1; None without the part "label"."""
     variance: PartVariance | None
     """Proposition 2; None without parts."""
     gap: LabelGap | None
-    """Labels; None without gold labels."""
+    """None without gold labels."""
     levels: tuple[Level, ...]
-    """Tables 1 and 14 with their exact ranges, by the rules asked for and the weights of Algorithm 1."""
+    """Tables 1 and 14 with their exact ranges, for the given rules and the weights of Algorithm 1."""
     observed: Mapping[str, tuple[int, float]]
-    """How many replies of each quality there are (see ``levels.level_of``), and their mean total;
-    empty if the parts are not this reward's."""
+    """Count and mean total of each quality (``levels.level_of``); empty for other parts."""
 
 
 def group_spread(rows: Iterable[ScoredReply]) -> GroupSpread:
-    """How much the rewards differ inside groups; all figures are nan without a group of two.
+    """Differences of the rewards within groups; all figures are nan without a group of two.
 
     >>> rows = [ScoredReply(str(n), "a" if n < 2 else "b", Reward(r)) for n, r in enumerate((0.0, 1.0, 1.0, 1.0))]
     >>> spread = group_spread(rows)  # standard_deviations .7071 and 0
@@ -160,33 +153,28 @@ def group_spread(rows: Iterable[ScoredReply]) -> GroupSpread:
     """
     groups = [np.array([row.reward.total for row in group]) for group in _groups(rows)]
     several = [group for group in groups if len(group) > 1]
-    replies = sum(map(len, several))
-    standard_deviations = [_standard_deviation(group) for group in several]
+    sizes = [len(group) for group in several]
+    deviations = [_standard_deviation(group) for group in several]
     gaps = [np.abs(group - group.mean()) for group in several]
-    advantages = [
-        float(gap.max()) / sigma if sigma else 0.0 for gap, sigma in zip(gaps, standard_deviations, strict=True)
-    ]
+    advantages = [float(gap.max()) / sigma if sigma else 0.0 for gap, sigma in zip(gaps, deviations, strict=True)]
     moved = sum(int((gap > NOTHING).sum()) for gap in gaps)
     return GroupSpread(
         groups=len(several),
-        replies=replies,
+        replies=sum(sizes),
         alone=len(groups) - len(several),
-        standard_deviation=_mean(standard_deviations),
-        variance=_mean([sigma**2 for sigma in standard_deviations]),
+        standard_deviation=_mean(deviations),
+        variance=_mean([sigma**2 for sigma in deviations]),
         population_variance=_mean(
-            [
-                sigma**2 * (len(group) - 1) / len(group)
-                for sigma, group in zip(standard_deviations, several, strict=True)
-            ]
+            [sigma**2 * (size - 1) / size for sigma, size in zip(deviations, sizes, strict=True)]
         ),
-        equal_groups=_mean([float(sigma == 0) for sigma in standard_deviations]),
-        effective=moved / replies if replies else math.nan,
+        equal_groups=_mean([float(sigma == 0) for sigma in deviations]),
+        effective=moved / sum(sizes) if sizes else math.nan,
         greatest_advantage=_mean(advantages),
     )
 
 
 def group_standard_deviations(rows: Iterable[ScoredReply]) -> list[float]:
-    """The unbiased standard deviation of every group of two replies or more.
+    """The unbiased standard deviation of every group of at least two replies.
 
     >>> group_standard_deviations([ScoredReply("a", "g", Reward(0.5)), ScoredReply("b", "g", Reward(0.5))])
     [0.0]
@@ -200,16 +188,13 @@ def expected_variances(q: float, group_size: int) -> tuple[float, float]:
     """Expected variance of ``group_size`` independent rewards that are 1 with probability ``q``, else 0.
 
     Returns:
-        (unbiased, population), exact: summed over how many of them are 1.
-
-    Raises:
-        InputError: fewer than two rewards, which have no unbiased variance.
+        (unbiased, population), exact: summed over how many of them are 1. Raises InputError for fewer than two.
 
     >>> [round(value, 9) for value in expected_variances(0.37, 8)]  # .37 * .63, and 7/8 of it
     [0.2331, 0.2039625]
     """
     if group_size < 2:
-        raise InputError(f"a group of {group_size} has no variance, wanted at least 2 replies")
+        raise InputError(f"a group of {group_size} has no variance, expected at least 2 replies")
     unbiased = population = 0.0
     for ones in range(group_size + 1):
         chance = math.comb(group_size, ones) * q**ones * (1 - q) ** (group_size - ones)
@@ -233,7 +218,7 @@ def binary_check(rows: Sequence[ScoredReply]) -> BinaryCheck | None:
 
 
 def part_variance(rows: Sequence[ScoredReply]) -> PartVariance | None:
-    """Where the variance inside groups comes from; None without parts, or without a group of two.
+    """Sources of the variance within groups; None without parts, or without a group of two.
 
     >>> parts = [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.0}]
     >>> rows = [ScoredReply(str(n), "g", Reward(0.3 * p["a"] + 0.3 * p["b"], p)) for n, p in enumerate(parts)]
@@ -269,7 +254,7 @@ def part_variance(rows: Sequence[ScoredReply]) -> PartVariance | None:
 
 
 def label_gap(rows: Iterable[ScoredReply]) -> LabelGap | None:
-    """Which label is favoured; None if no row has a gold label.
+    """Which label is favoured; None without gold labels.
 
     >>> golds = ("Attributable", "Attributable", "Not Attributable", "Not Attributable")
     >>> called = ("Attributable", "Not Attributable", "Not Attributable", "Not Attributable")
@@ -302,7 +287,7 @@ def label_gap(rows: Iterable[ScoredReply]) -> LabelGap | None:
 
 
 def diagnose(rows: Sequence[ScoredReply], variant: Variant = "paper") -> Diagnosis:
-    """Every figure of this module on ``rows``, beside what the rules of ``variant`` can give.
+    """All statistics of ``rows``, and the range of the rewards under the rules of ``variant``.
 
     Raises:
         InputError: no rows, or rows whose parts have different names.
@@ -311,7 +296,7 @@ def diagnose(rows: Sequence[ScoredReply], variant: Variant = "paper") -> Diagnos
     1.0
     """
     if not rows:
-        raise InputError("there is no reply with a reward")
+        raise InputError("got no reply with a reward, expected at least one")
     names = rows[0].reward.parts.keys()
     other = next((row for row in rows if row.reward.parts.keys() != names), None)
     if other is not None:
@@ -344,7 +329,7 @@ def _groups(rows: Iterable[ScoredReply]) -> list[list[ScoredReply]]:
 
 
 def _standard_deviation(values: FloatArray) -> float:
-    """Unbiased standard deviation; exactly 0 if the values are equal but for rounding."""
+    """Unbiased standard deviation; exactly 0 if the values are equal up to rounding."""
     return float(np.std(values, ddof=1)) if np.ptp(values) > NOTHING else 0.0
 
 

@@ -1,10 +1,9 @@
-"""SEVA's game: one verifier, G samples of each claim, each scored by what its record is worth (section 2.3, eq. 2).
+"""SEVA's game: one verifier, G samples of each claim, each scored on its record (section 2.3, eq. 2).
 
-The paper compares G = 8 answers to one claim. What each earns is a score: :func:`score_by` (Algorithm 1, or the binary
-baseline that collapses), or a judge of your own, which may fail. Beside the reward the game watches what the reward
-does not promise: whether the label is right, how often the verifier says Not Attributable and how often it should, and
-how many answers can be read. Departure: a failed judge takes its rollout out; in the paper there is none, the reward
-being a formula. Left out: several verifiers.
+The paper compares G = 8 answers to a claim. The score is :func:`score_by` (Algorithm 1, or the binary baseline that
+collapses) or a custom judge, which may fail. The game also logs what the reward does not optimise: label accuracy, the
+rates of Not Attributable in answers and gold labels, and the share of readable answers. Departure: a rollout whose
+judge failed is dropped; the paper's reward cannot fail. Not supported: several verifiers.
 """
 
 from __future__ import annotations
@@ -22,19 +21,16 @@ from vouching.models.running import all_of
 from vouching.types import Label, Reward, Unverified
 
 Score: TypeAlias = Callable[[str, Row], Awaitable[Reward | Unverified]]
-"""What a reply earns on a row. An endpoint that fails may raise BackendError."""
+"""The reward of a reply to a row. May raise BackendError if an endpoint fails."""
 Normalise: TypeAlias = Literal["none", Equal]
-"""What of the diagnosis is made equal under both gold labels, if anything."""
+"""Whether the diagnosis is normalised across gold labels, and by what."""
 Watch: TypeAlias = Callable[[str, Row], Measures]
-"""What is watched of a reply and not trained on."""
+"""Logged figures of a reply."""
 ROLE = "verifier"
-"""The one who speaks."""
 
 
 def score_by(rules: Rules = "paper", weights: StructuredWeights = PAPER) -> Score:
-    """SEVA's process reward (Algorithm 1) by these rules, or the binary one (section 2.3).
-
-    The row has what :func:`~vouching.methods.structured.reward.reward_of_reply` reads.
+    """SEVA's process reward (Algorithm 1) with these rules, or the binary one (section 2.3).
 
     >>> import asyncio
     >>> asyncio.run(score_by()('{"label": "yes"}', {"gold": "Attributable"})).total
@@ -48,21 +44,21 @@ def score_by(rules: Rules = "paper", weights: StructuredWeights = PAPER) -> Scor
 
 
 def against_gold(reply: str, row: Row) -> Measures:
-    """Measures of a reply beside the gold label.
+    """Compare a reply with the gold label.
 
     Returns:
-        ``oracle/right``: whether the label is gold; a reply that cannot be read is wrong. ``readable``: whether it is a
+        ``oracle/right``: whether the label is gold; an unreadable reply is wrong. ``readable``: whether the reply is a
         record with a label. ``not_attributable/gold``, and for a readable reply ``not_attributable/said``.
 
     >>> against_gold('{"label": "no"}', {"gold": "Attributable"})
     {'oracle/right': 0.0, 'readable': 1.0, 'not_attributable/gold': 0.0, 'not_attributable/said': 1.0}
     """
     record = read_record(reply)
-    said = None if record is None else label_of(record)
-    found = {"oracle/right": said == row["gold"], "readable": said is not None}
+    label = None if record is None else label_of(record)
+    found = {"oracle/right": label == row["gold"], "readable": label is not None}
     found["not_attributable/gold"] = row["gold"] == "Not Attributable"
-    if said is not None:
-        found["not_attributable/said"] = said == "Not Attributable"
+    if label is not None:
+        found["not_attributable/said"] = label == "Not Attributable"
     return {name: float(value) for name, value in found.items()}
 
 
@@ -70,11 +66,9 @@ def against_gold(reply: str, row: Row) -> Measures:
 class StructuredGame:
     """One verifier that answers each row ``samples`` times.
 
-    A row has ``prompt``, chat messages as mappings with role and content (``vouch data annotate --prompts`` writes
-    them), ``gold``, and what the score reads; ``id`` names its group.
-
-    Raises:
-        ConfigError: fewer than two samples, which nothing can be compared with, or an unknown ``normalise``.
+    A row has ``prompt``, chat messages as mappings with role and content (written by ``vouch data annotate
+    --prompts``), ``gold``, and what the score reads; ``id`` names its group. Raises ConfigError for fewer than two
+    samples.
 
     >>> import asyncio
     >>> from vouching.methods.base import ScriptedSampler
@@ -86,52 +80,43 @@ class StructuredGame:
     """
 
     samples: int = 8
-    """G: answers to one row."""
+    """G: answers to a row."""
     score: Score = field(default_factory=score_by)
-    """What an answer earns."""
     watch: Watch = against_gold
-    """What else is recorded of it."""
     top: float | None = None
-    """The highest that an answer can earn, so that a game that is learnt is told from one that is stuck; None if that
-    is not known."""
+    """The highest possible reward, to distinguish a solved game from one that is stuck; None if unknown."""
     normalise: Normalise = "none"
-    """Whether the diagnosis of all answers of a step is put on one scale under both gold labels before they are
-    compared: :func:`~vouching.methods.structured.reward_weights.equal_by_label`, with the paper's weights. By what one
-    process plays in the step alone; nothing is remembered from step to step."""
+    """Whether ``equal_by_label`` is applied to the answers of a step (of one process), with the paper's weights."""
 
     def __post_init__(self) -> None:
         if self.normalise not in get_args(Normalise):
-            raise ConfigError(f"normalise is {self.normalise!r}, wanted one of {', '.join(get_args(Normalise))}")
+            raise ConfigError(f"normalise is {self.normalise!r}, expected one of {', '.join(get_args(Normalise))}")
         if self.samples < 2:
-            raise ConfigError(f"samples must be at least 2, got {self.samples}: one answer has nothing to compare with")
+            raise ConfigError(f"samples must be at least 2, got {self.samples}: answers are compared with each other")
 
     def opening(self, row: Row) -> tuple[Message, ...]:
-        """The prompt of a row.
-
-        Raises:
-            InputError: it has no prompt, or one that is not chat messages.
-        """
+        """The prompt of a row. Raises InputError unless it is chat messages."""
         messages = row.get("prompt")
         try:
             return tuple(Message(one["role"], one["content"]) for one in cast("Sequence[Mapping[str, Any]]", messages))
         except (TypeError, KeyError):
             raise InputError(
-                f"row {row.get('id', '?')!r} has the prompt {messages!r:.80}, wanted chat messages with role and "
+                f"row {row.get('id', '?')!r} has the prompt {messages!r:.80}, expected chat messages with role and "
                 "content:  vouch data annotate --prompts  writes them"
             ) from None
 
     async def play(self, sampler: Sampler, rows: Sequence[Row]) -> Play:
-        """Answer every row, score every answer."""
+        """Answer every row and score every answer."""
         answers = await sampler.sample([self.opening(row) for row in rows], ROLE, self.samples)
-        replies = [(reply, row) for row, said in zip(rows, answers, strict=True) for reply in said]
+        replies = [(reply, row) for row, group in zip(rows, answers, strict=True) for reply in group]
         outcomes = await all_of(
             outcome_of(self.score(reply.text, row), str(row.get("claim", ""))) for reply, row in replies
         )
         if self.normalise != "none":
-            outcomes = _equalised(outcomes, [row["gold"] for _, row in replies], self.normalise)
+            outcomes = _normalised(outcomes, [row["gold"] for _, row in replies], self.normalise)
         built = [
-            build_group(f"{place}:{row.get('id', '')}", said, outcomes[at : at + len(said)], self.samples)
-            for place, (row, said) in enumerate(zip(rows, answers, strict=True))
+            build_group(f"{place}:{row.get('id', '')}", group, outcomes[at : at + len(group)], self.samples)
+            for place, (row, group) in enumerate(zip(rows, answers, strict=True))
             for at in [place * self.samples]
         ]
         return Play(
@@ -142,8 +127,10 @@ class StructuredGame:
         )
 
 
-def _equalised(outcomes: Sequence[Reward | Unverified], golds: Sequence[Label], by: Equal) -> list[Reward | Unverified]:
-    """The outcomes with their rewards on one scale; a failed judge's stays what it is and does not count."""
+def _normalised(
+    outcomes: Sequence[Reward | Unverified], golds: Sequence[Label], by: Equal
+) -> list[Reward | Unverified]:
+    """The outcomes with normalised rewards; failed judges are excluded and unchanged."""
     scored: list[tuple[Reward, Label]] = [
         (one, gold) for one, gold in zip(outcomes, golds, strict=True) if isinstance(one, Reward)
     ]

@@ -1,9 +1,8 @@
-"""What a reply of each quality can earn: SEVA's Tables 1 and 14, found by scoring replies that are made to be extreme.
+"""The rewards that replies of each quality can earn: SEVA's Tables 1 and 14, computed by scoring extreme replies.
 
-Every scenario is a set of replies; each is scored by the reward itself, so that both ends of a range are reached. The
-tables print other figures: `{}` earns -.03 or .12, not .02, since a missing confidence counts as .5 and a missing error
-type is right on an Attributable claim; "all wrong" is .00 to .25, not .10 to .25; a wrong label after perfect reasoning
-.60 to .85, not .55 to .70; and nothing reaches 1.28. Left out: how likely a quality is.
+The paper's tables differ from its formula: `{}` earns -.03 or .12, not .02, since a missing confidence counts as .5 and
+a missing error type is right on an Attributable claim; "all wrong" is .00 to .25, not .10 to .25; a wrong label after
+perfect reasoning .60 to .85, not .55 to .70; and the maximum is below 1.28.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from vouching.methods.structured.reward_weights import PAPER, StructuredWeights,
 from vouching.types import Label
 
 GOOD = 0.5
-"""Mean of R_a and R_c from which the reasoning of a row counts as good."""
+"""Mean of R_a and R_c from which reasoning counts as good."""
 _CLAIM, _SOURCE = "The bridge opened in 1937.", "The bridge opened in 1973."
 _GOOD: dict[str, Any] = {
     "evidence_alignment": [
@@ -55,33 +54,31 @@ PUBLISHED: Mapping[_Scenario, tuple[float, float]] = {
 LANDSCAPE: Mapping[_Scenario, float] = {
     "right, good": 1.13, "wrong, good": 0.63, "right, poor": 0.28, "unreadable": 0.0,
 }  # fmt: skip
-"""Table 1; it has no row for a wrong label after poor reasoning."""
+"""Table 1, without a row for a wrong label after poor reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What replies of one quality earn."""
+    """The rewards of replies of one quality."""
 
     name: _Scenario
-    """Which quality."""
     low: float
-    """The least that such a reply earns."""
+    """Minimum reward."""
     high: float
-    """The most."""
+    """Maximum reward."""
     paper_low: float | None
-    """The least by Table 14; None if it has no such row."""
+    """The same in Table 14; None if it has no such row."""
     paper_high: float | None
-    """The most by Table 14."""
     landscape: float | None
-    """The value of Table 1; None if it has no such row."""
+    """The value in Table 1; None if it has no such row."""
 
 
 def levels(variant: Variant = "paper", weights: StructuredWeights = PAPER) -> list[Level]:
     """The exact range of every row of Tables 1 and 14, over both gold labels.
 
-    "Good" reasoning is perfect here (R_a = R_c = 1) and "poor" is none at all, with or without its fields; label,
-    confidence and diagnosis take every value that a row leaves open. "All wrong" has all four fields, and a wrong label
-    is one that is stated: without any, {"confidence": 1} earns -.08.
+    "Good" reasoning is perfect here (R_a = R_c = 1) and "poor" is empty, with or without its fields; label, confidence
+    and diagnosis take all values that a row allows. "All wrong" has all four fields and a wrong label; without a label,
+    {"confidence": 1} earns -.08.
 
     >>> for level in levels()[:3]:
     ...     print(level.name, level.low, level.high, level.paper_low, level.paper_high)
@@ -116,7 +113,7 @@ def level_of(parts: Mapping[str, float]) -> _Scenario:
 
 
 def _replies(name: _Scenario, gold: Label) -> Iterator[str]:
-    """The replies among which the least and the most rewarded of a quality are."""
+    """Replies that include the lowest and the highest reward of a quality."""
     if name == "unreadable":
         yield "no JSON"
     elif name == "no fields":

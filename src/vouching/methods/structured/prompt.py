@@ -1,9 +1,9 @@
-"""What a language model is asked: a constant system prompt first, then the sources, then the claim, each fenced.
+"""What a language model is asked: a constant system prompt, then the delimited sources, then the delimited claim.
 
-The constant part and the sources come first, so that a server that keeps prefixes reads them once for many claims. A
-fence line carries a boundary that occurs in none of the texts; it is a hash of the texts, so that nobody who writes one
-can know it, and the same question is the same prompt, which a cache can answer. Left out: a fence as a promise. A model
-may obey a source all the same; ``vouch diagnose verifier --injections`` measures how often.
+The constant part and the sources come first, so that a server with a prefix cache reads them once for many claims. The
+delimiters have a boundary that occurs in none of the texts; it is a hash of the texts, so their authors cannot know it,
+and the same question is the same prompt, which can be cached. Delimiters are no guarantee: a model may still obey a
+source; ``vouch diagnose verifier --injections`` measures how often.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from vouching.types import Claim
 Style: TypeAlias = Literal["structured", "label"]
 """The whole record, or label and confidence alone: the binary baseline."""
 NOT_FOUND = "NOT_FOUND"
-"""What a model writes for a source span that does not exist (SEVA)."""
+"""Stands for a source span that does not exist (SEVA)."""
 _PACKAGE = __package__ or ""
 
 
 @dataclass(frozen=True, slots=True)
 class StructuredPrompt:
-    """The texts around sources and claim.
+    """The parts of the prompt.
 
     >>> [message.role for message in structured_prompt().messages(Claim("It opened."), ())]
     ['system', 'user']
@@ -40,22 +40,19 @@ class StructuredPrompt:
     user: Prompt
     """Takes ``evidence`` and ``claim``."""
     block: Prompt
-    """A fenced text: takes ``delimiter``, ``name`` and ``text``."""
+    """A delimited text: takes ``delimiter``, ``name`` and ``text``."""
     again: Prompt
-    """Asks once more: takes ``fault``."""
+    """Asks again: takes ``fault``."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all of it, for provenance."""
+        """SHA-256 of all parts, for provenance."""
         return _digest(self.system, self.user.text, self.block.text, self.again.text)
 
     def messages(self, claim: Claim, window: Window, seed: int | None = None) -> tuple[Message, ...]:
-        """The question about a claim and the part of the sources that one window holds.
+        """The question about a claim, its ``context`` if it has one, and one window of the sources.
 
-        Args:
-            claim: what to judge; its ``context``, if it has one, goes along.
-            window: the passages to judge it by.
-            seed: goes into the boundary of the fence.
+        ``seed`` changes the boundary of the delimiters.
         """
         delimiter = boundary([*_texts(window), claim.text, claim.context], seed)
         evidence = "\n".join(self._blocks(delimiter, window))
@@ -77,7 +74,7 @@ class StructuredPrompt:
 
 @cache
 def structured_prompt(style: Style = "structured") -> StructuredPrompt:
-    """The prompt that ships, for the whole record or for the label alone.
+    """The shipped prompt, for the whole record or for the label alone.
 
     >>> structured_prompt("label").digest == structured_prompt().digest
     False
@@ -87,7 +84,7 @@ def structured_prompt(style: Style = "structured") -> StructuredPrompt:
 
 @cache
 def teacher_prompt() -> StructuredPrompt:
-    """The prompt for a teacher: the shipped one with demands on completeness and two examples (SEVA App. K.3)."""
+    """The prompt for a teacher: the shipped one plus demands for completeness and two examples (SEVA App. K.3)."""
     system = load_prompt(_PACKAGE, "prompts/system").text
     return _with_system(load_prompt(_PACKAGE, "prompts/teacher").fill(system=system.rstrip()))
 

@@ -1,17 +1,15 @@
-"""One usable reply, held against the texts: every quote gets its place or is marked as invented.
+"""Check a reply against the texts, and merge several answers into one.
 
-A quote counts only where it stands. A part that rests on an invented quote becomes ``not_found``; a reply that rests on
-nothing else is no verdict. Contradictions inside a reply become warnings, since the label may be right all the same.
-Where a reply is graded instead (the grounded reward), a span counts only if it stands in the claim or a source, but for
-case, blanks and a letter in ten: by its length alone a policy could earn everything with words of its own. Left out:
-judging the reasons, and whether a graded span is where its meaning is; a frequent word is found nearly anywhere.
+Every quote is located or marked as invented, and only located quotes count. A part that rests on an invented quote
+becomes ``not_found``; a reply with no real quotes is not a verdict. Contradictions within a reply are warnings, since
+its label may still be right. The grounded reward accepts a span if it occurs in the claim or a source up to case,
+blanks and one letter in ten; otherwise a policy could earn everything with words of its own. Not supported: judging the
+reasons, and checking that a graded span is about the claim; a frequent word is found almost anywhere.
 
-From several answers to one: votes on the same question, and windows of the same sources.
-
-Votes: the label of the majority wins; the score is the share of votes for Attributable (self-consistency, Wang et al.
-2023), and the record is the best grounded, then the surest, of the winning side. A tie is no label: one half either way
-says that the model does not know, and drawing again until it does would hide that. Windows: support in one is support;
-without it, a contradiction in one is a contradiction. Left out: a claim that needs sentences from two windows.
+Votes: the majority label wins; the score is the share of votes for Attributable (self-consistency, Wang et al. 2023),
+and the record is the best grounded, then the most confident, of the majority. A tie is undecided. Windows: support in
+one is support; otherwise a contradiction in one is a contradiction. Not supported: claims that need sentences from two
+windows.
 """
 
 from __future__ import annotations
@@ -30,36 +28,34 @@ from vouching.text.locate import locate_all
 from vouching.types import Alignment, Claim, ErrorType, Label, ReasoningStep, Relation, Span, Unverified, VerdictWarning
 
 MIN_CONFIDENCE = 0.51
-"""What a model that gives a label is taken to believe of it at least; less would deny the label."""
+"""The lowest confidence in its own label that a model is credited with; less would contradict the label."""
 _LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedReply:
-    """What one reply says about a claim, with its quotes in their places."""
+    """The content of one reply, with its quotes located."""
 
     label: Label
     """The model's own label."""
     stated: float
     """Its stated confidence in it, in [0, 1]."""
     alignment: tuple[Alignment, ...] = ()
-    """Its alignment; entries about words that the claim does not have are gone."""
+    """Without entries about words that the claim does not have."""
     chain: tuple[ReasoningStep, ...] = ()
-    """Its chain."""
     error_type: ErrorType | None = None
-    """Its error type; None for Attributable."""
+    """None for Attributable, as are ``fix`` and ``revised``."""
     fix: str | None = None
-    """Its fix; None for Attributable."""
     revised: str | None = None
-    """The claim as it would have it, not yet judged; None for Attributable."""
+    """The corrected claim, not yet judged."""
     grounded: float = 1.0
-    """Share of its quotes that stand in the claim and the sources."""
+    """Share of its quotes that occur in the claim and the sources."""
     warnings: tuple[VerdictWarning, ...] = ()
     """Invented quotes and contradictions."""
 
     @property
     def probability(self) -> float:
-        """P(Attributable) as stated: the confidence for Attributable, else what is left of it.
+        """P(Attributable) as stated: the confidence for Attributable, else its complement.
 
         >>> LocatedReply("Not Attributable", 0.9).probability < 0.11, LocatedReply("Attributable", 0.2).probability
         (True, 0.51)
@@ -69,12 +65,12 @@ class LocatedReply:
 
     @property
     def relation(self) -> Relation:
-        """How the sources stand to a claim that is Not Attributable; a label alone cannot tell, and is not_found."""
+        """How the sources relate to a claim that is Not Attributable; not_found for a label alone."""
         return "contradicted" if any(entry.status == "mismatch" for entry in self.alignment) else "not_found"
 
 
 def read_label(reply: LabelReply) -> LocatedReply:
-    """A reply of label and confidence alone: nothing is quoted, so nothing can be invented.
+    """A reply of label and confidence alone, without quotes.
 
     >>> read_label(LabelReply("Attributable", 0.8)).probability
     0.8
@@ -83,11 +79,11 @@ def read_label(reply: LabelReply) -> LocatedReply:
 
 
 def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> LocatedReply | Unverified:
-    """A whole record, held against claim and sources.
+    """Check a whole record against claim and sources.
 
     Returns:
         The reading, or Unverified(reason="ungrounded") if no entry is about words of the claim, if sources are quoted
-        and no quote is real, or if the claim is to be Attributable without a single real quote.
+        and no quote is real, or if the label is Attributable without a real quote.
 
     >>> entry = ReplyEntry("opened in 1973", "opened to cars in 1973", "match")
     >>> step = ReplyStep("opened in 1973", "in 1973", "supported", "The year is the same.")
@@ -100,14 +96,14 @@ def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> Located
     >>> reading.grounded, reading.alignment[0].source_span, reading.warnings[0].message  # 2 of 3 quotes
     (0.6666666666666666, None, 'The reply quotes "opened to cars in 1973", which no source has.')
     """
-    desk = _Desk(claim, evidence)
-    alignment = tuple(desk.align(reply.evidence_alignment))
-    chain = tuple(map(desk.step, reply.reasoning_chain))
+    quotes = _Quotes(claim, evidence)
+    alignment = tuple(quotes.align(reply.evidence_alignment))
+    chain = tuple(map(quotes.step, reply.reasoning_chain))
     attributable = reply.label == "Attributable"
     if not alignment:
         return Unverified(claim, "ungrounded", "the reply quotes no words of the claim: it may be about another one")
-    if not desk.real and (desk.quoted or attributable):
-        got = f"none of its {desk.quoted} quotes stands in a source" if desk.quoted else "it quotes no source"
+    if not quotes.real and (quotes.quoted or attributable):
+        got = f"none of its {quotes.quoted} quotes stands in a source" if quotes.quoted else "it quotes no source"
         return Unverified(claim, "ungrounded", f"the reply says {reply.label}, but {got}: it rests on nothing")
     return LocatedReply(
         label=reply.label,
@@ -117,21 +113,19 @@ def read_reply(reply: Reply, claim: Claim, evidence: ScreenedSources) -> Located
         error_type=None if attributable else reply.error_type,
         fix=None if attributable else reply.fix_suggestion,
         revised=None if attributable else reply.revised_claim,
-        grounded=desk.grounded,
-        warnings=(*desk.warnings, *_contradictions(reply)),
+        grounded=quotes.grounded,
+        warnings=(*quotes.warnings, *_contradictions(reply)),
     )
 
 
-class _Desk:
-    """Where the quotes of one reply are looked up and counted."""
+class _Quotes:
+    """Looks up and counts the quotes of one reply."""
 
     def __init__(self, claim: Claim, evidence: ScreenedSources) -> None:
         self.claim = claim
         self.evidence = evidence
         self.quoted = 0
-        """Quotes from sources."""
         self.real = 0
-        """Those of them that stand there."""
         self.warnings: list[VerdictWarning] = []
         self._parts = 0
         self._real_parts = 0
@@ -178,7 +172,6 @@ class _Desk:
 
 
 def _is_quote(written: str | None) -> bool:
-    """Whether a source span quotes anything."""
     return written is not None and any(c.isalnum() for c in written) and written.strip().upper() not in _NO_QUOTE
 
 
@@ -186,101 +179,98 @@ _NO_QUOTE = (NOT_FOUND, "NOT FOUND", "NONE", "NULL", "N/A")
 
 
 def _contradictions(reply: Reply) -> Iterator[VerdictWarning]:
-    """What in a reply does not go together."""
+    """Inconsistencies within a reply."""
     failed = [e for e in reply.evidence_alignment if e.status != "match"]
     doubted = [s for s in reply.reasoning_chain if s.judgment != "supported"]
     if reply.label == "Attributable":
         if failed or doubted:
-            yield _odd(
+            yield _inconsistent(
                 f"the label is Attributable, but parts of the claim do not match ({len(failed)}) or steps are not "
                 f"supported ({len(doubted)})"
             )
         if reply.error_type is not None:
-            yield _odd(f"the label is Attributable, but it names the error {reply.error_type}")
+            yield _inconsistent(f"the label is Attributable, but it names the error {reply.error_type}")
         if reply.fix_suggestion is not None:
-            yield _odd("the label is Attributable, but it suggests a fix")
+            yield _inconsistent("the label is Attributable, but it suggests a fix")
     else:
         if not failed and not doubted:
-            yield _odd("the label is Not Attributable, but every part matches and every step is supported")
+            yield _inconsistent("the label is Not Attributable, but every part matches and every step is supported")
         if reply.error_type is None:
-            yield _odd("the label is Not Attributable, but it names no error")
+            yield _inconsistent("the label is Not Attributable, but it names no error")
         if reply.error_type == "fabrication" and any(e.status == "mismatch" for e in reply.evidence_alignment):
-            yield _odd("it names the error fabrication, but finds a part that a source contradicts")
+            yield _inconsistent("it names the error fabrication, but finds a part that a source contradicts")
     yield from _low_confidence(reply.label, reply.confidence)
 
 
 def _low_confidence(label: Label, stated: float) -> Iterator[VerdictWarning]:
     if stated < 0.5:
-        yield _odd(f"it gives its own label {label} a probability of {stated:g}; taken as {MIN_CONFIDENCE}")
+        yield _inconsistent(f"it gives its own label {label} a probability of {stated:g}; taken as {MIN_CONFIDENCE}")
 
 
-def _odd(what: str) -> VerdictWarning:
+def _inconsistent(what: str) -> VerdictWarning:
     return VerdictWarning("inconsistency", f"The reply contradicts itself: {what}.")
 
 
 @dataclass(frozen=True, slots=True)
-class Elected:
-    """What the answers come to, before calibration."""
+class VoteResult:
+    """The result of one or more answers, before calibration."""
 
     reading: LocatedReply
-    """The record that stands for them."""
+    """The record that represents them."""
     score: float
     """P(Attributable) as stated, or the share of votes for it."""
 
 
-Election: TypeAlias = Elected | Unverified
+VoteOutcome: TypeAlias = VoteResult | Unverified
 
 
-def elect(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> Election:
-    """What several answers to one question come to.
+def majority_vote(claim: Claim, votes: Sequence[LocatedReply | Unverified]) -> VoteOutcome:
+    """The result of several answers to one question.
 
     Args:
         claim: what they are about.
-        votes: one or more answers; those that failed have no vote.
+        votes: one or more answers; failed ones do not vote.
 
     Returns:
         The majority's best record; Unverified with the first failure's reason if more than half failed, and with
-        "undecided" in a tie.
+        "undecided" for a tie.
 
     >>> yes, no = LocatedReply("Attributable", 0.9), LocatedReply("Not Attributable", 0.8)
-    >>> elect(Claim("x"), [no, yes, yes]).score, elect(Claim("x"), [yes]).score
+    >>> majority_vote(Claim("x"), [no, yes, yes]).score, majority_vote(Claim("x"), [yes]).score
     (0.6666666666666666, 0.9)
-    >>> elect(Claim("x"), [yes, no]).reason
+    >>> majority_vote(Claim("x"), [yes, no]).reason
     'undecided'
     """
-    cast = [vote for vote in votes if isinstance(vote, LocatedReply)]
+    valid = [vote for vote in votes if isinstance(vote, LocatedReply)]
     failed = [vote for vote in votes if isinstance(vote, Unverified)]
-    if 2 * len(failed) > len(votes) or not cast:
+    if 2 * len(failed) > len(votes) or not valid:
         if len(votes) == 1:
             return failed[0]
         return replace(failed[0], message=f"{len(failed)} of {len(votes)} votes failed; the first: {failed[0].message}")
     if len(votes) == 1:
-        return Elected(cast[0], cast[0].probability)
-    share = voted_share(vote.label == "Attributable" for vote in cast) or 0.0
+        return VoteResult(valid[0], valid[0].probability)
+    share = voted_share(vote.label == "Attributable" for vote in valid) or 0.0
     if share == 0.5:
-        message = f"{len(cast)} votes, half of them for each label: ask an odd number, or decide by hand"
+        message = f"{len(valid)} votes, half of them for each label: ask an odd number, or decide by hand"
         return Unverified(claim, "undecided", message)
-    winners = [vote for vote in cast if (vote.label == "Attributable") == (share > 0.5)]
+    winners = [vote for vote in valid if (vote.label == "Attributable") == (share > 0.5)]
     best = max(winners, key=lambda vote: (vote.grounded, vote.stated))
     stated = sum(vote.stated for vote in winners) / len(winners)
-    return Elected(replace(best, stated=stated), share)
+    return VoteResult(replace(best, stated=stated), share)
 
 
-def merge(windows: Sequence[Election]) -> Election:
-    """What the windows of long sources come to.
-
-    Args:
-        windows: one or more results, in the order of the text.
+def merge(windows: Sequence[VoteOutcome]) -> VoteOutcome:
+    """The result of the windows of long sources, in the order of the text.
 
     Returns:
-        The surest Attributable result if there is one, else the surest contradiction, else the least unlikely of the
-        rest. Unverified if a window failed and no other one supports the claim: the support may stand there.
+        The Attributable result with the highest score if there is one, else the contradiction with the lowest, else the
+        other result with the highest. Unverified if a window failed and no other one supports the claim.
 
     >>> no, yes = LocatedReply("Not Attributable", 0.9), LocatedReply("Attributable", 0.8)
-    >>> merge([Elected(no, 0.1), Elected(yes, 0.8)]).score
+    >>> merge([VoteResult(no, 0.1), VoteResult(yes, 0.8)]).score
     0.8
     """
-    read = [result for result in windows if isinstance(result, Elected)]
+    read = [result for result in windows if isinstance(result, VoteResult)]
     failed = [result for result in windows if isinstance(result, Unverified)]
     supporting = [result for result in read if result.reading.label == "Attributable"]
     if failed and not supporting:
@@ -295,7 +285,7 @@ def merge(windows: Sequence[Election]) -> Election:
     return min(against, key=lambda r: r.score) if against else max(read, key=lambda r: r.score)
 
 
-def _with_notes(best: Elected, unread: int, against: int) -> Elected:
+def _with_notes(best: VoteResult, unread: int, against: int) -> VoteResult:
     notes: list[VerdictWarning] = []
     if unread:
         windows = f"{unread} further window{'s' * (unread != 1)}"
@@ -307,25 +297,25 @@ def _with_notes(best: Elected, unread: int, against: int) -> Elected:
 
 
 MIN_SIMILARITY = 90.0
-"""Least similarity of a span and the best stretch of the text, from 0 to 100."""
-LONGEST_SIMILAR = 500
-"""Characters of a span beyond which it must stand in the text word by word, so that no reply takes long."""
+"""Similarity of a span and the best stretch of the text, from 0 to 100."""
+MAX_SIMILAR = 500
+"""Characters of a span; longer ones must occur literally, to bound the time per reply."""
 MAX_LOCATED = 64
-"""Entries whose spans are looked for; those of later ones count as not found, so that no reply takes long."""
+"""Entries whose spans are located; later ones count as not found, to bound the time per reply."""
 
 
 def strike_ungrounded(entries: object, claim: str, sources: Sequence[str]) -> list[object]:
-    """The alignment with every span emptied that is not in its text; a match that rests on one becomes None.
+    """The alignment with every ungrounded span emptied; a match with such a span becomes None.
 
-    A match says that both texts have the words, so it needs both spans; ``NOT_FOUND`` is none.
+    A match asserts that both texts have the words, so it needs both spans; ``NOT_FOUND`` is none.
 
     Args:
         entries: ``evidence_alignment`` as a model wrote it.
         claim: where claim spans are looked for.
-        sources: where source spans are looked for; any of them will do.
+        sources: where source spans are looked for; one of them is enough.
 
     Returns:
-        As many entries, for ``alignment_quality``; none if ``entries`` is no list.
+        As many entries, for ``alignment_quality``; an empty list if ``entries`` is not a list.
 
     >>> entry = {"claim_span": "12 countries", "source_span": "nine towns", "status": "mismatch"}
     >>> struck = strike_ungrounded([entry, {**entry, "status": "match"}], "In 12  Countries.", ["In 8 nations."])
@@ -340,19 +330,19 @@ def strike_ungrounded(entries: object, claim: str, sources: Sequence[str]) -> li
 
 
 def occurs(span: str, texts: Sequence[str]) -> bool:
-    """Whether a span stands in one of the folded ``texts``, whatever its case and white space, or nearly so.
+    """Whether one of the folded ``texts`` contains a span, up to case, white space and small differences.
 
     >>> occurs("The  Bridge", ["the bridge opened."]), occurs("", ["the bridge opened."])
     (True, False)
     """
-    wanted = _folded(span)
-    if not wanted:
+    sought = _folded(span)
+    if not sought:
         return False
-    if any(wanted in text for text in texts):
+    if any(sought in text for text in texts):
         return True
-    # partial_ratio looks for the shorter in the longer, and it is the text that must hold the span.
-    return len(wanted) <= LONGEST_SIMILAR and any(
-        len(wanted) <= len(text) and fuzz.partial_ratio(wanted, text, score_cutoff=MIN_SIMILARITY) > 0 for text in texts
+    # partial_ratio looks for the shorter in the longer, but only the text may contain the span.
+    return len(sought) <= MAX_SIMILAR and any(
+        len(sought) <= len(text) and fuzz.partial_ratio(sought, text, score_cutoff=MIN_SIMILARITY) > 0 for text in texts
     )
 
 

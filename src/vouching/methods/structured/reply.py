@@ -1,10 +1,10 @@
-"""From what a language model wrote to a record: find the one JSON object, repair it if need be, check every field.
+"""From a language model's reply to a record: find the one JSON object, repair it if need be, check every field.
 
-Strict in what a record must hold, since a verdict leans on it; lenient only in spelling ("not_attributable", "Match").
-Every fault is said in words, for a second question. A record that stands in the claim or a source is theirs, not the
-model's: where one of them holds something like it, the reply must be nothing but an object, and another one. A policy's
-reply that is graded is read by :func:`read_object` alone, strictly. Left out: guessing. A reply with two different
-records, a key twice or a label outside the vocabulary has no meaning that a parser could choose.
+Strict about the content of a record, since a verdict depends on it; lenient only about spelling ("not_attributable",
+"Match"). Every fault is described in words, for a second question. If the claim or a source contains something like a
+record, the reply must be a single JSON object that is not copied from them. Replies that are graded are read strictly
+by :func:`read_object`. Not supported: guessing. A reply with two different records, a repeated key or an unknown label
+has no verdict.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from pydantic_core import PydanticCustomError
 from vouching.judging.ask import ReplyError
 from vouching.types import ERROR_TYPES, ErrorType, Judgment, Label, Status
 
-LONGEST_REPAIRED = 20_000
-"""Characters of a reply that is mended; what is longer is no record with a slip but something else."""
-LONGEST_READ = 2_000_000
-"""Characters of a reply that is looked through for an object."""
+MAX_REPAIRED = 20_000
+"""Characters of a reply that is repaired; a longer one is not a record with a typo."""
+MAX_READ = 2_000_000
+"""Characters of a reply that is searched for an object."""
 MAX_PARTS = 100
-"""Entries of an alignment, and steps of a chain; each is looked for in the sources, which takes its time."""
+"""Entries of an alignment and steps of a chain; each is searched for in the sources."""
 _MAX_STARTS = 1_000
-"""Braces from which an object is tried."""
+"""Braces at which parsing an object is tried."""
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _LABEL_KEY = re.compile(r"""["'“”]label["'“”]\s*:""")
-_FENCE_LINE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
+_CODE_FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _NOTHING = ("", "none", "null", "n/a", "na", "-")
 R = TypeVar("R", "Reply", "LabelReply")
 
 
 def _one_of(words: tuple[str, ...]) -> Any:
-    """A validator that forgives case, blanks, hyphens and a full stop where a word of a vocabulary is wanted."""
+    """A validator that ignores case, blanks, hyphens and a full stop in a word of a vocabulary."""
     known = {_folded(word): word for word in words}
 
-    def spell(value: object) -> object:
+    def normalise(value: object) -> object:
         return known.get(_folded(value), value) if isinstance(value, str) and value not in words else value
 
-    return BeforeValidator(spell)
+    return BeforeValidator(normalise)
 
 
 def _folded(word: str) -> str:
@@ -54,7 +54,7 @@ def _folded(word: str) -> str:
 
 
 def _absent(value: object) -> object:
-    """None where a model wrote that there is nothing."""
+    """None for words such as "none"."""
     return None if isinstance(value, str) and value.strip().lower() in _NOTHING else value
 
 
@@ -72,71 +72,63 @@ _Text = Annotated[str, Field(min_length=1)]
 
 @dataclass(frozen=True, slots=True)
 class ReplyEntry:
-    """One entry of the alignment, as written."""
+    """One entry of the alignment, as written; a missing source span is NOT_FOUND, null or empty."""
 
     claim_span: _Text
-    """Words of the claim."""
     source_span: str | None
-    """Words of a source; NOT_FOUND, null or nothing if there are none."""
     status: Annotated[Status, _one_of(get_args(Status))]
-    """How they compare."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyStep:
-    """One step of the chain, as written."""
+    """One step of the chain, as written; missing source evidence is NOT_FOUND, null or empty."""
 
     claim_part: _Text
-    """What is looked at."""
     source_evidence: str | None
-    """Words of a source; NOT_FOUND, null or nothing if there are none."""
     judgment: Annotated[Judgment, _one_of(get_args(Judgment))]
-    """What follows."""
     explanation: str
-    """Why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """SEVA's record v = (A, C, y, gamma, e, s) as a model wrote it, and the claim with its fix applied."""
+    """SEVA's record v = (A, C, y, gamma, e, s) as a model wrote it, and the corrected claim."""
 
     evidence_alignment: Annotated[list[ReplyEntry], Field(min_length=1), AfterValidator(_few)]
-    """A: parts of the claim beside the source."""
+    """A: parts of the claim and of the source."""
     reasoning_chain: Annotated[list[ReplyStep], Field(min_length=1), AfterValidator(_few)]
-    """C: the argument."""
+    """C."""
     label: _Label
     """y."""
     confidence: _Share
-    """gamma: how sure the model says it is of its label, in [0, 1]."""
+    """gamma: the stated confidence in the label, in [0, 1]."""
     error_type: Annotated[ErrorType | None, BeforeValidator(_absent), _one_of(ERROR_TYPES)] = None
     """e: None for an Attributable claim."""
     fix_suggestion: _Optional = None
     """s: None for an Attributable claim."""
     revised_claim: _Optional = None
-    """The claim as it should read; beyond SEVA's record, and never demanded."""
+    """The corrected claim; optional, not part of SEVA's record."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelReply:
-    """What the binary baseline asks for."""
+    """The record of the binary baseline."""
 
     label: _Label
-    """Attributable or not."""
     confidence: _Share
-    """How sure the model says it is of it, in [0, 1]."""
+    """The stated confidence in the label, in [0, 1]."""
 
 
-def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str] = ()) -> R:
+def parse_reply(text: str, kind: type[R], repair: bool = True, shown: Sequence[str] = ()) -> R:
     """The record in a reply, every field checked.
 
     Args:
         text: the reply, of any length.
-        kind: the record that was asked for.
-        mend: see :func:`read_object`.
-        shown: likewise.
+        kind: the type of the record.
+        repair: see :func:`read_object`, as for ``shown``.
+        shown: texts of the prompt that contain something like a record.
 
     Raises:
-        ReplyError: there is no record in it, or more than one, or a field is missing or wrong.
+        ReplyError: no record, more than one, or a missing or wrong field.
 
     >>> parse_reply('Sure! {"label": "not_attributable", "confidence": 0.9}', LabelReply)
     LabelReply(label='Not Attributable', confidence=0.9)
@@ -146,9 +138,9 @@ def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str
     vouching.judging.ask.ReplyError: label: Input should be 'Attributable' or 'Not Attributable', got ...
     """
     try:
-        record: R = _adapter(kind).validate_python(read_object(text, mend=mend, shown=shown))
+        record: R = _adapter(kind).validate_python(read_object(text, repair=repair, shown=shown))
     except ValidationError as error:
-        raise ReplyError(_told(error)) from None
+        raise ReplyError(_faults(error)) from None
     except RecursionError:
         raise ReplyError("its objects lie too deep in each other") from None
     if _HALF.search(text):
@@ -156,21 +148,22 @@ def parse_reply(text: str, kind: type[R], mend: bool = True, shown: Sequence[str
     return record
 
 
-def read_object(text: str, *, strict: bool = False, mend: bool = True, shown: Sequence[str] = ()) -> dict[str, Any]:
+def read_object(text: str, *, strict: bool = False, repair: bool = True, shown: Sequence[str] = ()) -> dict[str, Any]:
     r"""The fields of the JSON object in a reply, for the verifier and, strictly, for the reward.
 
     Args:
         text: the reply.
-        strict: for a reply that is graded: one JSON parse from the first ``{`` to the last ``}``, without lines that
-            only fence code, and nothing is repaired (SEVA, Algorithm 1); of a key that occurs twice the last value
-            counts, whole numbers are floats. Else, for a reply that is used: prose, code fences and thoughts around the
-            object do no harm, and it must be the only one with a label and have each key once.
-        mend: whether a slip (a comma too many, quotes forgotten) may be repaired; not in a reply that was cut off.
-        shown: the texts that the model was shown in which something like a record stands. If there is one, the reply
-            must be the object alone, whole, and not a copy out of these texts.
+        strict: for graded replies: one JSON parse from the first ``{`` to the last ``}``, without code fence lines and
+            without repairs (SEVA, Algorithm 1); the last value of a repeated key counts, integers become floats.
+            Otherwise, prose, code fences and thoughts around the object are ignored, and it must be the only one with a
+            label and have each key once.
+        repair: whether a syntax error (an extra comma, missing quotes) may be repaired; not in a reply that was cut
+            off.
+        shown: texts of the prompt that contain something like a record. If there are any, the reply must be the object
+            alone, complete, and not a copy from these texts.
 
     Raises:
-        ReplyError: there is no such object. NaN and infinity are no JSON.
+        ReplyError: there is no such object. NaN and infinity are not JSON.
 
     >>> reply = 'So:\n```json\n{"label": "yes",}\n```'
     >>> read_object(reply)
@@ -184,14 +177,14 @@ def read_object(text: str, *, strict: bool = False, mend: bool = True, shown: Se
         return _as_written(text)
     if not text.strip():
         raise ReplyError("it is empty, wanted a JSON object")
-    if len(text) > LONGEST_READ:
+    if len(text) > MAX_READ:
         raise ReplyError(f"it has {len(text):,} characters, wanted a JSON object")
-    return _record(text, mend, shown)
+    return _record(text, repair, shown)
 
 
 @cache
 def reply_schema(kind: type[Reply] | type[LabelReply] = Reply) -> dict[str, Any]:
-    """The JSON Schema of a record, every key required and no others, as servers that enforce schemas want it.
+    """The JSON Schema of a record, with every key required and no others, as servers that enforce schemas expect.
 
     >>> reply_schema(LabelReply)["required"]
     ['label', 'confidence']
@@ -206,7 +199,7 @@ def reply_schema(kind: type[Reply] | type[LabelReply] = Reply) -> dict[str, Any]
 
 
 def _bare(schema: Any) -> Any:
-    """A schema without titles and descriptions: the prompt describes the record."""
+    """A schema without titles and descriptions, which the prompt has."""
     if isinstance(schema, list):
         return [_bare(member) for member in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -222,30 +215,30 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """A JSON object of a text that lies in no other one."""
+    """A JSON object of a text that is not inside another one."""
 
     fields: dict[str, Any]
     start: int
     end: int
     fault: ReplyError | None = None
-    """What is wrong with it: a key twice, NaN."""
+    """A repeated key, or NaN."""
 
 
 def _as_written(text: str) -> dict[str, Any]:
     start, end = text.find("{"), text.rfind("}")
     stretch = text[start : end + 1] if start >= 0 else ""
     try:
-        # As an int, a whole number of 5,000 digits is an error in Python, though none in JSON.
-        record: Any = json.loads(_FENCE_LINE.sub("", stretch), parse_int=float, parse_constant=_no_number)
+        # Python cannot parse an int of 5,000 digits, which is valid JSON.
+        record: Any = json.loads(_CODE_FENCE.sub("", stretch), parse_int=float, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise ReplyError("it holds no JSON object that can be read as it is") from None
-    return record  # what begins with { is an object, if it is read at all
+    return record  # an object, since it begins with {
 
 
-def _record(text: str, mend: bool, shown: Sequence[str]) -> dict[str, Any]:
-    """The one object of a text that has a label."""
+def _record(text: str, repair: bool, shown: Sequence[str]) -> dict[str, Any]:
+    """The only object of a text with a label."""
     objects = [*_objects(text)]
-    # The end of a thought is no end inside an object, where it is a quotation.
+    # A thought does not end inside an object, where its end tag is a quotation.
     ends = [found.end() for found in _THOUGHT_END.finditer(text)]
     begin = max((end for end in ends if not any(one.start < end < one.end for one in objects)), default=0)
     objects = [one for one in objects if one.start >= begin]
@@ -262,33 +255,33 @@ def _record(text: str, mend: bool, shown: Sequence[str]) -> dict[str, Any]:
         return _alone(text, begin, records, shown)
     if records:
         return records[0].fields
-    mended = _mended(text[begin:]) if mend and len(text) <= LONGEST_REPAIRED and "{" in text[begin:] else None
-    if mended is None:
+    found = _repaired_object(text[begin:]) if repair and len(text) <= MAX_REPAIRED and "{" in text[begin:] else None
+    if found is None:
         raise ReplyError('it holds no JSON object with the key "label"')
-    return mended
+    return found
 
 
 def _alone(text: str, begin: int, records: Sequence[_Object], shown: Sequence[str]) -> dict[str, Any]:
-    """The fields of a record that is all of a reply, a fence aside, and stands in none of the texts."""
+    """The fields of a record that is the whole reply, except for a code fence, and is not in the shown texts."""
     if len(records) != 1:
         raise ReplyError('it is not one JSON object with the key "label", which it must be where a text shows another')
     [one] = records
     before, after = text[begin : one.start], text[one.end :]
     if not (re.fullmatch(r"\s*(?:```\w*)?\s*", before) and re.fullmatch(r"\s*(?:```)?\s*", after)):
         raise ReplyError("something stands beside the JSON object, which must be alone where a text shows another")
-    said = _squeezed(text[one.start : one.end])
-    if any(said in _squeezed(other) for other in shown):
+    record = _squeezed(text[one.start : one.end])
+    if any(record in _squeezed(other) for other in shown):
         raise ReplyError("its JSON object is copied from the claim or a source")
     return one.fields
 
 
 def _squeezed(text: str) -> str:
-    """Letters and digits alone: a copy with other blanks or quotation marks is a copy."""
+    """Letters and digits alone, so that copies with other blanks or quotation marks are found."""
     return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _without(text: str, begin: int, objects: Sequence[_Object]) -> str:
-    """What stands beside the objects."""
+    """The text between the objects."""
     parts: list[str] = []
     for one in objects:
         parts.append(text[begin : one.start])
@@ -297,7 +290,7 @@ def _without(text: str, begin: int, objects: Sequence[_Object]) -> str:
 
 
 def _objects(text: str) -> Iterator[_Object]:
-    """The JSON objects of a text that lie in no other object, as far as they are whole."""
+    """The complete JSON objects of a text that are not inside another object."""
     start = text.find("{")
     for _ in range(_MAX_STARTS):
         if start < 0:
@@ -307,18 +300,18 @@ def _objects(text: str) -> Iterator[_Object]:
             value, end = _DECODER.raw_decode(text, start)
         except ReplyError as fault:
             yield _Object({}, start, end, fault)
-        except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError
+        except (ValueError, RecursionError):  # an int of thousands of digits raises ValueError
             pass
         else:
             yield _Object(value, start, end)
         start = text.find("{", end)
 
 
-def _mended(text: str) -> dict[str, Any] | None:
-    """The one object that json-repair makes of the text from its first brace to its last, if it has a label.
+def _repaired_object(text: str) -> dict[str, Any] | None:
+    """The one object that json-repair finds between the first brace and the last, if it has a label.
 
-    It closes what was left open, and so makes a whole number of a cut one; an object that breaks off is not mended. Nor
-    is one with a key twice, of which it would take the last.
+    json-repair closes what was left open, which can truncate a number, and takes the last value of a repeated key;
+    truncated objects and repeated keys are therefore not repaired.
     """
     from json_repair import repair_json
 
@@ -372,8 +365,8 @@ def _no_number(word: str) -> NoReturn:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number)
 
 
-def _told(error: ValidationError) -> str:
-    """The first faults of a record in words: where, what was wanted, what was got."""
+def _faults(error: ValidationError) -> str:
+    """The first faults of a record in words: where, what was expected, what was found."""
     faults = error.errors(include_url=False)
     parts: list[str] = []
     for fault in faults[:3]:

@@ -2,19 +2,19 @@
 
     R = .10 R_f + .30 R_a + .30 R_c + .15 R_l + .15 R_d + R_cal
 
-R_f: are the four fields there; R_a: is the alignment filled in (eq. 8); R_c: is the chain of reasoning (eq. 9); R_l: is
-the label gold; R_d: is the error named and mended, or none claimed (eq. 10); R_cal: +.15 or -.10 times the stated
-confidence, as the label is right or wrong (eq. 11). What cannot be read earns 0. Labels go by an exact table: the
-authors' code falls back on a search for parts of label names in an unordered set, so that "Not Attributable." is either
-label by chance. Three sets of rules:
+R_f: the four fields are present; R_a: completeness of the alignment (eq. 8); R_c: completeness of the reasoning chain
+(eq. 9); R_l: the label is gold; R_d: the error is named and fixed, or none is claimed (eq. 10); R_cal: +.15 or -.10
+times the stated confidence, for a right or wrong label (eq. 11). Unreadable replies earn 0. Labels are looked up in an
+exact table; the authors' code falls back to a substring search in an unordered set, so that "Not Attributable." is
+either label at random. Three sets of rules:
 
-- ``paper``: the above. Departures: a value of the wrong type scores 0 for its test, where the authors' code stops.
-- ``released``: what the authors' code adds: .1 for an explanation of 3 to 9 characters, .2 for an error type that is
-  not in the taxonomy, .1 for a fix of 1 to 9 characters, a confidence written as a text ("0.8"), and no total below 0.
-- ``grounded``: ours. R_a and R_d of the paper ask for form only; here a span must stand in the claim or a source, a
-  match must have both, a diagnosis counts only with the label Not Attributable, and "no error" only with Attributable.
+- ``paper``: the above. Departure: a value of the wrong type scores 0 for its test; the authors' code raises an error.
+- ``released``: what the authors' code adds: .1 for an explanation of 3 to 9 characters, .2 for an error type outside
+  the taxonomy, .1 for a fix of 1 to 9 characters, a confidence written as a text ("0.8"), and no total below 0.
+- ``grounded``: ours. The paper's R_a and R_d check only form; here a span must occur in the claim or a source, a match
+  must have both, a diagnosis counts only with the label Not Attributable, and "no error" only with Attributable.
 
-Left out: the truth of an explanation or a fix, and a proper score of the confidence: R_cal is linear in it.
+Not supported: the truth of an explanation or a fix, and a proper scoring rule for the confidence: R_cal is linear.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from vouching.methods.structured.reward_weights import (
     StructuredWeights,
     Variant,
     rules_of,
-)
+)  # fmt: skip
 from vouching.methods.table import RewardLines
 from vouching.types import ERROR_TYPES, Judgment, Label, Reward, Status
 
 FIELDS = ("evidence_alignment", "reasoning_chain", "label", "confidence")
-"""What R_f looks for."""
+"""The fields of R_f."""
 PARTS = ("format", "alignment", "chain", "label", "diagnosis", "calibration")
-"""Names of the parts: R_f, R_a, R_c, R_l, R_d in [0, 1], and R_cal as it is added."""
+"""R_f, R_a, R_c, R_l, R_d in [0, 1], and R_cal as it is added."""
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_LABEL = 40
-"""Characters; a label that is longer is none."""
+"""Characters; a longer text is not a label."""
 _FORMAT = (0.2, 0.2, 0.5, 0.5, 1.0)
-"""R_f by how many fields there are."""
+"""R_f by the number of fields present."""
 _STATUSES: tuple[str, ...] = get_args(Status)
 _JUDGMENTS: tuple[str, ...] = get_args(Judgment)
 _LABELS: tuple[str, ...] = get_args(Label)
@@ -66,21 +66,20 @@ def structured_reward(
     """The process reward of one reply.
 
     Args:
-        response: all that the policy wrote.
+        response: everything the policy wrote.
         gold: the right label.
-        claim: what was to be verified; only the grounded rules read it, and need it.
-        source: the text or texts it was to be verified against; likewise.
+        claim: the claim that was verified; required by the grounded rules only.
+        source: the source text or texts; likewise.
         variant: the rules.
-        weights: what the parts count; ``structured_weights`` makes those of
-            the paper's Table 21 and of the other forms of the calibration term.
+        weights: of the parts; see ``structured_weights``.
 
     Returns:
-        The total, within ``reward_bounds``, and every part by name. All parts
-        of a reply that cannot be read are 0, and only its ``format`` is.
+        The total, within ``reward_bounds``, and every part by name. All parts of an unreadable reply are 0, and only
+        its ``format`` is.
 
     Raises:
-        InputError: a gold label that is none, or grounded rules without claim and source. No reply is an error.
-        ConfigError: another variant.
+        InputError: an unknown gold label, or grounded rules without claim and source.
+        ConfigError: an unknown variant.
 
     >>> reply = '{"label": "Not Attributable", "confidence": 0.8, "error_type": "temporal_shift"}'
     >>> reward = structured_reward(reply, "Not Attributable")
@@ -88,9 +87,9 @@ def structured_reward(
     (0.41, 0.5, 0.6)
     """
     if gold not in _LABELS:
-        raise InputError(f"the gold label is {gold!r}, wanted {' or '.join(_LABELS)}")
+        raise InputError(f"the gold label is {gold!r}, expected {' or '.join(_LABELS)}")
     if variant not in get_args(Variant):
-        raise ConfigError(f"the variant is {variant!r}, wanted one of {', '.join(get_args(Variant))}")
+        raise ConfigError(f"the variant is {variant!r}, expected one of {', '.join(get_args(Variant))}")
     grounds = _grounds(claim, source) if variant == "grounded" else ("", ())
     record = read_record(response)
     if record is None:
@@ -113,20 +112,20 @@ def structured_reward(
 
 
 def binary_reward(response: str, gold: Label) -> Reward:
-    """1 for the right label, else 0: the reward that the paper argues against (section 2.3).
+    """1 for the right label, else 0: the baseline of the paper (section 2.3).
 
     >>> binary_reward('{"label": "yes"}', "Attributable").total, binary_reward("yes", "Attributable").total
     (1.0, 0.0)
     """
     if gold not in _LABELS:
-        raise InputError(f"the gold label is {gold!r}, wanted {' or '.join(_LABELS)}")
+        raise InputError(f"the gold label is {gold!r}, expected {' or '.join(_LABELS)}")
     record = read_record(response)
     right = float(record is not None and label_of(record) == gold)
     return Reward(right, {"label": right})
 
 
 def read_record(response: str) -> dict[str, Any] | None:
-    r"""The JSON object of a reply that is graded, read strictly; None if there is none.
+    r"""The JSON object of a graded reply, read strictly; None if there is none.
 
     >>> read_record('Here it is:\n```json\n{"label": "yes"}\n```'), read_record('{"label": "yes"'), read_record("yes")
     ({'label': 'yes'}, None, None)
@@ -143,11 +142,11 @@ LABELS: Mapping[str, Label] = {
         ("not attributable", "not supported", "no", "false", "contradiction", "neutral"), "Not Attributable"
     ),
 }
-"""What counts as which label where a reply is graded (SEVA Table 13), in lower case, one blank between words."""
+"""Accepted spellings of the labels of graded replies (SEVA Table 13), in lower case with single blanks."""
 
 
 def label_of(record: Mapping[str, Any]) -> Label | None:
-    """The label that a record states, but for case and punctuation; None for anything that :data:`LABELS` has not.
+    """The label of a record, ignoring case and punctuation; None if it is not in :data:`LABELS`.
 
     >>> [label_of({"label": written}) for written in ("**Not_Attributable.**", "Supported", "unclear", True)]
     ['Not Attributable', 'Attributable', None, None]
@@ -159,7 +158,7 @@ def label_of(record: Mapping[str, Any]) -> Label | None:
 
 
 def stated_confidence(record: Mapping[str, Any], variant: Variant = "paper") -> float:
-    """The confidence that a record states, held to [0, 1]; .5 if it is missing or no number.
+    """The confidence of a record, clipped to [0, 1]; .5 if it is missing or not a number.
 
     >>> [stated_confidence({"confidence": written}) for written in (0.8, 7, "0.8", True)]
     [0.8, 1.0, 0.5, 0.5]
@@ -180,13 +179,13 @@ def stated_confidence(record: Mapping[str, Any], variant: Variant = "paper") -> 
 def reward_of_reply(
     reply: str, row: Mapping[str, Any], variant: Rules = "paper", weights: StructuredWeights = PAPER
 ) -> Reward:
-    """What a reply to a row earns: the one way from an outcome to its reward.
+    """The reward of a reply to a row; all callers compute rewards with this function.
 
     Args:
-        reply: all that the policy wrote.
-        row: ``gold``, and for the grounded rules ``claim`` and its sources, under any name that rows have for them.
+        reply: everything the policy wrote.
+        row: ``gold``; for the grounded rules also ``claim`` and sources, under any accepted name.
         variant: the rules.
-        weights: what the parts count.
+        weights: of the parts.
 
     Raises:
         InputError: the row lacks what the rules need.
@@ -196,13 +195,13 @@ def reward_of_reply(
     """
     gold = row.get("gold")
     if not isinstance(gold, str):
-        raise InputError(f'the row has the keys {[*row]}, wanted "gold", a text')
+        raise InputError(f'the row has the keys {[*row]}, expected "gold", a text')
     if variant == "binary":
         return binary_reward(reply, cast("Label", gold))
     claim = source = None
     if variant == "grounded":
         if "claim" not in row:
-            raise InputError(f'the row has the keys {[*row]}, wanted "claim"')
+            raise InputError(f'the row has the keys {[*row]}, expected "claim"')
         claim = check_text(row["claim"], "the claim")
         source = [one.text for one in as_sources(row_sources(row))]
     return structured_reward(reply, cast("Label", gold), claim=claim, source=source, variant=variant, weights=weights)
@@ -211,27 +210,27 @@ def reward_of_reply(
 def reward_of_row(
     row: Mapping[str, Any], variant: Rules = "paper", split: Split = "70/30", calibration: Calibration = "on"
 ) -> dict[str, Any]:
-    """The reward of a reply that was written down: a line of ``vouch reward structured``.
+    """The reward of a recorded reply: a line of ``vouch reward structured``.
 
     Args:
         row: ``response``, and what :func:`reward_of_reply` reads.
         variant: the rules.
-        split: share of process and of outcome, see ``structured_weights``.
+        split: shares of process and outcome, see ``structured_weights``.
         calibration: which calibration term.
 
     Returns:
-        ``gold``; ``predicted``, the label of the reply, None if it states none; ``total`` and ``parts``.
+        ``gold``; ``predicted``, the label of the reply or None; ``total`` and ``parts``.
 
     Raises:
         InputError: the row lacks what the rules need.
-        ConfigError: the binary reward is to have a split or calibration term.
+        ConfigError: the binary reward with a split or calibration term.
 
     >>> reward_of_row({"response": '{"label": "yes"}', "gold": "Attributable"}, "binary")["total"]
     1.0
     """
     weights, reply = rules_of(variant, split, calibration), row.get("response")
     if not isinstance(reply, str):
-        raise InputError(f'the row has the keys {[*row]}, wanted "response", a text')
+        raise InputError(f'the row has the keys {[*row]}, expected "response", a text')
     reward = reward_of_reply(reply, row, variant, weights)
     record = read_record(reply)
     predicted = None if record is None else label_of(record)
@@ -241,13 +240,13 @@ def reward_of_row(
 REWARD_LINES = RewardLines(
     ("response",),
     lambda line: {"unreadable": int(line["parts"].get("format") == 0)},
-    lambda counts: f", {counts['unreadable']:,} with a reply that is no record" if counts["unreadable"] else "",
+    lambda counts: f", {counts['unreadable']:,} with an unreadable reply" if counts["unreadable"] else "",
 )
 """The lines of ``vouch reward structured``."""
 
 
 def weighted_total(parts: Mapping[str, float], weights: StructuredWeights = PAPER) -> float:
-    """Algorithm 1, line 10 and the following: the weighted sum of the parts, with the calibration term as it is.
+    """The weighted sum of the parts plus the calibration term (Algorithm 1, from line 10).
 
     >>> weighted_total({"format": 1, "alignment": 1, "chain": 1, "label": 0, "diagnosis": 0, "calibration": -0.07})
     0.63
@@ -260,23 +259,16 @@ def weighted_total(parts: Mapping[str, float], weights: StructuredWeights = PAPE
         + weights.diagnosis * parts["diagnosis"]
         + parts["calibration"]
     )
-    # Sums of tenths come out a hair off; no total needs more than nine decimals.
-    return round(total, 9)
+    return round(total, 9)  # removes the rounding errors of sums of tenths
 
 
 def alignment_quality(entries: object) -> float:
-    """How completely the alignment is filled in: R_a (SEVA App. C.2, eq. 8).
+    """How complete the alignment is: R_a (SEVA App. C.2, eq. 8), in [0, 1].
 
     The mean over the entries of: .3 the claim span is not empty; .3 the source span is not empty or NOT_FOUND; .2 the
     status is match, mismatch or not_found; .1 the claim span has 3 to 200 characters; .1 the source span has 3 to 500
-    or is NOT_FOUND. Characters count as written, blanks too.
-
-    Args:
-        entries: ``evidence_alignment`` as a model wrote it: a list of mappings with claim_span, source_span and status.
-            What is no mapping scores 0 and counts in the mean.
-
-    Returns:
-        A number in [0, 1]; 0 for an empty list and for what is no list.
+    or is NOT_FOUND. Blanks count as characters. An entry that is not a mapping scores 0; no entries, or a value that is
+    not a list, scores 0.
 
     >>> entry = {"claim_span": "12 countries", "source_span": "8 nations", "status": "mismatch"}
     >>> alignment_quality([entry]), alignment_quality([entry, {**entry, "status": "wrong"}])
@@ -286,18 +278,12 @@ def alignment_quality(entries: object) -> float:
 
 
 def chain_quality(steps: object) -> float:
-    """How completely the chain of reasoning is filled in: R_c (SEVA App. C.3, eq. 9).
+    """How complete the reasoning chain is: R_c (SEVA App. C.3, eq. 9), in [0, 1].
 
     The mean over the steps of: .3 the judgment is supported, not_supported or partially_supported; .3 the explanation
-    has at least 10 characters; .2 the source evidence at least 5; .2 the claim part is not empty. To it is added .2
-    times min(n / 3, 1) for n steps, and the sum is capped at 1, so one complete step already earns everything.
-
-    Args:
-        steps: ``reasoning_chain`` as a model wrote it: a list of mappings with claim_part, source_evidence, judgment
-            and explanation. What is no mapping scores 0 and counts in the mean and in n.
-
-    Returns:
-        A number in [0, 1]; 0 for an empty list and for what is no list.
+    has at least 10 characters; .2 the source evidence at least 5; .2 the claim part is not empty; plus .2 times
+    min(n / 3, 1) for n steps, capped at 1, so one complete step already earns everything. A step that is not a mapping
+    scores 0 and counts in n; no steps, or a value that is not a list, scores 0.
 
     >>> step = {"claim_part": "12", "source_evidence": "8 nations", "judgment": "not_supported"}
     >>> step["explanation"] = "The source says 8."
@@ -308,20 +294,20 @@ def chain_quality(steps: object) -> float:
 
 
 def _grounds(claim: Any, source: Any) -> tuple[str, tuple[str, ...]]:
-    """The claim and the texts of its source; rows of training data hold all sorts of things."""
+    """The claim and the texts of its source, with their types checked."""
     if claim is None or source is None:
         raise InputError("the grounded reward needs the claim and its source: pass both")
     texts: tuple[Any, ...] = (source,)
     if isinstance(source, Iterable) and not isinstance(source, str):
         texts = tuple(cast("Iterable[Any]", source))
-    strangers = [text for text in (claim, *texts) if not isinstance(text, str)]
-    if strangers:
-        raise InputError(f"the grounded reward needs claim and source as texts, got {strangers[0]!r:.80}")
+    others = [text for text in (claim, *texts) if not isinstance(text, str)]
+    if others:
+        raise InputError(f"the grounded reward needs claim and source as texts, got {others[0]!r:.80}")
     return claim, texts
 
 
 def _chain_score(steps: object, short_explanation: float) -> float:
-    """R_c, with what an explanation of 3 to 9 characters earns."""
+    """R_c, with the score of an explanation of 3 to 9 characters."""
     written = _members(steps)
     if not written:
         return 0.0
@@ -332,7 +318,7 @@ def _chain_score(steps: object, short_explanation: float) -> float:
 def _diagnosis_score(
     record: Mapping[str, Any], gold: Label, predicted: Label | None, variant: Variant, floor: float
 ) -> float:
-    """R_d (eq. 10): no error claimed where there is none, else its type and a fix."""
+    """R_d (eq. 10): no error claimed if there is none, else its type and a fix."""
     named, fix_length = record.get("error_type"), _length(record.get("fix_suggestion"))
     if gold == "Attributable":
         silent = named is None or named == ""
@@ -387,5 +373,4 @@ def _is_one_of(value: object, words: Sequence[str]) -> bool:
 
 
 def _mean(values: Sequence[float]) -> float:
-    # Sums of tenths such as .3 + .3 + .2 + .1 + .1 come out a hair off 1; no score here has more than ten decimals.
-    return round(sum(values) / len(values), 10) if values else 0.0
+    return round(sum(values) / len(values), 10) if values else 0.0  # .3 + .3 + .2 + .1 + .1 is not exactly 1

@@ -1,9 +1,8 @@
-"""Weights of SEVA's process reward: Algorithm 1's own, the splits of Table 21, and the calibration term's three forms.
+"""Weights of SEVA's process reward: Algorithm 1, the splits of Table 21, and three forms of the calibration term.
 
-Table 21 gives process and outcome only as a whole. Inside them stand Algorithm 1's ratios, format : alignment : chain =
-1 : 3 : 3 and label : diagnosis = 1 : 1, and the calibration term is kept. The paper calls 0/100 equal to the binary
-reward; by the formula it is half diagnosis, so the binary reward is a function of its own. Left out: a search for
-better weights.
+Table 21 gives only the totals of process and outcome. Within them, the weights keep Algorithm 1's ratios, format :
+alignment : chain = 1 : 3 : 3 and label : diagnosis = 1 : 1, and the calibration term is kept. The paper equates 0/100
+with the binary reward; by the formula, half of it is diagnosis, so the binary reward is a separate function.
 """
 
 from __future__ import annotations
@@ -16,57 +15,51 @@ from vouching.errors import ConfigError, InputError
 from vouching.types import Label, Reward
 
 Variant: TypeAlias = Literal["paper", "released", "grounded"]
-"""Which rules score the parts."""
+"""The rules that score the parts."""
 Rules: TypeAlias = Literal[Variant, "binary"]
-"""The rules of the process reward, or the binary one."""
+"""The rules of the process reward, or the binary reward."""
 Split: TypeAlias = Literal["90/10", "70/30", "50/50", "30/70", "0/100"]
-"""Share of process and of outcome, as Table 21 writes it."""
+"""Shares of process and outcome, as in Table 21."""
 Calibration: TypeAlias = Literal["on", "off", "symmetric"]
 """Which calibration term is added."""
 
 
 @dataclass(frozen=True, slots=True)
 class StructuredWeights:
-    """What each part of the reward counts. The defaults are Algorithm 1's.
-
-    Raises:
-        ConfigError: a negative number, or a floor above 1.
-    """
+    """The weights of the parts; the defaults are Algorithm 1's. Raises ConfigError for one out of range."""
 
     format: float = 0.10
-    """Weight of R_f."""
+    """For R_f."""
     alignment: float = 0.30
-    """Weight of R_a."""
+    """For R_a."""
     chain: float = 0.30
-    """Weight of R_c."""
+    """For R_c."""
     label: float = 0.15
-    """Weight of R_l."""
+    """For R_l."""
     diagnosis: float = 0.15
-    """Weight of R_d."""
+    """For R_d."""
     right: float = 0.15
-    """What a stated confidence of 1 adds to a right label."""
+    """Bonus for a right label at confidence 1."""
     wrong: float = 0.10
-    """What a stated confidence of 1 costs with a wrong label."""
+    """Penalty for a wrong label at confidence 1."""
     diagnosis_floor: float = 0.3
-    """R_d of an error found in a claim that is Attributable. On a claim that is not, the least is 0 by the rules."""
+    """R_d if an error is claimed for an Attributable claim; for other claims the minimum is 0."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
-                raise ConfigError(f"the weight {name!r} is {value!r}, wanted a number from 0 up")
+                raise ConfigError(f"the weight {name!r} is {value!r}, expected a number of at least 0")
         if self.diagnosis_floor > 1:
-            raise ConfigError(f"diagnosis_floor is {self.diagnosis_floor!r}, wanted at most 1")
+            raise ConfigError(f"diagnosis_floor is {self.diagnosis_floor!r}, expected at most 1")
 
 
 PAPER = StructuredWeights()
-"""Algorithm 1, line 10 and the following."""
+"""Algorithm 1, from line 10."""
 _CONFIDENCE: dict[Calibration, tuple[float, float]] = {
-    "on": (0.15, 0.10),
-    "off": (0.0, 0.0),
-    "symmetric": (0.125, 0.125),
-}
-"""What confidence adds and costs. The symmetric form keeps the distance between right and wrong, .25."""
+    "on": (0.15, 0.10), "off": (0.0, 0.0), "symmetric": (0.125, 0.125),
+}  # fmt: skip
+"""Bonus and penalty. The symmetric form keeps their sum, .25."""
 
 
 def structured_weights(
@@ -75,13 +68,13 @@ def structured_weights(
     """The weights of one arm of an experiment.
 
     Args:
-        split: share of process and of outcome.
-        calibration: the paper's term ("on"), none, or one that costs as much as it gives. All three grow linearly with
-            the stated confidence: whoever wants most states 1 or 0, never what they believe.
-        diagnosis_floor: R_d of an error found in an Attributable claim, .3 in the paper.
+        split: shares of process and outcome.
+        calibration: the paper's term ("on"), none, or a symmetric one. All are linear in the stated confidence, so the
+            optimal statement is 1 or 0, never the true belief.
+        diagnosis_floor: R_d if an error is claimed for an Attributable claim, .3 in the paper.
 
     Raises:
-        ConfigError: another split or calibration.
+        ConfigError: an unknown split or calibration.
 
     >>> structured_weights() == PAPER
     True
@@ -90,12 +83,12 @@ def structured_weights(
     (0.0714, 0.2143, 0.25, 0.0)
     """
     if split not in get_args(Split):
-        raise ConfigError(f"the split is {split!r}, wanted one of {', '.join(get_args(Split))}")
+        raise ConfigError(f"the split is {split!r}, expected one of {', '.join(get_args(Split))}")
     if calibration not in _CONFIDENCE:
-        raise ConfigError(f"the calibration is {calibration!r}, wanted one of {', '.join(_CONFIDENCE)}")
+        raise ConfigError(f"the calibration is {calibration!r}, expected one of {', '.join(_CONFIDENCE)}")
     process, outcome = (int(share) / 100 for share in split.split("/"))
     right, wrong = _CONFIDENCE[calibration]
-    # Ten decimals, so that 70/30 gives .3 and not .30000000000000004.
+    # Rounded so that 70/30 gives exactly .3.
     return StructuredWeights(
         format=round(process / 7, 10),
         alignment=round(3 * process / 7, 10),
@@ -109,30 +102,30 @@ def structured_weights(
 
 
 def rules_of(variant: Rules = "paper", split: Split = "70/30", calibration: Calibration = "on") -> StructuredWeights:
-    """What the parts count by these rules. Raises ConfigError for the binary reward with a split or calibration."""
+    """The weights for these rules. Raises ConfigError for the binary reward with a split or calibration."""
     if variant == "binary" and (split, calibration) != ("70/30", "on"):
-        raise ConfigError("the binary reward has neither split nor calibration term: leave out both options")
+        raise ConfigError("the binary reward has neither split nor calibration term: omit both options")
     return structured_weights(split, calibration)
 
 
 def reward_bounds(
     gold: Label | None = None, variant: Variant = "paper", weights: StructuredWeights = PAPER
 ) -> tuple[float, float]:
-    """The least and the greatest reward that a reply can have; both are reached.
+    """The minimum and the maximum reward of a reply; both are reached.
 
-    Least: a reply that is read has R_f >= .2, every other part >= 0 (R_d >= the floor on gold Attributable), and a
-    calibration term >= -wrong; ``{"confidence": 1}`` has all of these at once. One that cannot be read has 0. Greatest:
-    every part is at most 1 and the calibration term at most ``right``; a complete and right record with confidence 1
-    has that. The released code raises what is below 0 to 0. The grounded rules only take from parts that stay within
-    the same limits, and a reply that quotes what is there loses nothing.
+    Minimum: a readable reply has R_f >= .2, every other part >= 0 (R_d >= the floor on gold Attributable), and a
+    calibration term >= -wrong; ``{"confidence": 1}`` reaches all of these at once. An unreadable reply has 0. Maximum:
+    every part is at most 1 and the calibration term at most ``right``, reached by a complete and right record with
+    confidence 1. The released code raises negative totals to 0. The grounded rules only lower parts within the same
+    limits, and a reply with correct quotes loses nothing.
 
     Args:
         gold: the label of the claim; None for either.
         variant: the rules.
-        weights: what the parts count.
+        weights: of the parts.
 
     Returns:
-        (least, greatest). The paper prints [-.10, 1.28] for its own rules and weights.
+        (minimum, maximum). The paper prints [-.10, 1.28] for its own rules and weights.
 
     >>> reward_bounds(), reward_bounds("Attributable"), reward_bounds(variant="released")
     ((-0.08, 1.15), (-0.035, 1.15), (0.0, 1.15))
@@ -144,28 +137,28 @@ def reward_bounds(
 
 
 Equal: TypeAlias = Literal["range", "mean"]
-"""What of the part ``diagnosis`` is made equal under both gold labels."""
+"""What of the part ``diagnosis`` is equal under both gold labels after normalisation."""
 
 
 def equal_by_label(
     rewards: Sequence[Reward], golds: Sequence[Label], by: Equal = "range", weights: StructuredWeights = PAPER
 ) -> list[Reward]:
-    """The rewards with their diagnosis on one scale under both gold labels.
+    """Normalise the diagnosis part of rewards across gold labels.
 
-    R_d lies in .3 to 1 on claims that are Attributable and in 0 to 1 on the others, so inside a group an error that is
-    named for nothing costs less than one that is missed. "range" maps the least value under a label to 0 and the
-    greatest to 1. "mean" is the control arm, which multiplies by the mean of both labels' means over the label's own:
-    gold is constant inside a group, and at the paper's operating point both means are about .75 (.641 + .359 * .3 and
-    .746). Replies that cannot be read (their ``format`` is 0), and a label under which nothing differs, are left alone.
+    R_d is in [.3, 1] for Attributable claims and in [0, 1] for the others, so within a group a false alarm costs less
+    than a missed error. "range" maps the minimum under a label to 0 and the maximum to 1. "mean" is the control arm,
+    which multiplies by the mean of both labels' means over the label's own: gold is constant within a group, and at the
+    paper's operating point both means are about .75 (.641 + .359 * .3 and .746). Unreadable replies (``format`` is 0)
+    and labels without any difference stay unchanged.
 
-    Only what is passed here counts. In training that is what one process plays in a step, so that with few rows the
-    range and the means are those of a small sample.
+    In training, the rewards are those of one process in one step, so with few rows the range and the means are
+    estimated from a small sample.
 
     Args:
-        rewards: of :func:`~vouching.methods.structured.reward.structured_reward`; all that is to be compared.
+        rewards: of :func:`~vouching.methods.structured.reward.structured_reward`, all that are to be compared.
         golds: the gold label of each.
         by: what is made equal.
-        weights: those that the rewards were made with.
+        weights: those of the rewards.
 
     Raises:
         InputError: rewards without these parts.
@@ -178,7 +171,7 @@ def equal_by_label(
     seen: dict[Label, list[float]] = {}
     for reward, gold in zip(rewards, golds, strict=True):
         if not {"format", "diagnosis"} <= reward.parts.keys():
-            raise InputError(f"a reward has the parts {[*reward.parts]}, wanted those of structured_reward")
+            raise InputError(f"a reward has the parts {[*reward.parts]}, expected those of structured_reward")
         if reward.parts["format"]:
             seen.setdefault(gold, []).append(reward.parts["diagnosis"])
     means = {gold: sum(values) / len(values) for gold, values in seen.items()}

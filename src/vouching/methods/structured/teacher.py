@@ -1,9 +1,9 @@
-"""A stronger model writes records for a smaller one to learn from (SEVA App. B.1 and K.3).
+"""A stronger model writes records to train a smaller one (SEVA App. B.1 and K.3).
 
-Every attempt is a fresh reply with one second chance that names its fault. The paper checks the form only: all fields,
+Every attempt is a new reply, with one second chance that names its fault. The paper checks the form only: all fields,
 valid status and judgment, a confidence in [0, 1]; its code also demands the gold label and, for Not Attributable, a
-type and a fix. Both rates are counted, whichever is demanded. A teacher that misses the gold label is not told: it
-would argue backwards from it, and the next attempt starts anew. Left out: sources that do not fit one prompt.
+type and a fix. Both rates are counted, whichever is demanded. A wrong label is not reported to the teacher, which would
+rationalise the gold one; the next attempt starts over. Not supported: sources that do not fit one prompt.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from vouching.types import Claim, Label, Source, Unverified
 from vouching.version import __version__
 
 Demand: TypeAlias = Literal["label", "error_type", "fix", "grounded"]
-"""What a record must be beyond its form: labelled like gold, with an error type or a fix where it is Not Attributable,
-or without an invented quote."""
+"""What a record needs beyond its form: the gold label, an error type or a fix if it is Not Attributable, or no invented
+quotes.
+"""
 DEMANDS: tuple[Demand, ...] = get_args(Demand)
 ATTEMPTS = 3
 """Attempts at a row, each with one second chance."""
@@ -39,30 +40,30 @@ _TEMPERATURE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What became of one row."""
+    """The result for one row."""
 
     record: Reply | None
     """The accepted record; None if every attempt failed."""
     attempts: int
-    """How many attempts it took."""
     format_ok: bool
-    """Whether an attempt had the right form: what the paper counts."""
+    """Whether an attempt had the right form, as the paper counts."""
     gold_ok: bool
-    """Whether an attempt had the right form, the gold label and, for Not Attributable, a type and a fix: what its code
-    counts. False without a gold label."""
+    """Whether an attempt also had the gold label and, for Not Attributable, a type and a fix, as its code counts. False
+    without a gold label.
+    """
     faults: tuple[str, ...] = ()
-    """What was wrong with the attempts that failed, one by one."""
+    """What was wrong with each failed attempt."""
 
 
 class Teacher:
     """Annotates claims.
 
     Args:
-        model: what writes.
-        demands: what a record must be beyond its form.
-        seed: of the sampling; attempt k takes the k-th after it. The first attempt is greedy.
-        max_tokens: length of a reply.
-        window: characters of sources that fit the prompt of the model that learns.
+        model: what writes the records.
+        demands: what a record needs beyond its form.
+        seed: of the sampling, plus the number of the attempt; the first attempt is greedy.
+        max_tokens: maximum length of a reply.
+        window: maximum characters of sources in the student's prompt.
 
     Raises:
         ConfigError: an unknown demand.
@@ -79,25 +80,15 @@ class Teacher:
         if unknown := sorted({*demands} - {*DEMANDS}):
             raise ConfigError(f"no demand is called {unknown[0]!r}; there are: {', '.join(DEMANDS)}")
         self.model = model
-        self._demands = frozenset(demands)
+        self.demands: frozenset[Demand] = frozenset(demands)
         self._seed = seed
         self._max_tokens = max_tokens
         self._window = window
 
     @property
-    def demands(self) -> frozenset[Demand]:
-        """What a record must be beyond its form."""
-        return self._demands
-
-    @property
     def settings(self) -> dict[str, int]:
         """How it is sampled."""
         return {"seed": self._seed, "max_tokens": self._max_tokens}
-
-    @property
-    def prompt_hash(self) -> str:
-        """SHA-256 of what the teacher is asked."""
-        return teacher_prompt().digest
 
     async def annotate(self, claim: Claim, sources: Sequence[Source], gold: Label | None = None) -> Annotation:
         """A record on a claim, or why there is none.
@@ -130,7 +121,7 @@ class Teacher:
         )
 
     async def _attempt(self, messages: Sequence[Message], number: int, case: _Case) -> Reply | str:
-        """A record, or what was wrong with the second of two tries, or with one whose fault is not told."""
+        """A record, or the fault of the attempt."""
         sampling = Sampling(
             max_tokens=self._max_tokens,
             temperature=_TEMPERATURE if number else 0.0,
@@ -145,13 +136,13 @@ class Teacher:
         [found] = await ask(self.model, messages, sampling, read, lambda fault: again.fill(fault=fault))
         return found.fault if isinstance(found, Unread) else found
 
-    def _read(self, said: Completion, case: _Case) -> Reply | str:
-        """A record; a text is a fault that is not told. Raises ReplyError for a fault that is."""
-        if said.finish_reason == "length":
+    def _read(self, reply: Completion, case: _Case) -> Reply | str:
+        """A record, or a fault that is not reported to the model. Raises ReplyError for one that is."""
+        if reply.finish_reason == "length":
             return f"the reply was cut off at {self._max_tokens} tokens: allow more by --max-tokens"
-        record = parse_reply(said.text, Reply, shown=case.evidence.records(case.claim))
+        record = parse_reply(reply.text, Reply, shown=case.evidence.records(case.claim))
         case.formed.append(record)
-        found = {name: text for name, text in self._faults(record, case) if name in self._demands}
+        found = {name: text for name, text in self._faults(record, case) if name in self.demands}
         if found and "label" not in found:
             raise ReplyError("; ".join(found.values()))
         return found.get("label", record)
@@ -170,7 +161,7 @@ class Teacher:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A row, and the records of the right form that came of it."""
+    """A row, and its records of the right form."""
 
     claim: Claim
     evidence: ScreenedSources
@@ -179,10 +170,10 @@ class _Case:
 
 
 def gold_faults(record: Reply, gold: Label) -> Iterator[tuple[Demand, str]]:
-    """What keeps a record from being an example of its gold label.
+    """Why a record is not an example of its gold label.
 
-    >>> said = Reply([], [], "Attributable", 0.9)
-    >>> [name for name, _ in gold_faults(said, "Not Attributable")], [*gold_faults(said, "Attributable")]
+    >>> record = Reply([], [], "Attributable", 0.9)
+    >>> [name for name, _ in gold_faults(record, "Not Attributable")], [*gold_faults(record, "Attributable")]
     (['label'], [])
     """
     if record.label != gold:
@@ -199,7 +190,7 @@ def _diagnosis_faults(record: Reply) -> Iterator[tuple[Demand, str]]:
 
 
 def training_reply(record: Reply) -> str:
-    """A record as the model that learns shall write it: SEVA's keys in SEVA's order, on one line.
+    """A record as the student should write it: SEVA's keys in SEVA's order, on one line.
 
     >>> training_reply(Reply([], [], "Attributable", 0.9))[-85:]
     '"confidence": 0.9, "error_type": null, "fix_suggestion": null, "revised_claim": null}'
@@ -210,13 +201,13 @@ def training_reply(record: Reply) -> str:
 def example_prompt(
     claim: Claim, sources: Sequence[Source], window: int = 24_000, prompt: StructuredPrompt | None = None
 ) -> list[dict[str, str]] | None:
-    """What the model that learns is asked, as chat messages: the prompt that it will be asked when it verifies.
+    """The student's prompt as chat messages, the same as for verification.
 
     Args:
         claim: what is judged.
         sources: what it is judged by.
-        window: characters of sources that fit a prompt.
-        prompt: other words for the question; None for those that ship.
+        window: maximum characters of sources in a prompt.
+        prompt: another prompt; None for the shipped one.
 
     Returns:
         System and user message; None if the sources do not fit one prompt, or are empty.
@@ -232,11 +223,11 @@ def example_prompt(
 
 
 def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = None, run: RunJob = run_rows) -> Made:
-    """Annotate the rows of a file: a chat for each accepted one, as TRL's SFT reads it, and the rejected ones apart.
+    """Annotate the rows of a file; accepted rows become chats, as TRL's SFT reads them.
 
     Args:
-        files: rows with claim, source and, if known, label; and where the chats go.
-        teacher: what writes.
+        files: rows with claim, source and, if known, label; and where accepted and rejected rows go.
+        teacher: what writes the records.
         prompts: path of the prompts alone, for GRPO; None for none.
         run: runs the rows.
 
@@ -246,7 +237,7 @@ def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = Non
     demands = teacher.demands
     settings = {
         "command": "data annotate", "model": teacher.model.name, "demands": ",".join(sorted(demands)),
-        **teacher.settings, "prompt": teacher.prompt_hash, "vouching": __version__,
+        **teacher.settings, "prompt": teacher_prompt().digest, "vouching": __version__,
     }  # fmt: skip
 
     async def annotate(row: Row) -> Line:
@@ -271,8 +262,8 @@ def annotate_rows(files: MadeFiles, teacher: Teacher, prompts: Path | None = Non
     work = AsyncWorkFactory(lambda: async_work(annotate), teacher.model.aclose)
     summary = run(files.job(work, looker(_counts), settings, ("claim",), *others))
     _split(files, prompts)
-    told = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
-    return summary.complete, [*told, *_told(summary.counts, demands, files.rejected)]
+    problems = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    return summary.complete, [*problems, *_summary(summary.counts, demands, files.rejected)]
 
 
 def _counts(line: Line) -> dict[str, int]:
@@ -298,18 +289,18 @@ def _split(files: MadeFiles, prompts: Path | None) -> None:
                 asked[0].write(json.dumps({**about, **texts}, ensure_ascii=False) + "\n")
 
 
-def _told(counts: Mapping[str, int], demands: Collection[Demand], rejected: Path) -> Iterator[str]:
+def _summary(counts: Mapping[str, int], demands: Collection[Demand], rejected: Path) -> Iterator[str]:
     rows, labelled = counts.get("rows", 0), counts.get("labelled", 0)
     accepted, formed, gold = (counts.get(key, 0) for key in ("accepted", "format_ok", "gold_ok"))
     if "label" in demands and (without := rows - labelled):
-        yield f"{without:,} row{'s' * (without != 1)} without a label: there none was demanded"
-    others = f"; the others, with reasons, are in {rejected}" if accepted < rows else ""
+        yield f"{without:,} row{'s' * (without != 1)} without a label: their label was not checked"
+    others = f"; the others are in {rejected}, with reasons" if accepted < rows else ""
     yield f"{accepted:,} of {rows:,} rows accepted{_percent(accepted, rows)}{others}"
-    yield f"of the right form: {formed:,}{_percent(formed, rows)}"
+    yield f"with the right form: {formed:,}{_percent(formed, rows)}"
     if labelled:
-        also = "" if {"label", "error_type", "fix"} <= {*demands} else ", though not all of that was demanded"
+        also = "" if {"label", "error_type", "fix"} <= {*demands} else "; not all of these were demanded"
         rate = f"{gold:,}{_percent(gold, labelled)}"
-        yield f"with the gold label, type and fix too: {rate} of those with a label{also}"
+        yield f"also with the gold label, type and fix: {rate} of the rows with a label{also}"
 
 
 def _percent(part: int, whole: int) -> str:

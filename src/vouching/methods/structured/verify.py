@@ -1,11 +1,11 @@
-"""SEVA's verifier with any language model: claim and sources in, the whole record out, or an honest failure.
+"""SEVA's verifier with any language model: claim and sources in, the whole record or Unverified out.
 
-The model is asked for the record (SEVA section 2.2, App. K). A reply that is none is asked for once more, with its
-fault; then the claim is Unverified, as it is where the reply was cut off, refuses, or rests on quotes that are nowhere.
-Departures from the paper: quotes are located and count only where they stand; an unusable reply is no verdict instead
-of Not Attributable; ``revised_claim`` is asked for as well, and given only if the same verifier, asked again, finds it
-Attributable; the score is the stated confidence turned to P(Attributable), or the share of votes, and calibrated if
-there is a calibration for the model and the prompt. Left out: streaming, and a memory of earlier claims.
+The model is asked for the record (SEVA section 2.2, App. K). An unreadable reply is asked for once more, with its
+fault; if that fails too, the claim is Unverified, as it is if the reply was cut off, refuses, or has only invented
+quotes. Departures: quotes are located, and only located ones count; an unusable reply is Unverified instead of Not
+Attributable; ``revised_claim`` is asked for as well, and returned only if the same verifier finds it Attributable; the
+score is the stated confidence converted to P(Attributable), or the share of votes, and calibrated if there is a
+calibration for the model and the prompt. Not supported: streaming, and memory of earlier claims.
 """
 
 from __future__ import annotations
@@ -20,17 +20,25 @@ from vouching.judging.calibration import Calibration, find_calibration, fitting
 from vouching.judging.windows import ScreenedSources, Window
 from vouching.methods.base import Outcome
 from vouching.methods.structured.prompt import StructuredPrompt, Style, structured_prompt
-from vouching.methods.structured.reading import Elected, Election, LocatedReply, elect, merge, read_label, read_reply
+from vouching.methods.structured.reading import (
+    LocatedReply,
+    VoteOutcome,
+    VoteResult,
+    majority_vote,
+    merge,
+    read_label,
+    read_reply,
+)  # fmt: skip
 from vouching.methods.structured.reply import LabelReply, Reply, parse_reply, reply_schema
 from vouching.models.base import Completion, Model, Sampling
 from vouching.models.running import all_of, in_thread
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict, VerdictWarning, total_usage
 from vouching.version import __version__
 
-UNCALIBRATED = "The score is {}, no calibrated probability: see vouch calibrate."
+UNCALIBRATED = "The score is {}, not a calibrated probability: see vouch calibrate."
 """The warning of a verdict without a calibration; takes what the score is."""
 _SHORT = 20_000
-"""Characters of sources that are read in a few milliseconds."""
+"""Characters of sources that are screened in a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +46,23 @@ class StructuredConfig:
     """How the structured verifier asks. Raises ConfigError for a value out of range."""
 
     threshold: float = 0.5
-    """Score from which a claim counts as Attributable, in [0, 1]."""
+    """Score from which a claim is Attributable, in [0, 1]."""
     votes: int = 1
-    """Answers to a question, at least 1; the majority decides, so odd numbers are best."""
+    """Answers per question; the majority decides, so odd numbers are best."""
     temperature: float = 0.7
-    """Of the sampling with several votes; a single answer is greedy."""
+    """With several votes; a single answer is greedy."""
     seed: int | None = None
-    """Of the sampling and of the fence around the sources."""
+    """Of the sampling and of the delimiters around the sources."""
     max_tokens: int = 1024
-    """Length of a reply, in tokens; one that is longer is cut off and not used."""
+    """Maximum length of a reply; a longer one is cut off and not used."""
     window: int = 24_000
-    """Characters of source text in one prompt; longer sources are asked about window by window."""
+    """Maximum characters of source text in one prompt; longer sources are read in windows."""
     style: Style = "structured"
     """The whole record, or the label alone (the binary baseline)."""
     screen: bool = True
     """Whether sentences that address the verdict are withheld from the model."""
     recheck: bool = True
-    """Whether a revised claim is judged as well; costs another question for each that is offered."""
+    """Whether a revised claim is judged as well, with one more question."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
@@ -66,30 +74,30 @@ class StructuredConfig:
 
 @dataclass(slots=True)
 class _Case:
-    """The sources of one call, and what was spent on one claim of it."""
+    """The sources of one call, and the completions for one claim."""
 
     evidence: ScreenedSources
     windows: list[Window]
-    said: list[Completion] = field(default_factory=list[Completion])
+    completions: list[Completion] = field(default_factory=list[Completion])
 
 
 class StructuredVerifier:
     """Verifies claims with a language model.
 
     Args:
-        model: what answers.
+        model: the model.
         config: how it is asked.
-        calibration: maps its scores to probabilities; used only if it was made for this model, prompt and number of
-            votes, else the verdict says that it is there and does not fit.
-        prompt: other words for the question; None for those that ship.
+        calibration: maps its scores to probabilities; applied only if it was made for this model, prompt and number of
+            votes, otherwise the verdict has a warning.
+        prompt: another prompt; None for the shipped one.
 
     >>> import asyncio
     >>> from vouching.models import ScriptedModel
-    >>> said = '{"evidence_alignment": [{"claim_span": "1937", "source_span": "1973", "status": "mismatch"}],'
-    >>> said += '"reasoning_chain": [{"claim_part": "1937", "source_evidence": "1973", "judgment": "not_supported",'
-    >>> said += '"explanation": "Another year."}], "label": "Not Attributable", "confidence": 0.9,'
-    >>> said += '"error_type": "temporal_shift", "fix_suggestion": "Change 1937 to 1973."}'
-    >>> verifier = StructuredVerifier(ScriptedModel([said]))
+    >>> reply = '{"evidence_alignment": [{"claim_span": "1937", "source_span": "1973", "status": "mismatch"}],'
+    >>> reply += '"reasoning_chain": [{"claim_part": "1937", "source_evidence": "1973", "judgment": "not_supported",'
+    >>> reply += '"explanation": "Another year."}], "label": "Not Attributable", "confidence": 0.9,'
+    >>> reply += '"error_type": "temporal_shift", "fix_suggestion": "Change 1937 to 1973."}'
+    >>> verifier = StructuredVerifier(ScriptedModel([reply]))
     >>> [verdict] = asyncio.run(verifier.verify([Claim("It opened in 1937.")], [Source("It opened in 1973.")]))
     >>> verdict.label, round(verdict.score, 2), verdict.evidence_alignment[0].source_span.start
     ('Not Attributable', 0.1, 13)
@@ -109,7 +117,7 @@ class StructuredVerifier:
 
     @property
     def decoding(self) -> dict[str, str | float | None]:
-        """How it asks: what the record of a run needs so that the same can be asked again."""
+        """The settings needed to ask the same again, for the record of a run."""
         config = self.config
         return {
             "method": config.style,
@@ -122,11 +130,11 @@ class StructuredVerifier:
         }
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
-        """One outcome per claim, in order; the questions are asked at the same time, as far as the model allows.
+        """One outcome per claim, in order; questions are asked concurrently, as far as the model allows.
 
         Raises:
-            ModelError: the model is out of reach, and the same call may succeed later. What it answered and refused
-                for good becomes Unverified(reason="backend").
+            ModelError: the model is out of reach, and the same call may succeed later; a permanent failure becomes
+                Unverified(reason="backend").
             ConfigError: the model cannot be used at all.
         """
         evidence = await _evidence(sources, self.config.screen)
@@ -134,11 +142,11 @@ class StructuredVerifier:
         return await all_of(self._judge(claim, _Case(evidence, windows)) for claim in claims)
 
     async def support(self, text: str, sources: Sequence[Source]) -> float | None:
-        """None: a language model is asked about claims, not about how much of a text there is."""
+        """None: not measured."""
         return None
 
     async def aclose(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         await self.model.aclose()
 
     async def _judge(self, claim: Claim, case: _Case) -> Outcome:
@@ -150,17 +158,17 @@ class StructuredVerifier:
         revised = outcome.reading.revised
         if revised and not verdict.attributable and self.config.recheck and revised != claim.text:
             again = await self._decide(replace(claim, text=revised), case)
-            if isinstance(again, Elected) and self._score(again)[0] >= self.config.threshold:
+            if isinstance(again, VoteResult) and self._score(again)[0] >= self.config.threshold:
                 verdict = replace(verdict, revised_claim=revised)
         return replace(verdict, usage=_spent(case, started))
 
-    async def _decide(self, claim: Claim, case: _Case) -> Election:
-        """What all windows come to; with nothing to read, nothing can be attributed, and nobody is asked."""
+    async def _decide(self, claim: Claim, case: _Case) -> VoteOutcome:
+        """The result of all windows; without any, nothing can be attributed, and the model is not asked."""
         if not case.windows:
-            return Elected(LocatedReply("Not Attributable", 1.0), 0.0)
+            return VoteResult(LocatedReply("Not Attributable", 1.0), 0.0)
         return merge(await all_of(self._ask(claim, window, case) for window in case.windows))
 
-    async def _ask(self, claim: Claim, window: Window, case: _Case) -> Election:
+    async def _ask(self, claim: Claim, window: Window, case: _Case) -> VoteOutcome:
         config = self.config
         messages = self._prompt.messages(claim, window, config.seed)
         sampling = Sampling(
@@ -172,9 +180,16 @@ class StructuredVerifier:
         )
         again = self._prompt.again
         votes = await ask(
-            self.model, messages, sampling, self._reader(claim, case), lambda fault: again.fill(fault=fault), case.said
+            self.model,
+            messages,
+            sampling,
+            self._reader(claim, case),
+            lambda fault: again.fill(fault=fault),
+            case.completions,
         )
-        return elect(claim, [self._unverified(vote, claim) if isinstance(vote, Unread) else vote for vote in votes])
+        return majority_vote(
+            claim, [self._unverified(vote, claim) if isinstance(vote, Unread) else vote for vote in votes]
+        )
 
     def _reader(self, claim: Claim, case: _Case) -> Read[LocatedReply | Unverified]:
         shown = case.evidence.records(claim)
@@ -198,18 +213,18 @@ class StructuredVerifier:
             return vote.unverified(claim, "the model ended its reply without a record: {}")
         return vote.unverified(claim, "the reply is no record, and neither is a second one: {}")
 
-    def _score(self, elected: Elected) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
-        """P(Attributable), what calibrated it, and what is to be said about that."""
+    def _score(self, voted: VoteResult) -> tuple[float, str | None, tuple[VerdictWarning, ...]]:
+        """P(Attributable), the name of its calibrator, and warnings about it."""
         found, notes = fitting(self._calibration, self.model.name, self._prompt.digest, self.config.votes)
         if found is not None:
-            return found.calibrator(elected.score), found.name, ()
+            return found.calibrator(voted.score), found.name, ()
         stands_for = "the share of the votes" if self.config.votes > 1 else "what the model states of itself"
         plain = VerdictWarning("uncalibrated", UNCALIBRATED.format(stands_for))
-        return elected.score, None, notes or (plain,)
+        return voted.score, None, notes or (plain,)
 
-    def _verdict(self, claim: Claim, elected: Elected, case: _Case) -> Verdict:
-        reading, config = elected.reading, self.config
-        score, calibrator, notes = self._score(elected) if case.windows else (0.0, None, ())
+    def _verdict(self, claim: Claim, voted: VoteResult, case: _Case) -> Verdict:
+        reading, config = voted.reading, self.config
+        score, calibrator, notes = self._score(voted) if case.windows else (0.0, None, ())
         attributable = score >= config.threshold
         own = reading.label == "Attributable"
         if attributable != own:
@@ -236,14 +251,14 @@ class StructuredVerifier:
 
 
 def open_verifier(model: str | Model, config: StructuredConfig | None = None) -> StructuredVerifier:
-    """The verifier for a language model, with the calibration that ``VOUCH_CALIBRATION`` has for it.
+    """The verifier for a language model, with its calibration from ``VOUCH_CALIBRATION``.
 
     Args:
-        model: the model, or its name; see :func:`vouching.models.open.open_model`.
+        model: the model or its name; see :func:`vouching.models.open.open_model`.
         config: how it is asked.
 
     Raises:
-        ConfigError: a wrong name, or a calibration that cannot be read.
+        ConfigError: an unknown name, or a calibration that cannot be read.
     """
     if isinstance(model, str):
         from vouching.models.open import open_model
@@ -253,11 +268,11 @@ def open_verifier(model: str | Model, config: StructuredConfig | None = None) ->
 
 
 def _spent(case: _Case, started: float) -> Usage:
-    return replace(total_usage(case.said), seconds=time.perf_counter() - started)
+    return replace(total_usage(case.completions), seconds=time.perf_counter() - started)
 
 
 async def _evidence(sources: Sequence[Source], screen: bool) -> ScreenedSources:
-    """The sources, read; in another thread where that would hold up the others for long."""
+    """The screened sources; long ones are screened in another thread, which keeps the event loop free."""
     if sum(len(source.text) for source in sources) > _SHORT:
         return await in_thread(lambda: ScreenedSources(sources, screen))
     return ScreenedSources(sources, screen)
