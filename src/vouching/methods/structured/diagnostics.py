@@ -89,9 +89,8 @@ class PartVariance:
     weights: tuple[float, ...]
     """(K,) weights that give the totals from the parts, by least squares; those of minimum norm if several do."""
     residual: float
-    """Largest difference of a total and its weighted sum. If it is not about 0, e.g. because totals were clipped, the other
-    fields describe the sum only.
-    """
+    """Largest difference of a total and its weighted sum. If it is not about 0 (e.g. totals were clipped), the other
+    fields describe the sum only."""
     own: float
     """Sum of w_k^2 var_k, mean over groups, unbiased."""
     crossed: float
