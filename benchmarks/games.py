@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.train import assurance_learning, blinded_learning, checklist_learning, learning  # noqa: E402
 from vouching.train.checkpoint import train_from  # noqa: E402
-from vouching.train.engine import tell_steps  # noqa: E402
+from vouching.train.engine import on_step  # noqa: E402
 from vouching.train.engine_batch import to_arrays  # noqa: E402
 
 OUTPUT = Path(__file__).parent / "results/games.json"
@@ -98,7 +98,7 @@ def measured(game: str, steps: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         trainer = GAMES[game](Path(folder), steps)
         ends: list[float] = []
-        tell_steps(trainer, lambda record, texts: ends.append(time.process_time()))
+        on_step(trainer, lambda record, texts: ends.append(time.process_time()))
         train_from(trainer)
         spent, roles, trained = bookkeeping(trainer)
     return {

@@ -38,7 +38,7 @@ from vouching.models import ScriptedModel
 from vouching.models.base import Message
 from vouching.train.checkpoint import train_from
 from vouching.train.encoder import train_encoder
-from vouching.train.engine import tell_steps
+from vouching.train.engine import on_step
 from vouching.train.fit import train_game
 from vouching.train.rank import train_rank
 from vouching.train.run_folder import read_records
@@ -281,7 +281,7 @@ def assurance_script() -> Any:
 def stepped(trainer: Any) -> Any:
     """Train by the engine; weights and log."""
     told: list[Mapping[str, Any]] = []
-    tell_steps(trainer, lambda record, texts: told.append({**record, "texts": [one["text"] for one in texts]}))
+    on_step(trainer, lambda record, texts: told.append({**record, "texts": [one["text"] for one in texts]}))
     train_from(trainer)
     return {"weights": digested(engine_runs.weights_of(trainer)), "log": untimed(told)}
 

@@ -91,7 +91,7 @@ def test_without_a_model_the_right_answer_is_set_against_made_ones(
     assert (rejected["id"], rejected["answers"]) == ("c", [])
     assert (
         capsys.readouterr().err.splitlines()[-1] == f"vouch: {len(pairs)} pairs; questions with a pair: 2 of 3 (66.7 %)"
-        f"; {options.output.with_suffix('.rejected.jsonl')} says why not all"
+        f"; reasons for the others are in {options.output.with_suffix('.rejected.jsonl')}"
     )
 
 
@@ -112,7 +112,7 @@ def test_models_answer_and_a_judge_marks_and_compares(tmp_path: Path, capsys: py
         "vouch: answers that got a mark: 4 of 4 (100.0 %)",
         "vouch: pairs that the judge confirmed: 2 of 2 (100.0 %)",
         "vouch: 2 pairs; questions with a pair: 1 of 2 (50.0 %); "
-        f"{options.output.with_suffix('.rejected.jsonl')} says why not all",
+        f"reasons for the others are in {options.output.with_suffix('.rejected.jsonl')}",
     ]
 
 
@@ -143,7 +143,7 @@ def test_a_broken_row_is_named_and_the_others_are_used(tmp_path: Path, capsys: p
     assert make_pairs(options) == Exit.INCOMPLETE
     assert [one.group for one in read_pairs([options.output])] == ["b"]
     assert (
-        "line 1: the row has the keys ['id', 'question'], wanted \"question\" and \"reference\""
+        "line 1: the row has the keys ['id', 'question'], expected \"question\" and \"reference\""
         in capsys.readouterr().err
     )
 

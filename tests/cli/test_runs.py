@@ -56,7 +56,7 @@ def test_a_run_shows_which_part_of_the_reward_rose_when(root: Path) -> None:
     assert rose == {"verifier/format": 100, "verifier/chain": 200}
     assert shown["numbers"]["reward/verifier/chain"] == {"first": 0.0, "last": 1.0}
     text = vouch("runs", "show", root / "process").stdout
-    assert "Which part rises when" in text
+    assert "Order in which parts improve" in text
     assert text.index("verifier/format") < text.index("verifier/chain")
 
 

@@ -23,7 +23,7 @@ from vouching.methods.assurance.model import Role
 from vouching.methods.assurance.task import read_row
 from vouching.methods.training import LoraSettings
 from vouching.train.checkpoint import train_from
-from vouching.train.engine import tell_steps
+from vouching.train.engine import on_step
 from vouching.types import Proposal
 
 ROWS = [task_row(number % 4) | {"id": f"t{number}"} for number in range(16)]
@@ -90,8 +90,8 @@ def trainer_by(folder: Path, seed: int, steps: int, **changed: Any) -> Any:
 def learn(folder: Path, seed: int, steps: int = 60, **changed: Any) -> tuple[LearntBoth, list[dict[str, Any]]]:
     """Train both policies; how it went, and the whole log."""
     trainer = trainer_by(folder, seed, steps, **changed)
-    told: list[dict[str, Any]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, Any]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
-    submitted, challenge = ([record[f"oracle/{name}"] for record in told] for name in ("submitted", "challenge"))
-    return LearntBoth(*(Learnt(tuple(one[:EDGE]), tuple(one[-EDGE:])) for one in (submitted, challenge))), told
+    submitted, challenge = ([record[f"oracle/{name}"] for record in records] for name in ("submitted", "challenge"))
+    return LearntBoth(*(Learnt(tuple(one[:EDGE]), tuple(one[-EDGE:])) for one in (submitted, challenge))), records

@@ -24,7 +24,7 @@ from vouching.methods.blinded.reward import BlindedRules
 from vouching.methods.training import CriticSettings
 from vouching.models.base import Message
 from vouching.train.checkpoint import train_from
-from vouching.train.engine import tell_steps
+from vouching.train.engine import on_step
 from vouching.types import Question, Source
 
 YEARS = (1937, 1973)
@@ -97,9 +97,9 @@ def trainer_by(folder: Path, seed: int, steps: int, prompts: int = 12) -> Any:
 def learn(folder: Path, seed: int, prompts: int = 12, steps: int = 40) -> Learnt:
     """Train by the game and tell how the oracle metric went."""
     trainer = trainer_by(folder, seed, steps, prompts)
-    told: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
-    years = [record["oracle/year"] for record in told]
+    years = [record["oracle/year"] for record in records]
     edge = min(EDGE, steps // 2)
     return Learnt(tuple(years[:edge]), tuple(years[-edge:]))

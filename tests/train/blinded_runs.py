@@ -103,16 +103,16 @@ def by_script(model: Path, out: Path) -> None:
     import torch
 
     from vouching.train.checkpoint import train_from
-    from vouching.train.engine import end_training, tell_steps
+    from vouching.train.engine import end_training, on_step
 
     settings = ppo(model, kl=0.1)
     trainer = trainer_of(settings, out / "run", game(), ROWS, talk(model), **PLAIN)
-    told: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
     if trainer.accelerator.is_main_process:
         torch.save((weights_of(trainer), trainer.table.critic.state_dict()["model"]), out / "weights.pt")
-        (out / "told.json").write_text(json.dumps(told), encoding="utf-8")
+        (out / "records.json").write_text(json.dumps(records), encoding="utf-8")
     if trainer.accelerator.num_processes > 1:
         end_training(trainer)
 

@@ -5,8 +5,8 @@ item of the checklist asks whether the response is right. A model is warmed up b
 times of three, and it is taught to judge until 19 judgments of 20 are right. The oracle is the rule, which no reward
 of Soft-SVeRL reads. Soft-RLVR has the rule with noise as its judge: wrong one time of six.
 
-A policy that judges itself finds whatever its judge was never told about, and a model of this size knows nothing that
-it was not told: of "te" or "truno" it may say yes, and replay makes that a lesson. So judgments and gold are about such
+A policy that judges itself finds whatever its judge has never seen, and a model of this size knows nothing beyond its
+training: of "te" or "truno" it may say yes, and replay reinforces that. So judgments and gold are about such
 odd responses too. Settings were chosen on seeds 10 to 12.
 """
 
@@ -28,7 +28,7 @@ from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
 from vouching.models import ScriptedModel
 from vouching.models.base import Message
 from vouching.train.checkpoint import train_from
-from vouching.train.engine import tell_steps
+from vouching.train.engine import on_step
 
 Judge: TypeAlias = Literal["self", "outside"]
 ITEM = "Is it right?"
@@ -165,8 +165,8 @@ def trainer_by(folder: Path, seed: int, judge: Judge, steps: int = 60) -> Any:
 def learn(folder: Path, seed: int, judge: Judge) -> tuple[Learnt, list[dict[str, float]]]:
     """Train, and tell how the share of right responses went; the whole log."""
     trainer = trainer_by(folder, seed, judge)
-    told: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
-    right = [record["oracle/rules"] for record in told]
-    return Learnt(tuple(right[:EDGE]), tuple(right[-EDGE:])), told
+    right = [record["oracle/rules"] for record in records]
+    return Learnt(tuple(right[:EDGE]), tuple(right[-EDGE:])), records

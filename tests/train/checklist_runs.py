@@ -16,7 +16,7 @@ from vouching.methods.checklist.game import Labelled, Replay
 from vouching.methods.checklist.self_game import SelfVerification, SelfVerifyGame
 from vouching.models.base import Message
 from vouching.train.checkpoint import train_from
-from vouching.train.engine import end_training, tell_steps
+from vouching.train.engine import end_training, on_step
 
 ITEMS = ("Is it old?", "Is it a place?", "Is it short?")
 GOLD = [Labelled("Name one.", place, ITEMS[number % 3], number % 2 == 0) for number, place in enumerate(PLACES)]
@@ -71,12 +71,12 @@ def together(model: Path, out: Path) -> None:
         which = game()
         chosen = settings(model, loss=loss, max_steps=2)
         trainer = trainer_of(chosen, out / loss, which, rows(), scripted(model), **PLAIN)
-        told: list[dict[str, float]] = []
-        tell_steps(trainer, lambda record, texts, told=told: told.append(record))
+        records: list[dict[str, float]] = []
+        on_step(trainer, lambda record, texts, records=records: records.append(record))
         train_from(trainer)
         if trainer.accelerator.is_main_process:
             torch.save(weights_of(trainer), out / f"{loss}.pt")
             state = which.state_dict()
-            (out / f"{loss}.json").write_text(json.dumps({"told": told, "state": state}), encoding="utf-8")
+            (out / f"{loss}.json").write_text(json.dumps({"records": records, "state": state}), encoding="utf-8")
     if trainer.accelerator.num_processes > 1:
         end_training(trainer)

@@ -13,7 +13,7 @@ from tests.train.engine_runs import PLAIN, config, rows, scripted, trainer_of, v
 from vouching.methods.base import Row
 from vouching.methods.structured.game import StructuredGame
 from vouching.train.checkpoint import train_from
-from vouching.train.engine import end_training, tell_steps
+from vouching.train.engine import end_training, on_step
 from vouching.types import Claim, Reward, Unverified
 
 
@@ -32,12 +32,12 @@ def one_of_two(model: Path, out: Path, losses: Sequence[str]) -> None:
     for loss in losses:
         settings = config(model, loss=loss, batch_prompts=4, micro_batch=4, max_steps=2)
         trainer = trainer_of(settings, out / loss, StructuredGame(4, failing), rows(), scripted(model), **PLAIN)
-        told: list[dict[str, float]] = []
-        tell_steps(trainer, lambda record, texts, told=told: told.append(record))
+        records: list[dict[str, float]] = []
+        on_step(trainer, lambda record, texts, records=records: records.append(record))
         train_from(trainer)
         if trainer.accelerator.is_main_process:
             torch.save(weights_of(trainer), out / f"{loss}.pt")
-            (out / f"{loss}.json").write_text(json.dumps(told), encoding="utf-8")
+            (out / f"{loss}.json").write_text(json.dumps(records), encoding="utf-8")
     if trainer.accelerator.num_processes > 1:
         end_training(trainer)
 
@@ -62,6 +62,6 @@ def to_be_killed(model: Path, out: Path, kill_after: int = 0, checkpoint: Path |
         if record["step"] == kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    tell_steps(trainer, tell)
+    on_step(trainer, tell)
     train_from(trainer, checkpoint)
     torch.save(weights_of(trainer), out / "weights.pt")

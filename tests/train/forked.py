@@ -43,11 +43,11 @@ def dying_at(words: str) -> Callable[[str], None]:
 def told_always(run: Callable[[], object]) -> Callable[[], None]:
     """The run with a line of progress after every step; for a child, as it stays so."""
 
-    def told() -> None:
+    def records() -> None:
         watch.TELL_EVERY = 1
         run()
 
-    return told
+    return records
 
 
 def _started(run: Callable[[], object], environment: dict[str, str]) -> int:

@@ -24,7 +24,7 @@ from vouching.methods.base import Row
 from vouching.methods.structured.game import StructuredGame, score_by
 from vouching.methods.training import LoraSettings
 from vouching.train.checkpoint import train_from
-from vouching.train.engine import tell_steps
+from vouching.train.engine import on_step
 
 PLACES = ("bridge", "tower", "river", "city", "mill", "road", "harbour", "castle")
 REPLIES = {True: '{"label": "no"}', False: '{"label": "yes"}'}
@@ -54,7 +54,7 @@ class Learnt:
 
 
 def claims(count: int, seed: int) -> list[dict[str, Any]]:
-    """Rows whose label is told by one word."""
+    """Rows whose label depends on one word."""
     draw = random.Random(seed)
     made: list[dict[str, Any]] = []
     for number in range(count):
@@ -102,10 +102,10 @@ def trainer_by(folder: Path, seed: int, adapters: bool, steps: int) -> Any:
 
 def learn(folder: Path, seed: int, adapters: bool, steps: int = 60) -> Learnt:
     """Train on the rule and tell how the oracle metric went; adapters are slower and take more steps."""
-    trainer, told = trainer_by(folder, seed, adapters, steps=100 if adapters else steps), list[float]()
-    tell_steps(trainer, lambda record, texts: told.append(record["oracle/rule"]))
+    trainer, records = trainer_by(folder, seed, adapters, steps=100 if adapters else steps), list[float]()
+    on_step(trainer, lambda record, texts: records.append(record["oracle/rule"]))
     train_from(trainer)
-    return Learnt(tuple(told[:EDGE]), tuple(told[-EDGE:]))
+    return Learnt(tuple(records[:EDGE]), tuple(records[-EDGE:]))
 
 
 def write_trial(folder: Path) -> None:

@@ -124,7 +124,7 @@ def test_groups_are_filled_by_the_estimator_that_they_name() -> None:
 
 
 def test_a_group_of_gae_must_come_with_its_advantages() -> None:
-    with pytest.raises(ValueError, match="fill them in with a critic"):
+    with pytest.raises(ValueError, match="compute them with a critic"):
         filled([group(1, 0, estimator="gae")])
     given = group(1, 0, estimator="gae")
     given = replace(given, rollouts=tuple(replace(rollout, advantage=(0.5,)) for rollout in given.rollouts))
@@ -149,6 +149,6 @@ def test_a_flat_group_is_told() -> None:
 
 
 def test_a_reward_that_is_no_number_is_refused() -> None:
-    with pytest.raises(ValueError, match="finite rewards"):
+    with pytest.raises(ValueError, match="finite number in rewards"):
         group_advantages([0.0, float("nan")])
     assert np.isfinite(group_advantages([0.0, 1.0])).all()

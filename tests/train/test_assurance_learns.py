@@ -14,8 +14,8 @@ from tests.train.assurance_learning import learn  # noqa: E402  (needs torch)
 
 def test_more_of_what_is_submitted_is_right_and_more_challenges_are(tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    learnt, told = learn(tmp_path, seed=0, steps=40)
+    learnt, records = learn(tmp_path, seed=0, steps=40)
     assert learnt.submitted.lower > 0, learnt
     assert learnt.challenge.lower > 0, learnt
     # Neither is bought by a lost form: nine of ten reviews can be read to the end.
-    assert min(record["readable/verifier"] for record in told[-10:]) > 0.75
+    assert min(record["readable/verifier"] for record in records[-10:]) > 0.75

@@ -26,7 +26,7 @@ pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
 from vouching.train.checkpoint import train_from  # noqa: E402
-from vouching.train.engine import tell_steps  # noqa: E402  (needs torch)
+from vouching.train.engine import on_step  # noqa: E402  (needs torch)
 from vouching.train.policy import activate  # noqa: E402  (needs peft)
 
 ROWS = [task_row(0), task_row(1)]
@@ -135,7 +135,7 @@ def test_what_is_rewarded_becomes_likelier_for_every_role(model: Path, tmp_path:
     trainer = made(model, tmp_path, lambda prompt: said("SAC"), plain=False, learning_rate=2e-3, max_steps=20, kl=0.2)
     tokenizer, steps = tokenizer_of(model), {1, 5, 20}
     seen = [margins(trainer, tokenizer)]
-    tell_steps(trainer, lambda record, _: seen.append(margins(trainer, tokenizer)) if record["step"] in steps else None)
+    on_step(trainer, lambda record, _: seen.append(margins(trainer, tokenizer)) if record["step"] in steps else None)
     train_from(trainer)
     start, one, five, twenty = seen
     for role in ("draft", "review", "approve"):
@@ -156,7 +156,7 @@ def test_adapters_drop_nothing_in_training(model: Path, tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_a_mean_over_a_process_is_refused_for_two_policies(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"loss bnpo is a mean .* the game has 2 policies: take dapo"):
+    with pytest.raises(ConfigError, match=r"loss bnpo is a mean .* the game has 2 policies: use dapo"):
         made(model, tmp_path, lambda prompt: said("SAC"), plain=True, loss="bnpo")
 
 
@@ -164,7 +164,7 @@ def test_a_loss_that_is_a_mean_over_a_process_is_refused_for_two_policies(model:
 def test_a_batch_without_a_case_teaches_the_generator_by_its_drafts_alone(
     model: Path, tmp_path: Path, loss: str
 ) -> None:
-    [record] = told(made(model, tmp_path, lambda prompt: said("NS"), plain=True, loss=loss, max_steps=1))
+    [record] = records(made(model, tmp_path, lambda prompt: said("NS"), plain=True, loss=loss, max_steps=1))
     assert (record["said/SAC"], record["groups/generator/count"], record["groups/verifier/count"]) == (0.0, 2.0, 2.0)
     assert not [name for name in record if "approver" in name]
     assert record["gradient/default"] > 0
@@ -179,7 +179,7 @@ def test_comparisons_that_are_even_teach_the_generator_nothing(model: Path, tmp_
         prompt, "generator" if role == "reviser" else role, 0))  # fmt: skip
     trainer = made(model, tmp_path, lambda prompt: said("SAC"), plain=True, max_steps=1, given=(rows, even))
     before = weights_of(trainer)
-    [record] = told(trainer)
+    [record] = records(trainer)
     flat = {role: record[f"groups/{role}/flat"] for role in ("generator", "verifier", "approver")}
     assert flat == {"generator": 1.0, "verifier": 0.0, "approver": 1.0}
     assert record["gradient/default"] == 0.0
@@ -197,18 +197,18 @@ def test_the_generator_alone_is_trained_by_each_loss_of_the_papers_baselines_at_
             model, tmp_path / loss, lambda prompt: said("SAC"), plain=True, alone=True, loss=loss, max_steps=1
         )
         before = weights_of(trainer)
-        [record] = told(trainer)
+        [record] = records(trainer)
         assert (record["tokens"], record["reward/generator/total"], record["groups/generator/flat"]) == (14.0, 0.5, 0.0)
         moved = {name for name, value in weights_of(trainer).items() if not torch.equal(value, before[name])}
         assert moved
         assert {name.split(".")[-2] for name in moved} == {"default"}
-    [record] = told(made(model, tmp_path / "pairs", lambda prompt: said("SAC"), plain=True, max_steps=1))
+    [record] = records(made(model, tmp_path / "pairs", lambda prompt: said("SAC"), plain=True, max_steps=1))
     assert record["tokens"] == 30.0
 
 
-def told(trainer: Any) -> list[dict[str, float]]:
+def records(trainer: Any) -> list[dict[str, float]]:
     """The numbers of every step of a run."""
     records: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, _: records.append(record))
+    on_step(trainer, lambda record, _: records.append(record))
     train_from(trainer)
     return records

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="the extra train (torch) is not inst
 pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 
 from vouching.train.checkpoint import train_from  # noqa: E402
-from vouching.train.engine import measure, tell_steps  # noqa: E402  (needs torch)
+from vouching.train.engine import measure, on_step  # noqa: E402  (needs torch)
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,10 +28,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told_by(trainer: Any) -> list[dict[str, float]]:
-    told: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
-    return told
+    return records
 
 
 def test_the_update_is_that_of_equation_8(model: Path, tmp_path: Path) -> None:
@@ -73,14 +73,14 @@ def test_policy_and_critic_both_move_and_are_told(model: Path, tmp_path: Path) -
     trainer = trainer_of(ppo(model), tmp_path, game(), ROWS, talk(model))
     policy = weights_of(trainer)
     critic = {name: value.clone() for name, value in trainer.table.critic.state_dict()["model"].items()}
-    told = told_by(trainer)
+    records = told_by(trainer)
     assert greatest_difference(policy, weights_of(trainer)) > 1e-4
     assert greatest_difference(critic, trainer.table.critic.state_dict()["model"]) > 1e-4
     names = {"critic/loss", "critic/value", "critic/return", "reward/solver/total", "reward/checker/total",
              "questions/asked", "cannot_answer", "advantage/checker/least"}  # fmt: skip
-    assert names <= told[0].keys()
-    assert told[0]["critic/value"] == 0.0  # it knows nothing yet
-    assert told[0]["groups/solver/flat"] == 0.0  # a group of one has something to learn from
+    assert names <= records[0].keys()
+    assert records[0]["critic/value"] == 0.0  # it knows nothing yet
+    assert records[0]["groups/solver/flat"] == 0.0  # a group of one has something to learn from
 
 
 def test_a_sampled_run_goes_on_exactly_from_a_checkpoint(model: Path, tmp_path: Path) -> None:
@@ -88,13 +88,13 @@ def test_a_sampled_run_goes_on_exactly_from_a_checkpoint(model: Path, tmp_path: 
 
     settings = ppo(model, max_steps=4, watch=WatchSettings(checkpoint_every=2))
     whole = trainer_of(settings, tmp_path / "whole", game(), ROWS)
-    told = told_by(whole)
+    records = told_by(whole)
     again = trainer_of(settings, tmp_path / "again", game(), ROWS)
     train_from(again, tmp_path / "whole/checkpoint-2")
     assert greatest_difference(weights_of(whole), weights_of(again)) == 0.0
     critics = [one.table.critic.state_dict()["model"] for one in (whole, again)]
     assert greatest_difference(*critics) == 0.0
-    assert len(told) == 4
+    assert len(records) == 4
 
 
 def test_measuring_leaves_the_critic_alone(model: Path, tmp_path: Path) -> None:
@@ -114,6 +114,6 @@ def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
     one, two = (torch.load(out / "weights.pt", weights_only=True) for out in (alone, both))
     assert greatest_difference(one[0], two[0]) < 1e-5
     assert greatest_difference(one[1], two[1]) < 1e-5
-    first, second = (json.loads((out / "told.json").read_text()) for out in (alone, both))
+    first, second = (json.loads((out / "records.json").read_text()) for out in (alone, both))
     for name in ("reward/solver/total", "questions/asked", "critic/loss", "critic/return"):
         assert [step[name] for step in first] == pytest.approx([step[name] for step in second], abs=1e-5), name

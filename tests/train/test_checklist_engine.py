@@ -71,9 +71,8 @@ def test_two_processes_train_as_one_does(model: Path, tmp_path: Path) -> None:
         assert first["state"] == second["state"]
         assert len(first["state"]["replay"]) > 10
         for name in ("reward/generator/total", "reward/verifier/total", "reward/partition/total", "replay/size"):
-            assert [line[name] for line in first["told"]] == pytest.approx([line[name] for line in second["told"]]), (
-                name
-            )
+            ours, theirs = ([line[name] for line in one["records"]] for one in (first, second))
+            assert ours == pytest.approx(theirs), name
 
 
 def test_a_run_that_is_gone_on_with_ends_with_the_same_weights_and_replay(model: Path, tmp_path: Path) -> None:
@@ -101,8 +100,8 @@ def test_measuring_replays_nothing(model: Path, tmp_path: Path) -> None:
 def test_responses_can_become_right_by_a_rule_that_training_does_not_watch(tmp_path: Path) -> None:
     # A policy that judges itself does so with this seed, and not with every one (docs/games.md): no proof that it will.
     # Other seeds, and a judge from outside, are in benchmarks/learning.py.
-    learnt, told = learn(tmp_path, seed=0, judge="self")
+    learnt, records = learn(tmp_path, seed=0, judge="self")
     assert learnt.lower > 0, learnt
-    columns = columns_of(told)
+    columns = columns_of(records)
     assert "gap/rules" in columns
     assert "lenient_judge" not in {alarm.kind for alarm in alarms(columns)}

@@ -30,7 +30,7 @@ from vouching.methods.base import Row, ScriptedSampler
 from vouching.methods.structured.game import Score, StructuredGame
 from vouching.methods.training import LoraSettings
 from vouching.train.checkpoint import copy_weights, train_from
-from vouching.train.engine import make_trainer, measure, tell_steps, training_arguments
+from vouching.train.engine import make_trainer, measure, on_step, training_arguments
 from vouching.train.engine_batch import to_arrays
 from vouching.train.engine_table import Round
 from vouching.train.policy import load_policy
@@ -173,11 +173,11 @@ def test_what_another_engine_sampled_is_corrected_for_where_it_said_how_likely_i
 def test_k1_is_taken_off_the_advantage_of_each_token(model: Path, tmp_path: Path) -> None:
     settings = config(model, kl=0.5, kl_estimator="k1", learning_rate=1e-2, max_steps=2, loss="dapo")
     trainer = trainer_of(settings, tmp_path, sampler=scripted(model))
-    told: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
-    assert told[0]["kl"] == pytest.approx(0.0, abs=1e-6)  # nothing has moved yet
-    assert told[1]["kl"] != 0.0
+    assert records[0]["kl"] == pytest.approx(0.0, abs=1e-6)  # nothing has moved yet
+    assert records[1]["kl"] != 0.0
     batch = trainer._generate_and_score_completions([{"row": 0}] * 4 + [{"row": 1}] * 4)
     plain = torch.tensor([one.advantage for one in trainer.table.play(rows()[:2]).rollouts])
     mask = batch["completion_mask"]
@@ -204,7 +204,7 @@ def test_adapters_learn_with_the_model_itself_as_reference(model: Path, tmp_path
 @pytest.mark.parametrize("trained_before", [False, True])
 def test_adapters_are_gone_on_with_exactly(model: Path, tmp_path: Path, trained_before: bool) -> None:
     # New adapters have the model below them as reference, those of an earlier run a frozen copy of themselves, which is
-    # that of the start and not of the checkpoint: the divergence that is told says so.
+    # that of the start and not of the checkpoint: the logged divergence shows it.
     def run(out: Path, named: Path, lora: LoraSettings, checkpoint: Path | None = None) -> Any:
         settings = config(named, kl=0.1, lora=lora, learning_rate=1e-2, max_steps=6, watch={"checkpoint_every": 2})
         trainer = make_trainer(
@@ -221,9 +221,11 @@ def test_adapters_are_gone_on_with_exactly(model: Path, tmp_path: Path, trained_
     whole = run(tmp_path / "whole", named, lora)
     again = run(tmp_path / "again", named, lora, tmp_path / "whole/checkpoint-4")
     assert greatest_difference(weights_of(whole), weights_of(again)) == 0.0
-    told = [[(line["loss"], line["kl"]) for line in one.state.log_history if "loss" in line] for one in (whole, again)]
-    assert told[0] == told[1]
-    assert told[0][5][1] > 0
+    records = [
+        [(line["loss"], line["kl"]) for line in one.state.log_history if "loss" in line] for one in (whole, again)
+    ]
+    assert records[0] == records[1]
+    assert records[0][5][1] > 0
     assert any(".ref." in name for name in weights_of(whole)) == trained_before
 
 
@@ -233,20 +235,20 @@ def test_a_model_that_comes_from_no_folder_has_no_reference(model: Path, tmp_pat
     drawn = Qwen2ForCausalLM(Qwen2Config(vocab_size=512, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
                                          num_attention_heads=2, num_key_value_heads=2))  # fmt: skip
     settings = config(model, kl=0.1)
-    with pytest.raises(ConfigError, match="the model comes from no folder"):
+    with pytest.raises(ConfigError, match="the reference is loaded from the model"):
         make_trainer(settings, training_arguments(settings, tmp_path), drawn, tokenizer_of(model), vowel_game(), rows())
 
 
-# What is told.
+# What is logged.
 
 
 def test_every_step_is_told_with_parts_advantages_groups_and_texts(model: Path, tmp_path: Path) -> None:
     trainer = trainer_of(config(model, max_steps=2), tmp_path, sampler=scripted(model), log_completions=True)
-    told: list[tuple[dict[str, float], list[dict[str, Any]]]] = []
-    tell_steps(trainer, lambda record, texts: told.append((record, texts)))
+    records: list[tuple[dict[str, float], list[dict[str, Any]]]] = []
+    on_step(trainer, lambda record, texts: records.append((record, texts)))
     train_from(trainer)
-    assert [record["step"] for record, _ in told] == [1, 2]
-    record, lines = told[0]
+    assert [record["step"] for record, _ in records] == [1, 2]
+    record, lines = records[0]
     names = {
         "loss", "learning_rate", "grad_norm", "entropy", "time/step", "reward/verifier/total", "reward/verifier/vowels",
         "reward/verifier/std", "advantage/verifier/least", "advantage/verifier/greatest", "groups/verifier/count",
@@ -277,7 +279,7 @@ def test_measuring_on_other_rows_changes_nothing_of_the_run(model: Path, tmp_pat
     def run(measured: bool) -> dict[str, Any]:
         trainer = trainer_of(config(model, max_steps=2), tmp_path / str(measured))
         if measured:
-            tell_steps(trainer, lambda record, texts: found.append(measure(trainer, rows(5))))
+            on_step(trainer, lambda record, texts: found.append(measure(trainer, rows(5))))
         return trained(trainer)[1]
 
     found: list[dict[str, float]] = []
@@ -298,7 +300,7 @@ def test_a_judge_that_fails_on_everything_ends_the_run_and_keeps_the_checkpoint(
         return await vowels(reply, row)
 
     trainer = trainer_of(config(model, watch={"checkpoint_every": 1}), tmp_path, StructuredGame(4, judge))
-    tell_steps(trainer, lambda record, texts: steps.append(int(record["step"])))
+    on_step(trainer, lambda record, texts: steps.append(int(record["step"])))
     with pytest.raises(BackendError, match=r"no group of step 3 .* 8 were not judged \(the first: The judge is down"):
         train_from(trainer)
     assert steps == [1, 2]
@@ -319,7 +321,7 @@ def test_a_gradient_that_is_no_number_ends_the_run_before_it_reaches_the_weights
         play = trainer.table.play
         trainer.table.play = lambda given: infinite(play(given))
 
-    tell_steps(trainer, break_down)
+    on_step(trainer, break_down)
     with pytest.raises(TrainingError, match=r"the gradient of step 2 is (nan|inf)"):
         train_from(trainer)
     assert greatest_difference(weights_of(trainer), states[0]) == 0.0
@@ -329,7 +331,7 @@ def test_a_gradient_that_is_no_number_ends_the_run_before_it_reaches_the_weights
 def test_weights_that_nothing_can_be_drawn_from_end_the_run_and_are_not_kept(model: Path, tmp_path: Path) -> None:
     # Adam moves every weight by about the rate: after one update at 1e30 the logits are no numbers.
     changed = config(model, learning_rate=1e30, watch={"checkpoint_every": 1})
-    with pytest.raises(TrainingError, match="after step 1 the probabilities of the model are no numbers"):
+    with pytest.raises(TrainingError, match="after step 1 the probabilities of the model are not finite"):
         train_from(trainer_of(changed, tmp_path, vowel_game()))
     assert not (tmp_path / "checkpoint-1").exists()
 

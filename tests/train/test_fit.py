@@ -150,7 +150,7 @@ def test_an_alarm_ends_a_run_that_asks_for_it(folder: Path, tmp_path: Path) -> N
     last = last_checkpoint(tmp_path / "run")
     assert last is not None
     assert step_of(last) == 40
-    # It is told once, so the run may be gone on with.
+    # It is reported once, so the run may be resumed.
     train_game(
         read_settings(StructuredRunConfig, TOML, [*overrides(folder), *settings]), tmp_path / "run", True, lines.append
     )
@@ -190,7 +190,7 @@ def test_rows_with_long_prompts_are_left_out_and_told(config: StructuredRunConfi
     lines: list[str] = []
     path = write(tmp_path / "rows.jsonl", [*(row(number) for number in range(8)), long])
     train_game(replace(config, rows=(path,), max_steps=1, dev=()), tmp_path / "run", report=lines.append)
-    assert "1 of 9 rows have prompts of more than 96 tokens: left out" in lines
+    assert "1 of 9 rows are skipped: prompts of more than 96 tokens" in lines
 
 
 @pytest.mark.parametrize(

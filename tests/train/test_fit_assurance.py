@@ -49,7 +49,7 @@ def test_a_run_of_the_recipe_leaves_two_adapters_and_goes_on(config: AssuranceRu
     assert not [*model.glob("ref*")]
     assert json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["kind"] == "assurance"
     assert_exported(tmp_path / "run", tmp_path / "out")
-    # A run that ended has nothing to go on with, and says so by doing nothing.
+    # A finished run has nothing left to do.
     train_game(config, tmp_path / "run", resume=True, report=lines.append)
     assert len(read_records(tmp_path / "run")) == 4
 

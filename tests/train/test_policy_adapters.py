@@ -18,7 +18,7 @@ pytest.importorskip("trl", reason="the extra train (trl) is not installed")
 pytest.importorskip("peft", reason="the extra train (peft) is not installed")
 
 from vouching.train.checkpoint import train_from  # noqa: E402
-from vouching.train.engine import tell_steps  # noqa: E402  (needs torch)
+from vouching.train.engine import on_step  # noqa: E402  (needs torch)
 from vouching.train.policy import activate  # noqa: E402  (needs peft)
 
 ROWS = [task_row(number, 1 + number % 2) for number in range(8)]
@@ -37,25 +37,26 @@ def moved(trainer: Any, before: dict[str, Any]) -> set[str]:
 def test_both_adapters_move_and_the_base_does_not(model: Path, tmp_path: Path) -> None:
     trainer = trainer_of(two_policies(model, learning_rate=1e-2), tmp_path, game(), ROWS, talk(model))
     before = weights_of(trainer)
-    told: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
     found = moved(trainer, before)
     assert found == {name for name in before if "lora_" in name}
     assert {name.split(".")[-2] for name in found} == {"default", "verifier"}
-    assert all(record["gradient/default"] > 0 and record["gradient/verifier"] > 0 for record in told)
-    assert {"case/1", "oracle/submitted", "reward/verifier/outcome", "kl"} <= told[0].keys()
+    assert all(record["gradient/default"] > 0 and record["gradient/verifier"] > 0 for record in records)
+    assert {"case/1", "oracle/submitted", "reward/verifier/outcome", "kl"} <= records[0].keys()
 
 
 def test_a_model_that_writes_nothing_readable_teaches_the_verifier_alone(model: Path, tmp_path: Path) -> None:
     # Drafts are all worth 0 and no case is raised; both actions of the verifier are given, so that it learns the form.
     trainer = trainer_of(two_policies(model, max_steps=1), tmp_path, game(), ROWS)
     before = weights_of(trainer)
-    told: list[dict[str, float]] = []
-    tell_steps(trainer, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(trainer, lambda record, texts: records.append(record))
     train_from(trainer)
     assert {name.split(".")[-2] for name in moved(trainer, before)} == {"verifier"}
-    assert (told[0]["readable/generator"], told[0]["case/none"], told[0]["gradient/default"]) == (0.0, 1.0, 0.0)
+    first = records[0]
+    assert (first["readable/generator"], first["case/none"], first["gradient/default"]) == (0.0, 1.0, 0.0)
 
 
 def test_a_role_that_writes_no_token_at_all_has_no_part_in_the_update(model: Path, tmp_path: Path) -> None:
@@ -158,12 +159,12 @@ def test_adapters_of_an_earlier_run_are_trained_on_from_where_they_were(model: P
     loaded, tokenizer = load_policy(settings.model, settings.lora, reduced=False)
     arguments = training_arguments(settings, tmp_path / "second")
     second = make_trainer(settings, arguments, loaded, tokenizer, game(), ROWS, talk(model))
-    told: list[dict[str, float]] = []
-    tell_steps(second, lambda record, texts: told.append(record))
+    records: list[dict[str, float]] = []
+    on_step(second, lambda record, texts: records.append(record))
     before = weights_of(second)
     for name, value in weights_of(first).items():
         assert torch.equal(before[name], value), name
     train_from(second)
     assert {name.split(".")[-2] for name in moved(second, before)} == {"default", "verifier"}
-    assert told[0]["kl"] == pytest.approx(0.0, abs=1e-6)  # from these adapters, not from the bare model
-    assert told[1]["kl"] > 1e-6
+    assert records[0]["kl"] == pytest.approx(0.0, abs=1e-6)  # from these adapters, not from the bare model
+    assert records[1]["kl"] > 1e-6

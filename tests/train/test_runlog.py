@@ -43,7 +43,7 @@ def test_a_step_that_is_not_the_next_is_refused(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     log.write({"loss": 1.0})
     for step in (1, 3):
-        with pytest.raises(InputError, match=f"step {step} was to be logged after step 1"):
+        with pytest.raises(InputError, match=f"step {step} cannot be logged after step 1"):
             log.write({"step": step})
 
 
@@ -93,7 +93,7 @@ def test_a_process_that_does_not_write_keeps_the_same_numbers(tmp_path: Path) ->
 
 def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / METRICS).write_text('{"step": 1}\n[2]\n', encoding="utf-8")
-    with pytest.raises(InputError, match="line 2 is no line of a log"):
+    with pytest.raises(InputError, match="line 2 is not a line of a log"):
         read_records(tmp_path)
 
 
@@ -116,6 +116,6 @@ print(len(read_records(Path(sys.argv[1]))) == len(log.records) > 3)
         [sys.executable, "-c", code, str(tmp_path)], env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True,
         text=True, check=True,
     )  # fmt: skip
-    assert "make room and go on with --resume" in done.stdout
+    assert "free some space and continue with --resume" in done.stdout
     assert done.stdout.endswith("True\n")
     assert (tmp_path / METRICS).read_bytes().endswith(b"}\n")

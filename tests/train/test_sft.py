@@ -162,13 +162,13 @@ def test_two_processes_learn_both_stages(config: SftConfig, folder: Path, tmp_pa
     )
 
     def both() -> None:
-        told = run(staged, tmp_path / "run")
-        (tmp_path / f"told-{os.environ['RANK']}").write_text("\n".join(told), encoding="utf-8")
+        records = run(staged, tmp_path / "run")
+        (tmp_path / f"records-{os.environ['RANK']}").write_text("\n".join(records), encoding="utf-8")
 
     as_pair(both)
-    told = [(tmp_path / f"told-{rank}").read_text(encoding="utf-8") for rank in (0, 1)]
-    assert "first stage: 16 labels" in told[0]
-    assert "first stage" not in told[1]
+    records = [(tmp_path / f"records-{rank}").read_text(encoding="utf-8") for rank in (0, 1)]
+    assert "first stage: 16 labels" in records[0]
+    assert "first stage" not in records[1]
     first, second = weights_in(tmp_path / "run/binary/model"), weights_in(tmp_path / "run/model")
     assert any((first[name] != second[name]).any() for name in first)
     assert [len(read_records(tmp_path / name)) for name in ("run/binary", "run")] == [2, 2]
@@ -204,7 +204,7 @@ def filling(line: str) -> None:
 
 def test_a_disk_that_is_full_at_a_checkpoint_loses_nothing(config: SftConfig, folder: Path, tmp_path: Path) -> None:
     def full() -> None:
-        with pytest.raises(InputError, match="make room and go on with --resume"):
+        with pytest.raises(InputError, match="free some space and continue with --resume"):
             run(config, tmp_path / "run", say=filling)
 
     assert in_child(told_always(full)) == 0
@@ -233,7 +233,7 @@ def test_what_cannot_be_used_is_said_so(
     [
         ([], "no rows; give some with messages"),
         ([{"claim": "It rained."}], r"line 1: the row has the keys \['claim'\], expected 'messages'"),
-        ([{"messages": [{"role": "user", "content": "Is it?"}]}], "do not end with one of the assistant"),
+        ([{"messages": [{"role": "user", "content": "Is it?"}]}], "do not end with the assistant's"),
         ([{"messages": [{"role": "user"}]}], "expected role and content"),
     ],
 )
@@ -280,7 +280,7 @@ def test_an_exported_model_has_its_adapters_merged_and_says_how_it_came_to_be(
         save_file({name: value + 1 for name, value in newer.items()}, path)
     again = AutoModelForCausalLM.from_pretrained(export_run(tmp_path / "run", tmp_path / "again"))
     assert torch.equal(again(ids).logits, merged(ids).logits)
-    with pytest.raises(ConfigError, match="set it to 0 to train those on"):
+    with pytest.raises(ConfigError, match="set it to 0 to continue training them"):
         load_policy(str(tmp_path / "run/model"), LoraSettings(rank=4), reduced=False)
     # Below adapters, also those of an earlier run, weights are held in bfloat16; what is trained never is.
     held, _ = load_policy(str(tmp_path / "run/model"), LoraSettings(), reduced=True)

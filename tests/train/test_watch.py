@@ -1,4 +1,4 @@
-"""What is done after a step without a model: alarms are told or end the run, the best step is one that is kept."""
+"""What is done after a step, without a model: alarms are reported or end the run, and the best step is kept."""
 
 from __future__ import annotations
 

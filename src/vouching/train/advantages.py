@@ -1,11 +1,11 @@
-"""From rewards to advantages: how much better than its like a completion was. Pure numpy, no clock, no chance.
+"""Rewards to advantages: how much better a completion is than those it is compared with.
 
 Four estimators, named by the group: ``group`` compares G samples of one prompt (GRPO; SEVA, eq. 2), ``pair`` compares
-two that differ in one action, ``gae`` compares each token with a critic's guess (Schulman et al., 2016), ``plain``
-takes the reward as it is (Soft-SVeRL's penalty, a mean of votes). Rewards that are compared and all equal teach nothing
-and give exactly 0, whatever the rounding. Which standard deviation divides is stated, never implied: papers mean the
-population's (divide by n), TRL and verl take the unbiased one (n - 1), under which a pair comes out as +-.707 and not
-+-1. Left out: normalisation over a whole batch, which mixes prompts of unlike difficulty.
+two that differ in one action, ``gae`` compares each token with a critic's value (Schulman et al., 2016), ``plain``
+takes the reward as it is (Soft-SVeRL's penalty, a mean of votes). Rewards that are compared and all equal give exactly
+0, whatever the rounding. The standard deviation is always stated: papers divide by n, TRL and verl by n - 1, under
+which a pair has +-.707 and not +-1. Not supported: normalisation over a whole batch, which mixes prompts of different
+difficulty.
 """
 
 from __future__ import annotations
@@ -25,19 +25,16 @@ Floats: TypeAlias = NDArray[np.float64]
 EPSILON = 1e-4
 """Added to a standard deviation, as in TRL."""
 PAIR_EPSILON = 1e-8
-"""Added to the variance of a pair, as DPA-GRPO does; which number it adds, its paper does not say."""
+"""Added to the variance of a pair, as in DPA-GRPO; its paper does not give the number."""
 
 
 def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilon: float = EPSILON) -> Floats:
-    """``A_i = (r_i - mean r) / (std r + epsilon)`` within one group (SEVA, eq. 2).
+    """``A_i = (r_i - mean r) / (std r + epsilon)`` within one group (SEVA, eq. 2); 0 where all rewards are equal.
 
     Args:
         rewards_G: (G,) rewards, at least one.
-        spread: which standard deviation; "none" leaves the difference as it is.
-        epsilon: added to it.
-
-    Returns:
-        (G,) advantages; all 0 where the rewards are equal.
+        spread: which standard deviation; "none" does not divide.
+        epsilon: added to the standard deviation.
 
     >>> group_advantages([0.0, 0.0, 3.0], epsilon=0.0).round(4).tolist()  # mean 1, std sqrt((1 + 1 + 4) / 3)
     [-0.7071, -0.7071, 1.4142]
@@ -54,11 +51,7 @@ def group_advantages(rewards_G: ArrayLike, spread: Spread = "population", epsilo
 def pair_advantages(rewards_2: ArrayLike, epsilon: float = PAIR_EPSILON) -> Floats:
     """``A_i = (r_i - mean r) / sqrt(var r + epsilon)`` within a pair (DPA-GRPO, section 2.3).
 
-    The variance is the population's, so that two counterfactuals have about +1 and -1, and 0 and 0 if they are equal.
-
-    Args:
-        rewards_2: (2,) rewards.
-        epsilon: added to the variance, not to the deviation.
+    The variance is the population's, so two counterfactuals have about +1 and -1, and 0 and 0 if they are equal.
 
     Raises:
         ValueError: not two rewards.
@@ -73,19 +66,19 @@ def pair_advantages(rewards_2: ArrayLike, epsilon: float = PAIR_EPSILON) -> Floa
 
 
 def gae(rewards_T: ArrayLike, values_T: ArrayLike, discount: float = 1.0, trace: float = 1.0) -> tuple[Floats, Floats]:
-    """Generalised advantage estimation (Schulman et al., 2016, eq. 16) over the tokens of one episode, which ends.
+    """Generalised advantage estimation (Schulman et al., 2016, eq. 16) over the tokens of one finished episode.
 
     ``delta_t = r_t + discount * V_(t+1) - V_t`` and ``A_t = delta_t + discount * trace * A_(t+1)``, with V = A = 0
     after the last token.
 
     Args:
         rewards_T: (T,) reward at each token.
-        values_T: (T,) what the critic guessed before each token.
+        values_T: (T,) the critic's value before each token.
         discount: gamma, in [0, 1].
-        trace: lambda, in [0, 1]; 1 is the plain return less the guess.
+        trace: lambda, in [0, 1]; 1 is the return minus the value.
 
     Returns:
-        (T,) advantages, and (T,) returns ``A + V`` that the critic learns.
+        (T,) advantages, and (T,) returns ``A + V``, the critic's targets.
 
     >>> advantages, returns = gae([0.0, 1.0], [0.5, 0.25], discount=1.0, trace=0.5)
     >>> advantages.tolist(), returns.tolist()  # deltas -.25 and .75; A_0 = -.25 + .5 * .75
@@ -93,7 +86,7 @@ def gae(rewards_T: ArrayLike, values_T: ArrayLike, discount: float = 1.0, trace:
     """
     rewards, values = _finite(rewards_T, "rewards"), _finite(values_T, "values")
     if rewards.shape != values.shape:
-        raise ValueError(f"wanted a value for each reward, got {len(values)} values and {len(rewards)} rewards")
+        raise ValueError(f"expected one value per reward, got {len(values)} values and {len(rewards)} rewards")
     for name, share in (("discount", discount), ("trace", trace)):
         if not 0 <= share <= 1:
             raise ConfigError(f"{name} must be in [0, 1], got {share}")
@@ -107,12 +100,12 @@ def gae(rewards_T: ArrayLike, values_T: ArrayLike, discount: float = 1.0, trace:
 
 
 def whiten(values: ArrayLike, mask: ArrayLike, spread: Spread = "unbiased", epsilon: float = 1e-8) -> Floats:
-    """Values with mean 0 and variance 1 over what the mask keeps; 0 where it does not.
+    """Values with mean 0 and variance 1 over what the mask keeps; 0 elsewhere.
 
     Args:
         values: of any shape.
         mask: of the same shape; not 0 where a value counts.
-        spread: of the variance. verl, and so MARCH, takes the unbiased one; "none" moves the mean only.
+        spread: which variance. verl, and so MARCH, takes the unbiased one; "none" only shifts the mean.
         epsilon: added to the variance.
 
     >>> whiten([1.0, 3.0, 9.0], [1, 1, 0], "population").round(6).tolist()
@@ -126,17 +119,14 @@ def whiten(values: ArrayLike, mask: ArrayLike, spread: Spread = "unbiased", epsi
 
 
 def stream_factors(amounts: Mapping[str, float], weights: Mapping[str, float]) -> dict[str, float]:
-    """What the advantages of each role are multiplied by, so that a mean over all is a weighted sum of means per role.
+    """Factors for the advantages of each role that turn a mean over all roles into a weighted sum of means per role.
 
-    An objective such as ``J_gen + lambda_v J_ver`` has a mean of its own in each term; a loss that divides by all
-    tokens, or by all rows, would weigh a role by how much it wrote. The factor is ``lambda * N_total / N_role``.
+    An objective such as ``J_gen + lambda_v J_ver`` has one mean per term; a loss that divides by all tokens, or by all
+    rows, would weigh a role by how much it wrote. The factor is ``lambda * N_total / N_role``.
 
     Args:
-        amounts: what the loss divides by, per role: tokens, or rows. Over all processes.
+        amounts: the loss's denominator per role: tokens or rows, over all processes.
         weights: lambda per role; 1 for a role that is not named.
-
-    Returns:
-        A factor for each role that has written something; with one role its weight.
 
     >>> stream_factors({"generator": 300.0, "verifier": 100.0}, {"verifier": 0.5})
     {'generator': 1.3333333333333333, 'verifier': 2.0}
@@ -146,13 +136,12 @@ def stream_factors(amounts: Mapping[str, float], weights: Mapping[str, float]) -
 
 
 def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: float | None = None) -> tuple[Group, ...]:
-    """The groups with the advantage of every rollout, by the estimator that each group names.
+    """The groups with the advantage of every rollout, by the estimator of each group.
 
     Args:
-        groups: scored; those of "gae" come with their advantages, since those need a critic.
-        spread: for "group"; a pair has the population's by definition.
-        epsilon: added to the deviation of a group, or to the variance of a pair; None for ``EPSILON`` and
-            ``PAIR_EPSILON``.
+        groups: scored; those of "gae" already have their advantages, which need a critic.
+        spread: for "group"; a pair always has the population's.
+        epsilon: None for ``EPSILON`` (groups) and ``PAIR_EPSILON`` (pairs).
 
     Raises:
         ValueError: a rollout without a reward, or one of "gae" without an advantage.
@@ -161,9 +150,9 @@ def filled(groups: Iterable[Group], spread: Spread = "population", epsilon: floa
 
 
 def is_flat(group: Group) -> bool:
-    """Whether nothing is learnt from a group: its rewards are all equal, or all 0 where they are taken as they are.
+    """Whether a group gives no gradient: its rewards are all equal, or all 0 for the estimator "plain".
 
-    One of "gae" never is: there every token is compared with a critic's guess.
+    A group of "gae" never is flat: its tokens are compared with a critic's values.
     """
     if group.estimator == "gae":
         return False
@@ -174,7 +163,7 @@ def is_flat(group: Group) -> bool:
 def _filled(group: Group, spread: Spread, epsilon: float | None) -> Group:
     if group.estimator == "gae":
         if any(rollout.advantage is None for rollout in group.rollouts):
-            raise ValueError(f"group {group.key!r} is of gae and has no advantages: fill them in with a critic")
+            raise ValueError(f"group {group.key!r} uses gae but has no advantages: compute them with a critic")
         return group
     rewards = _rewards(group)
     if group.estimator == "plain":
@@ -190,18 +179,18 @@ def _filled(group: Group, spread: Spread, epsilon: float | None) -> Group:
 def _rewards(group: Group) -> Sequence[float]:
     rewards = [rollout.reward.total for rollout in group.rollouts if rollout.reward is not None]
     if len(rewards) < len(group.rollouts):
-        raise ValueError(f"group {group.key!r} holds a rollout without a reward: leave out what the judge failed on")
+        raise ValueError(f"group {group.key!r} has a rollout without a reward: drop those that were not judged")
     return rewards
 
 
 def _standard_deviation(values: Floats, spread: Spread) -> float:
     if spread == "unbiased" and len(values) < 2:
-        raise ValueError("the unbiased deviation of one value does not exist: take the population's")
+        raise ValueError("the unbiased standard deviation needs two values, got 1: use the population's")
     return float(values.std(ddof=spread == "unbiased"))
 
 
 def _finite(given: ArrayLike, name: str) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError(f"wanted a list of finite {name}, at least one, got {np.array2string(values, threshold=8)}")
+        raise ValueError(f"expected at least one finite number in {name}, got {np.array2string(values, threshold=8)}")
     return values

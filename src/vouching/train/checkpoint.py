@@ -1,10 +1,10 @@
 # pyright: basic
-"""What a killed run goes on from, and what is kept of it.
+"""Checkpoints: what an interrupted run resumes from, and what is kept at the end.
 
-The encoder keeps one file, replaced as a whole. Runs by TRL keep folders, ``OUT/checkpoints/checkpoint-STEP``: the last
-ones and the best one by what it does on ``dev``. TRL writes the state of its trainer last and removes older folders
-after that, so one without a whole state is what a kill or a full disk left behind, and there is always a whole one
-besides. Left out: checkpoints on another machine.
+The encoder keeps one file, replaced atomically. TRL runs keep folders, ``OUT/checkpoints/checkpoint-STEP``: the latest
+ones and the best one on ``dev``. TRL writes the trainer's state last and deletes older folders only after that, so a
+folder without a complete state is the remains of a crash or a full disk, and a complete one always exists beside it.
+Not supported: remote checkpoints.
 """
 
 from __future__ import annotations
@@ -24,29 +24,21 @@ from vouching.train.extra import ENCODER, imported
 
 CHECKPOINT = "checkpoint.pt"
 CHECKPOINTS = "checkpoints"
-"""The folder of TRL's checkpoints, in that of the run."""
+"""Folder of TRL's checkpoints inside the run folder."""
 MODEL = "model"
-"""The folder of the model that came out, in that of the run."""
+"""Folder of the resulting model inside the run folder."""
 _STATE = "trainer_state.json"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_ROOM_WORDS = ("No space left", "Disk quota exceeded", "File too large", "PytorchStreamWriter", "unexpected pos")
-_TO_GO_ON = re.compile(
+_FOR_RESUME = re.compile(
     r"(optimizer|scheduler|scaler|trainer_state|training_args)\.|rng_state|engine\.json$|critic\.pt$|global_step|ref(_|$)|"
     r"README"
 )
-"""Files and folders of a checkpoint that only a run that goes on needs, and the empty card of peft."""
+"""Files and folders of a checkpoint that only resuming needs, and peft's empty model card."""
 
 
 def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
-    """Write the checkpoint of a run; at every moment the folder holds a whole one, or none yet.
-
-    Args:
-        folder: the folder of the run.
-        state: tensors, numbers, texts, and lists and dictionaries of them.
-
-    Raises:
-        InputError: it cannot be written; the one before stays.
-    """
+    """Write the checkpoint of a run atomically. Raises InputError; the previous checkpoint then stays."""
     torch = imported("torch", ENCODER)
     fresh = folder / f"{CHECKPOINT}.new"
     try:
@@ -55,17 +47,13 @@ def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(folder / CHECKPOINT)
-    except (OSError, RuntimeError) as error:  # torch tells a full disk as a RuntimeError
+    except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
         fresh.unlink(missing_ok=True)
-        raise InputError(f"cannot write {fresh} ({error}): make room and go on with --resume") from error
+        raise InputError(f"cannot write {fresh} ({error}): free some space and continue with --resume") from error
 
 
 def load_checkpoint(folder: Path) -> dict[str, Any] | None:
-    """The checkpoint of a run; None if it has none yet.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """The checkpoint of a run; None if it has none yet. Raises InputError if it cannot be read."""
     torch = imported("torch", ENCODER)
     path = folder / CHECKPOINT
     if not path.exists():
@@ -77,13 +65,13 @@ def load_checkpoint(folder: Path) -> dict[str, Any] | None:
 
 
 def last_checkpoint(out: Path) -> Path | None:
-    """The last whole checkpoint of a run by TRL; None if there is none."""
+    """The latest complete checkpoint of a TRL run, or None."""
     whole = {step: folder for folder in (out / CHECKPOINTS).glob("checkpoint-*") if (step := step_of(folder))}
     return whole[max(whole)] if whole else None
 
 
 def best_checkpoint(out: Path) -> Path | None:
-    """The whole checkpoint that did best on ``dev``, the last one if nothing was scored; None if there is none."""
+    """The complete checkpoint that scored best on ``dev``, the latest if nothing was scored, or None."""
     last = last_checkpoint(out)
     best = None if last is None else _state(last).get("best_global_step")
     folder = out / CHECKPOINTS / f"checkpoint-{best}"
@@ -91,23 +79,20 @@ def best_checkpoint(out: Path) -> Path | None:
 
 
 def step_of(checkpoint: Path) -> int:
-    """The step that a checkpoint was written after; 0 if it is not whole."""
+    """The step after which a checkpoint was written; 0 if it is incomplete."""
     step = _state(checkpoint).get("global_step")
     return step if isinstance(step, int) else 0
 
 
 def keep_model(out: Path) -> int:
-    """Put the weights of the best checkpoint, or of the last one, into ``OUT/model``, replaced as a whole.
-
-    Returns:
-        The step that they are of.
+    """Copy the weights of the best checkpoint to ``OUT/model``, replaced atomically, and return their step.
 
     Raises:
         InputError: there is no checkpoint, or the folder cannot be written.
     """
     chosen = best_checkpoint(out)
     if chosen is None:
-        raise InputError(f"{out} has no whole checkpoint: train first, or go on with --resume")
+        raise InputError(f"{out} has no complete checkpoint: train first, or continue with --resume")
     fresh, old = out / f"{MODEL}.new", out / f"{MODEL}.old"
     with room_for(out):
         shutil.rmtree(fresh, ignore_errors=True)
@@ -121,15 +106,15 @@ def keep_model(out: Path) -> int:
 
 
 def copy_weights(checkpoint: Path, out: Path) -> None:
-    """Copy what a model is loaded from, and nothing that only a run needs that goes on."""
-    shutil.copytree(checkpoint, out, ignore=lambda _, names: [name for name in names if _TO_GO_ON.match(name)])
+    """Copy what loading a model needs, without what only resuming needs."""
+    shutil.copytree(checkpoint, out, ignore=lambda _, names: [name for name in names if _FOR_RESUME.match(name)])
 
 
 def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
-    """Do the steps that are left after a checkpoint; all of them without one, none if it is of the last step.
+    """Run the steps that remain after a checkpoint; all of them without one.
 
     Raises:
-        TrainingError: the gradient is no number; the weights are those before this step.
+        TrainingError: the gradient is not finite; the weights are those before this step.
         BackendError: no rollout of a step could be judged.
     """
     if checkpoint is not None:
@@ -142,30 +127,31 @@ def train_from(trainer: Any, checkpoint: Path | None = None) -> None:
 
 @contextmanager
 def room_for(out: Path) -> Generator[None]:
-    """Turn a full disk into an InputError that says how to go on, and remove checkpoints that are not whole.
+    """Turn a full disk into an InputError that says how to resume, and remove incomplete checkpoints.
 
     >>> with room_for(Path("runs/sft")):
     ...     raise OSError(errno.ENOSPC, "No space left on device")
     Traceback (most recent call last):
         ...
-    vouching.errors.InputError: cannot write to runs/sft ([Errno 28] No space left on device): the last whole checkpoint
-    is kept, make room and go on with --resume
+    vouching.errors.InputError: cannot write to runs/sft ([Errno 28] No space left on device): the last complete
+    checkpoint is kept, free some space and continue with --resume
     """
     try:
         yield
-    except Exception as error:  # the writers of weights raise what they like
+    except Exception as error:  # writers of weights raise anything
         if isinstance(error, InputError) or not _is_full(error):
             raise
         for folder in (out / CHECKPOINTS).glob("checkpoint-*"):
             if not step_of(folder):
                 shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
-            f"cannot write to {out} ({error}): the last whole checkpoint is kept, make room and go on with --resume"
+            f"cannot write to {out} ({error}): the last complete checkpoint is kept, free some space and continue "
+            "with --resume"
         ) from error
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Whether an error, or what it came of, tells that there is no room."""
+    """Whether an error, or one of its causes, is about a full disk."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             return True
@@ -176,7 +162,7 @@ def _is_full(error: BaseException | None) -> bool:
 
 
 def _state(checkpoint: Path) -> dict[str, Any]:
-    """The state of the trainer in a checkpoint; empty if it is not whole."""
+    """The trainer's state in a checkpoint; empty if it is incomplete."""
     try:
         found = json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

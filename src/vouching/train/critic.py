@@ -1,14 +1,14 @@
 # pyright: basic
-"""A critic for PPO: a copy of the model that guesses, before each token, the reward that is to come.
+"""A critic for PPO: a copy of the model that predicts, before each token, the reward to come.
 
     values V_t       of the text before token t
     GAE              delta_t = r_t + gamma V_(t+1) - V_t, A_t = delta_t + gamma lambda A_(t+1); r is at the last token
     returns          R_t = A_t + V_t, then A is whitened over all tokens of the step (unbiased variance, as in verl)
-    critic's loss    .5 mean max((v - R)^2, (clip(v, V - c, V + c) - R)^2), v being the guess during the update
+    value loss       .5 mean max((v - R)^2, (clip(v, V - c, V + c) - R)^2), v being the value during the update
 
-It is a model of its own, as in verl, with its own optimizer and warm-up; the policy's loss stays TRL's. All processes
-hold the whole critic and exchange its gradients; which of them has which rollout changes nothing. Left out: a critic
-that is cut among processes, and one that shares its layers with the policy.
+As in verl it is a separate model with its own optimizer and warm-up; the policy loss stays TRL's. Every process holds
+the whole critic and exchanges its gradients, so the result does not depend on which process has which rollout. Not
+supported: a sharded critic, and one that shares layers with the policy.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ MINIMUM = 2
 def token_advantages(
     rewards: Sequence[float], values: Sequence[Floats], settings: CriticSettings, processes: Processes | None = None
 ) -> tuple[list[Floats], list[Floats]]:
-    """Advantages and returns of each token of completions that earn one reward each, at their end.
+    """Advantages and returns of each token of completions with one reward each, at their end.
 
     Args:
-        rewards: one of each completion.
-        values: (T,) guesses before each of its tokens, T at least 1.
+        rewards: one per completion.
+        values: (T,) values before each of its tokens, T at least 1.
         settings: gamma, lambda, whether to whiten.
-        processes: who trains together; all must call this.
+        processes: all must call this.
 
     >>> plain = CriticSettings(discount=1.0, whiten=False)
     >>> [advantages], [returns] = token_advantages([-1.0], [np.array([-0.5, -0.25])], plain)
@@ -69,14 +69,14 @@ def token_advantages(
 
 
 def clipped_value_loss(guesses: Any, values: Any, returns: Any, mask: Any, clip: float) -> Any:
-    """The sum over tokens of the critic's loss.
+    """The value loss, summed over tokens.
 
     Args:
-        guesses: (B, T) as they are now; the gradient flows here.
-        values: (B, T) what they were when the returns were computed.
-        returns: (B, T) what they should be.
+        guesses: (B, T) current values; the gradient flows through these.
+        values: (B, T) values when the returns were computed.
+        returns: (B, T) targets.
         mask: (B, T) 1 where a token counts.
-        clip: how far a guess may move.
+        clip: how far a value may move.
     """
     held = values + (guesses - values).clamp(-clip, clip)
     worse = ((guesses - returns) ** 2).maximum((held - returns) ** 2)
@@ -84,7 +84,7 @@ def clipped_value_loss(guesses: Any, values: Any, returns: Any, mask: Any, clip:
 
 
 class Critic:
-    """Guesses, gives advantages, and learns from what came."""
+    """Predicts values, computes advantages, and learns from the returns."""
 
     def __init__(
         self, model: Any, settings: CriticSettings, pad: int, rows: int, processes: Processes | None = None
@@ -100,10 +100,10 @@ class Critic:
     def __call__(self, groups: Sequence[Group]) -> list[Group]:
         """The groups, those of "gae" with the advantage of every token; the critic has learnt from them.
 
-        Every process calls it once in a step. Tokens that the policy did not choose have advantage 0.
+        Every process calls it once per step. Tokens that the policy did not choose have advantage 0.
 
         Raises:
-            TrainingError: the critic's gradient is no number.
+            TrainingError: the critic's gradient is not finite.
         """
         mine = [one for group in groups if group.estimator == "gae" for one in group.rollouts]
         said = [one for one in mine if any(one.completion_mask)]
@@ -126,13 +126,13 @@ class Critic:
         return {"model": self.model.state_dict(), "optimizer": self._optimizer.state_dict(), "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from :meth:`state_dict`."""
+        """Restore :meth:`state_dict`."""
         self.model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._steps = state["steps"]
 
     def _values(self, said: Sequence[Rollout]) -> list[Floats]:
-        """(T,) guesses before each token of each completion."""
+        """(T,) values before each token of each completion."""
         found: list[Floats] = []
         with imported("torch").no_grad():
             for some in self._pieces(said):
@@ -144,7 +144,7 @@ class Critic:
         return [said[at : at + self._rows] for at in range(0, len(said), self._rows)]
 
     def _guess(self, some: Sequence[Rollout]) -> Any:
-        """(B, T) guesses before each token of the completions, padded on the right."""
+        """(B, T) values before each token of the completions, padded on the right."""
         torch = imported("torch")
         lengths = [len(one.prompt_ids) + len(one.completion_ids) for one in some]
         ids = torch.full((len(some), max(lengths)), self._pad, device=self.model.device)
@@ -154,12 +154,12 @@ class Critic:
             mask[row, : lengths[row]] = 1
         scores = self.model(input_ids=ids, attention_mask=mask).logits[..., 0].float()
         width = max(len(one.completion_ids) for one in some)
-        # The score at a token is the guess after it, so before the first of the completion it is the prompt's last.
+        # The score at a token is the value after it, so the first value is at the prompt's last token.
         places = torch.tensor([[len(one.prompt_ids) - 1] for one in some]) + torch.arange(width)
         return scores.gather(1, places.to(ids.device).clamp(max=ids.size(1) - 1))
 
     def _learn(self, said: Sequence[Rollout], values: Sequence[Floats], returns: Sequence[Floats]) -> None:
-        """Updates by one batch, the rollouts of all processes."""
+        """Update on the rollouts of all processes as one batch."""
         torch, settings = imported("torch"), self.settings
         tokens = sum(self.processes.gather([sum(map(len, values))]))
         if not tokens:
@@ -167,8 +167,8 @@ class Critic:
         self._steps += 1
         for table in self._optimizer.param_groups:
             table["lr"] = settings.learning_rate * min(1.0, self._steps / max(1, settings.warmup_steps))
-        told = zip(said, values, returns, strict=True)
-        pieces, total = self._pieces([*told]), 0.0
+        recorded = zip(said, values, returns, strict=True)
+        pieces, total = self._pieces([*recorded]), 0.0
         for _ in range(settings.passes):
             self._optimizer.zero_grad()
             total = 0.0
@@ -179,7 +179,7 @@ class Critic:
             self._exchange()
             norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             if not torch.isfinite(norm):
-                raise TrainingError("the gradient of the critic is no number: lower critic.learning_rate")
+                raise TrainingError("the critic's gradient is not finite: lower critic.learning_rate")
             self._optimizer.step()
         self._observe(total, values, returns)
 
@@ -195,7 +195,7 @@ class Critic:
         return clipped_value_loss(guesses, before, after, mask, self.settings.clip)
 
     def _exchange(self) -> None:
-        """Gradients of all processes, added up; each has divided by the tokens of all."""
+        """Sum the gradients of all processes; each has divided by the tokens of all."""
         if self.processes.count == 1:
             return
         torch = imported("torch")
@@ -219,10 +219,10 @@ class Critic:
 
 
 def load_critic(named: str, device: Any) -> Any:
-    """A model with a value head that guesses 0 at first, over the layers of a language model, in float32.
+    """A value head that starts at 0 over the layers of a language model, in float32.
 
     Args:
-        named: a folder, also of adapters, whose base is taken; or a name on the Hugging Face hub.
+        named: a folder (of adapters: their base is taken), or a name on the Hugging Face hub.
         device: where to put it.
 
     Raises:
@@ -234,7 +234,7 @@ def load_critic(named: str, device: Any) -> Any:
     try:
         model = transformers.AutoModelForTokenClassification.from_pretrained(named, num_labels=1, dtype=torch.float32)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise ConfigError(f"cannot make a critic of {named} ({error}): name another model (critic.model)") from error
+        raise ConfigError(f"cannot load a critic from {named} ({error}): name another model (critic.model)") from error
     head = model.score if hasattr(model, "score") else model.classifier
     with torch.no_grad():
         for weight in head.parameters():
@@ -246,7 +246,7 @@ def load_critic(named: str, device: Any) -> Any:
 
 
 def _spread(one: Rollout, advantages: Floats) -> tuple[float, ...]:
-    """Advantages of the tokens that are trained, put in their places."""
+    """Advantages of the trained tokens at their places in the completion."""
     whole = np.zeros(len(one.completion_ids))
     whole[np.array(one.completion_mask, bool)] = advantages
     return tuple(whole.tolist())

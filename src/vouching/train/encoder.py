@@ -1,14 +1,14 @@
 # pyright: basic
-"""``vouch train encoder``: the run. Read, split, encode; step, score, save; then export.
+"""``vouch train encoder``: read, split, encode; step, score, save; export.
 
     OUT/run.json         settings, revision, versions, data
     OUT/log.jsonl        a line per step and per evaluation
-    OUT/checkpoint.pt    what a killed run goes on from, exactly
-    OUT/model/           the torch model, which a next stage can start from
+    OUT/checkpoint.pt    for exact resuming
+    OUT/model/           the torch model, from which a next stage can start
     OUT/export/          what ``vouching.encoder.load_encoder`` reads
 
-A cross-encoder learns the relation of claim and source from rows of many sets, which tokens of the claim are
-unsupported from marked ones, and to rank a claim above the same claim with an error. Left out: several GPUs.
+A cross-encoder learns the relation of claim and source from rows of many sets, unsupported tokens from marked ones, and
+to rank a claim above the same claim with an error. Not supported: several GPUs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,15 @@ from vouching.train.checkpoint import load_checkpoint, save_checkpoint
 from vouching.train.encoder_batches import EncodedRow, EncodedUnit, batch_of, encode_units, order_of_batches
 from vouching.train.encoder_config import EncoderConfig
 from vouching.train.encoder_export import export_encoder
-from vouching.train.encoder_model import answers_of, load_model, losses_of, read_batch, save_model, scores_of, told
+from vouching.train.encoder_model import (
+    answers_of,
+    load_model,
+    losses_of,
+    read_batch,
+    save_model,
+    scores_of,
+    summary_line,
+)
 from vouching.train.encoder_rows import Split, Unit, hold_out, read_set, read_sets, row_weights, without_shared
 from vouching.train.extra import ENCODER, encoder_folder, imported, see_device
 from vouching.train.run_folder import Progress, log_to, open_run
@@ -39,10 +47,10 @@ from vouching.train.run_folder import Progress, log_to, open_run
 TELL_EVERY = 20
 """Steps between lines of progress."""
 MIN_COMPARED = 300
-"""Rows that an export is compared with torch on, if there are as many: on few, luck would decide."""
+"""Rows on which an export is compared with torch, if available: with few, chance would decide."""
 _LONGEST_GRADIENT = 1.0
 _WARMUP = 0.06
-"""Share of the steps over which the learning rate rises."""
+"""Share of the steps for warm-up."""
 _WEIGHT_DECAY = 0.01
 """Not on biases and norms."""
 
@@ -52,9 +60,9 @@ class Material:
     """The rows of a run, encoded."""
 
     train: list[EncodedUnit]
-    """What is learned from."""
+    """To train on."""
     held: list[EncodedUnit]
-    """What is scored: groups held out, and the sets of ``dev``."""
+    """To score: held-out groups, and the sets of ``dev``."""
     held_places: list[str]
     """The set of each unit of ``held``."""
     pad: int
@@ -62,7 +70,7 @@ class Material:
     counts: Mapping[str, int]
     """Units by set, before the split."""
     digests: Mapping[str, str]
-    """Of the split, see ``encoder_rows.Split``; the sets of ``dev`` are no part of it."""
+    """Of the split, see ``encoder_rows.Split``; without the sets of ``dev``."""
 
     @property
     def held_rows(self) -> list[EncodedRow]:
@@ -71,17 +79,16 @@ class Material:
 
     @property
     def compared(self) -> list[EncodedRow]:
-        """What an export is compared on: ``held_rows``, and some that were learned from where these are few."""
+        """What an export is compared on: ``held_rows``, filled up with training rows if these are few."""
         more = max(0, MIN_COMPARED - len(self.held_rows))
         return [*self.held_rows, *islice((row for unit in self.train for row in unit.rows), more)]
 
 
 @dataclass
 class Run:
-    """A run while it goes on: what a step changes."""
+    """The state of a run that a step changes."""
 
     config: EncoderConfig
-    """Its settings."""
     model: Any
     """The torch model."""
     optimizer: Any
@@ -103,7 +110,7 @@ class Run:
         }  # fmt: skip
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved state."""
+        """Restore a saved state."""
         torch = imported("torch", ENCODER)
         self.step = state["step"]
         self.model.load_state_dict(state["model"])
@@ -116,21 +123,18 @@ class Run:
 def train_encoder(
     config: EncoderConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
-    """Train an encoder and export it.
+    """Train an encoder and export it; the figures of the last evaluation, see ``encoder_model.scores_of``.
 
     Args:
         config: the settings.
         out: folder of the run; new or empty, or that of the same run with ``resume``.
-        resume: go on where the run's checkpoint stands; a finished run is only exported again.
+        resume: continue from the run's checkpoint; a finished run is only exported again.
         report: takes lines of progress; None writes them to standard error.
-
-    Returns:
-        The figures of the last evaluation, see ``encoder_model.scores_of``.
 
     Raises:
         MissingExtraError: the extra "train", or onnx for the export, is not installed.
         ConfigError: VOUCH_DATA, the encoder or a setting cannot be used.
-        InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
+        InputError: rows cannot be used, or ``out`` belongs to another run or cannot be written.
     """
     torch = imported("torch", ENCODER)
     say = log_to(report)
@@ -145,12 +149,12 @@ def train_encoder(
     if state:
         run.restore(state)
     progress = Progress(out, run.step, run.steps, say)
-    sets, apart = len(material.counts), f" with all of {' and '.join(config.dev)}" if config.dev else ""
+    sets, dev = len(material.counts), f" with all of {' and '.join(config.dev)}" if config.dev else ""
     units = f"{sum(material.counts.values()):,} units of {sets} set{'s' * (sets != 1)}"
-    split = f"{len(material.train):,} to train on; {len(material.held):,} held out{apart}"
+    split = f"{len(material.train):,} to train on; {len(material.held):,} held out{dev}"
     say(f"{units}: {split}; {run.steps:,} steps on {run.device.type}, from step {run.step:,}")
     if find_spec("onnx") is None:
-        say("onnx is not installed: the run will not be exported; install it then, and call again with --resume")
+        say("onnx is not installed: the run will not be exported; install onnx and repeat the command with --resume")
     scores = train(run, material, out, progress) or score(run, material)
     save_model(run.model, folder / TOKENIZER, out / "model")
     export_encoder(run.model, config, folder / TOKENIZER, out / "export", scores, material.digests, material.compared)
@@ -159,10 +163,9 @@ def train_encoder(
 
 
 def split_units(config: EncoderConfig) -> Split:
-    """The units of the sets, split into those to train on and those held out.
+    """The units of the sets, split into training and held-out ones.
 
-    The split depends on every file that the settings name, pairs included: the same settings give the same split as
-    long as the files say the same.
+    The split depends on every file that the settings name, pairs included.
     """
     sets = read_sets(_folders(config.train), config.shares, config.max_rows, config.seed, config.rows)
     for name in config.pairs:
@@ -174,11 +177,11 @@ def split_units(config: EncoderConfig) -> Split:
 
 
 def split_of_export(folder: Path) -> Split:
-    """The split that the run of an export had, made again from its settings and checked against its record.
+    """The split of an export's run, made again from its settings and checked against its record.
 
     Raises:
-        InputError: the manifest cannot be read or does not say what was held out, or the files that the settings name
-            now give another split: what seems held out may have been trained on.
+        InputError: the manifest cannot be read or does not record the split, or the files that the settings name now
+            give another split, so that seemingly held-out rows may have been trained on.
     """
     manifest = folder / MANIFEST
     try:
@@ -189,21 +192,21 @@ def split_of_export(folder: Path) -> Split:
         raise InputError(f"{manifest} does not say how the encoder was trained ({error!r}): export it again") from None
     if recorded is None:
         raise InputError(
-            f"{manifest} is older and does not record which rows the run held out: train the encoder again, or export "
+            f"{manifest} does not record which rows the run held out: train the encoder again, or export "
             "its run again by vouch train encoder --resume"
         )
     split = split_units(config)
     if differing := [side for side, digest in split.digests.items() if recorded.get(side) != digest]:
         raise InputError(
             f"the rows that {manifest} records as {' and '.join(differing)} are not those that its settings give now: "
-            f"{', '.join(config.pairs) or 'no file of pairs'} or the sets of VOUCH_DATA have changed since; bring back "
+            f"{', '.join(config.pairs) or 'no file of pairs'} or the sets of VOUCH_DATA have changed since; restore "
             "the files of the run, or train again"
         )
     return split
 
 
 def _folders(parts: Sequence[str]) -> list[Path]:
-    """Where those sets lie; what is trained on files of pairs alone needs no ``VOUCH_DATA``."""
+    """Folders of those sets; training on files of pairs alone needs no ``VOUCH_DATA``."""
     return [data_folder() / "attribution" / part for part in parts]
 
 
@@ -213,7 +216,7 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
     dev = read_sets(_folders(config.dev), {}, config.validation_rows, config.seed)
     train, held = [*split.train], [*split.held, *(unit for units in dev.values() for unit in units)]
     if not train or not held:
-        raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: give more rows")
+        raise ConfigError(f"{len(train)} units to train on and {len(held)} held out: provide more rows")
     limits = Limits(config.max_tokens, config.max_claim_tokens, config.max_windows)
 
     def encoded(units: list[Unit], weights: list[float]) -> list[EncodedUnit]:
@@ -226,7 +229,7 @@ def read_material(config: EncoderConfig, tokenizer: PairTokenizer) -> Material:
 
 
 def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
-    """A run before its first step; how many it has is not known yet.
+    """A run before its first step; its number of steps is not known yet.
 
     Raises:
         ConfigError: the encoder is too small for the tokenizer or the settings, or there is no such device.
@@ -236,14 +239,14 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
     device = torch.device("cuda" if torch.cuda.is_available() and config.device != "cpu" else "cpu")
     model = load_model(folder, config.seed, config.dropout)
     bert = model["bert"].config
-    for name, wanted, has in (
+    for name, needed, has in (
         ("tokens in the vocabulary of its tokenizer", vocabulary, bert.vocab_size),
         ("max_tokens", config.max_tokens, bert.max_position_embeddings),
     ):
-        if wanted > has:
-            raise ConfigError(f"{config.encoder} is too small: {wanted:,} {name}, it has {has:,} at most")
+        if needed > has:
+            raise ConfigError(f"{config.encoder} is too small: it has {has:,} {name}, expected {needed:,}")
     model = model.to(device).train()
-    # A batch holds few of the words, and their rows are half of all weights: kept, they save a sixth of the time.
+    # A batch has few of the words, and embeddings are half of all weights: sparse updates save a sixth of the time.
     model["bert"].embeddings.word_embeddings.requires_grad_(False)
     learned = [p for p in model.parameters() if p.requires_grad]
     groups = [
@@ -254,7 +257,7 @@ def start(config: EncoderConfig, folder: Path, vocabulary: int) -> Run:
 
 
 def batches(config: EncoderConfig, material: Material) -> list[list[int]]:
-    """The units of every step, in order: all epochs, or as far as ``max_steps`` says."""
+    """The units of every step, in order: all epochs, or up to ``max_steps``."""
     order = [
         batch
         for epoch in range(config.epochs)
@@ -264,7 +267,7 @@ def batches(config: EncoderConfig, material: Material) -> list[list[int]]:
 
 
 def rate_at(step: int, steps: int, config: EncoderConfig) -> float:
-    """The learning rate of a step: up in a line during the warm-up, then down in a line to 0 after the last.
+    """The learning rate of a step: linear warm-up, then linear decay to 0 after the last.
 
     >>> config = EncoderConfig(learning_rate=1.0)
     >>> [round(rate_at(step, 34, config), 2) for step in (0, 1, 2, 18, 33)]  # 2 of 34 steps up, 32 down
@@ -275,7 +278,7 @@ def rate_at(step: int, steps: int, config: EncoderConfig) -> float:
 
 
 def train(run: Run, material: Material, out: Path, progress: Progress) -> dict[str, Any]:
-    """Do the steps that are left; the figures of the last evaluation, none if no step was left."""
+    """Run the remaining steps; the figures of the last evaluation, none if no step was left."""
     order = batches(run.config, material)
     scores: dict[str, Any] = {}
     end = min(run.steps, run.config.stop_at or run.steps)
@@ -286,19 +289,19 @@ def train(run: Run, material: Material, out: Path, progress: Progress) -> dict[s
         progress.count(run.step, sum(unit.windows for unit in units), losses)
         last = run.step == end
         if run.step % TELL_EVERY == 0 or last:
-            progress.tell_losses()
+            progress.report_losses()
         if evaluated := (run.step % run.config.evaluate_every == 0 or last):
             scores = score(run, material)
-            progress.log_scores(run.step, scores, told(scores))
+            progress.log_scores(run.step, scores, summary_line(scores))
         if evaluated or run.step % run.config.checkpoint_every == 0:
-            # The log first: lines beyond the checkpoint are dropped on going on, missing ones would stay missing.
+            # The log first: lines after the checkpoint are dropped when resuming, missing ones would stay missing.
             progress.flush()
             save_checkpoint(out, run.state())
     return scores
 
 
 def step(run: Run, batch: Any) -> dict[str, float]:
-    """One step of the optimizer; the losses before it."""
+    """One optimizer step; the losses before it."""
     torch = imported("torch", ENCODER)
     for group in run.optimizer.param_groups:
         group["lr"] = rate_at(run.step, run.steps, run.config)
@@ -311,6 +314,6 @@ def step(run: Run, batch: Any) -> dict[str, float]:
 
 
 def score(run: Run, material: Material) -> dict[str, Any]:
-    """Figures of what was held out."""
+    """Figures of the held-out rows."""
     answers = answers_of(run.model, material.held, material.pad, run.config.batch_tokens, run.device)
     return scores_of(material.held_places, material.held, answers)

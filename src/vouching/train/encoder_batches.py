@@ -1,7 +1,4 @@
-"""Rows as arrays: tokens and windows as at run time, and the order of batches, which a seed determines.
-
-Left out: reading rows while training; 150,000 short pairs take some 100 MB as arrays.
-"""
+"""Rows as arrays, with tokens and windows as at run time, and the seeded order of batches."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from vouching.encoder.weights import INPUTS, Limits
 from vouching.train.encoder_rows import TrainingRow, Unit
 
 CHUNK = 64
-"""Batches that are sorted by length together: enough for little padding, few enough for mixed order."""
+"""Batches sorted by length together: enough for little padding, few enough for a mixed order."""
 Inputs: TypeAlias = dict[str, NDArray[np.int64]]
 
 
@@ -32,7 +29,7 @@ class EncodedRow:
     allowed: NDArray[np.bool_]
     """(3,) relations that the label allows."""
     support: NDArray[np.int8]
-    """(C,) 1 for a supported token, 0 for one that is not, -1 where nobody said."""
+    """(C,) 1 for a supported token, 0 for an unsupported one, -1 for unknown."""
     error_type: int
     """Position in ``ERROR_TYPES``; -1 for unknown."""
 
@@ -48,12 +45,12 @@ class EncodedUnit:
 
     @property
     def windows(self) -> int:
-        """How many windows it has."""
+        """Number of windows."""
         return sum(len(row.windows) for row in self.rows)
 
     @property
     def longest(self) -> int:
-        """Tokens of its longest window."""
+        """Tokens of the longest window."""
         return max(len(window) for row in self.rows for window in row.windows)
 
 
@@ -80,7 +77,7 @@ class Batch:
 def encode_units(
     units: Sequence[Unit], weights: Sequence[float], tokenizer: PairTokenizer, limits: Limits
 ) -> list[EncodedUnit]:
-    """Units as arrays, in order; each claim has the windows that the encoder would read."""
+    """Units as arrays, in order, with the windows that the encoder would read."""
     return [
         EncodedUnit(tuple(encode_row(row, tokenizer, limits) for row in unit), weight)
         for unit, weight in zip(units, weights, strict=True)
@@ -108,8 +105,7 @@ def encode_row(row: TrainingRow, tokenizer: PairTokenizer, limits: Limits) -> En
 def order_of_batches(units: Sequence[EncodedUnit], max_tokens: int, seed: int, epoch: int) -> list[list[int]]:
     """Numbers of units in batches of at most ``max_tokens`` after padding, in the order of one epoch.
 
-    Units are shuffled, sorted by length within chunks, cut into batches, and the batches shuffled. The same arguments
-    give the same order.
+    Units are shuffled, sorted by length within chunks, cut into batches, and the batches shuffled; a pure function.
     """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(units))
@@ -124,7 +120,7 @@ def order_of_batches(units: Sequence[EncodedUnit], max_tokens: int, seed: int, e
 
 
 def _cut(units: Sequence[EncodedUnit], numbers: Sequence[int], max_tokens: int) -> list[list[int]]:
-    """Units ``numbers``, which get longer, in batches of at most ``max_tokens`` after padding, or of one unit."""
+    """Units ``numbers``, sorted by length, in batches of at most ``max_tokens`` after padding, or of one unit."""
     batches: list[list[int]] = []
     windows = 0
     for number in numbers:

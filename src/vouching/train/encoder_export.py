@@ -1,14 +1,12 @@
 # pyright: basic
-"""From a torch model to what ships: int8 ONNX, tokenizer, manifest with checksums, and the skeleton of a model card.
+"""From a torch model to what ships (int8 ONNX, tokenizer, manifest with checksums, draft of a model card), and back.
 
-Linear layers and embeddings become int8 (dynamic quantisation: weights per channel, activations as they come). The
-export is compared with torch before it is called done. Left out: fused attention, which was no faster on a CPU.
+Linear layers and embeddings become int8 (dynamic quantisation: weights per channel, activations at run time). The
+export is checked against torch. Fused attention was not faster on a CPU.
 
-From what ships back to what can be trained: the int8 weights of an exported encoder as float ones.
-
-What rounding took away stays away: the floats are the int8 numbers times their scale, so that an export of them gives
-nearly the same int8 numbers again. A further stage needs no files but the export. Left out: exports of other versions
-of torch's exporter that name their nodes differently; they are refused.
+The way back turns int8 weights into floats, so that a further stage needs nothing but the export. Rounding is not
+undone: exporting these floats gives nearly the same int8 numbers. Not supported: exports by other versions of torch's
+exporter with other node names; they are refused.
 """
 
 from __future__ import annotations
@@ -47,17 +45,17 @@ from vouching.train.run_folder import surroundings
 
 OPSET = 17
 WINDOWS_IN_USE = 4
-"""Windows of a long source that the export reads, where training read fewer."""
+"""Windows of a long source that the export reads, if training read fewer."""
 MIN_AGREEMENT = 0.95
 """Share of rows on which int8 and torch must agree whether a claim is supported (P >= .5), see ``NEAR``."""
 MAY_DIFFER = 2
-"""Rows that may disagree however few are compared: one of ten says nothing about one of twenty."""
+"""Rows that may always disagree: one of ten is no estimate of one of twenty."""
 NEAR = 0.02
-"""Difference of P that is no disagreement, on whichever side of .5."""
+"""Difference of P that does not count as disagreement, on either side of .5."""
 MAX_COMPARED = 1000
 """Rows that are compared."""
 EXACT = 1e-3
-"""Most that an output before quantisation may differ from torch's."""
+"""Largest difference of an output before quantisation from torch's."""
 CARD = """# Encoder {digest}
 
 A cross-encoder over a claim and a window of its source: relation, support of each token of the claim, error type, and
@@ -174,7 +172,7 @@ def quantize(source: Path, target: Path) -> None:
     onnx = imported("onnx", "exporting the encoder")
     quantization: Any = import_module("onnxruntime.quantization")
     before = logging.root.manager.disable
-    logging.disable(max(before, logging.WARNING))  # it recommends a step that changes nothing here
+    logging.disable(max(before, logging.WARNING))  # it recommends a step that has no effect here
     try:
         quantization.quantize_dynamic(
             str(source), str(target), op_types_to_quantize=["MatMul", "Gemm", "Gather"], per_channel=True,
@@ -183,7 +181,7 @@ def quantize(source: Path, target: Path) -> None:
     finally:
         logging.disable(before)
     small = onnx.load(str(target))
-    del small.graph.value_info[:]  # shapes that onnxruntime finds out itself
+    del small.graph.value_info[:]  # shapes that onnxruntime infers itself
     onnx.save(small, str(target))
 
 
@@ -191,8 +189,8 @@ def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, f
     """How far the exported models agree with torch on the first window of some rows, each read alone as at run time.
 
     Returns:
-        ``rows``: how many were compared; ``labels``: share of them where the int8 model gives the same label, or nearly
-        the same P; ``mean_difference`` of that P; ``largest_float_difference`` of any output before quantisation.
+        ``rows`` compared; ``labels``, the share on which the int8 model gives the same label or nearly the same P;
+        ``mean_difference`` of that P; ``largest_float_difference`` of any output before quantisation.
 
     Raises:
         ConfigError: they do not agree.
@@ -220,7 +218,7 @@ def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, f
         raise ConfigError(
             f"the exported model differs from torch: by {largest:.2g} before quantisation (at most {EXACT}), and in "
             f"{1 - labels:.1%} of {len(ours)} labels after it (at most {1 - MIN_AGREEMENT:.0%}); the torch model is "
-            "kept: train anew with a lower learning_rate, or on more rows if few were compared"
+            "kept: train again with a lower learning_rate, or on more rows if few were compared"
         )
     return {
         "rows": len(ours),
@@ -231,7 +229,7 @@ def compare(model: Any, folder: Path, rows: Sequence[EncodedRow]) -> dict[str, f
 
 
 def agrees(largest: float, other: int, rows: int) -> bool:
-    """Whether an export is as good as the model: by the largest difference before quantisation, and other labels after.
+    """Whether an export is accurate: by the largest float difference, and the number of changed labels in int8.
 
     >>> agrees(1e-5, 2, 10), agrees(1e-5, 3, 10), agrees(1e-5, 3, 60), agrees(1e-5, 4, 60), agrees(0.1, 0, 60)
     (True, False, True, False, False)
@@ -255,7 +253,7 @@ def _card(record: Mapping[str, Any], config: EncoderConfig, folder: Path) -> str
 
 
 SHIPPED_HEADS = 12
-"""Attention heads of the encoder that ships, which its weights do not tell."""
+"""Attention heads of the shipped encoder, which its weights do not record."""
 _EPSILON = 1e-12
 """Of BERT's layer norms."""
 
@@ -264,13 +262,13 @@ def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> 
     """Write the model of an export as the ``model`` folder of a run, from which ``vouch train encoder`` starts.
 
     Args:
-        export: the folder of an export; None for the encoder that ships.
+        export: the folder of an export; None for the shipped encoder.
         out: where to.
         heads: attention heads of a layer.
 
     Raises:
         WeightsError: there is no export.
-        ConfigError: it is not built as expected.
+        ConfigError: it has an unexpected structure.
         MissingExtraError: the extra "train" is not installed.
     """
     onnx, torch, folder = (
@@ -299,21 +297,21 @@ def write_floats(export: Path | None, out: Path, heads: int = SHIPPED_HEADS) -> 
 
 
 def _floats(graph: Any, to_array: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """The weights of a quantised graph by the names that they have in torch."""
+    """The weights of a quantised graph by their names in torch."""
     arrays = {entry.name: to_array(entry) for entry in graph.initializer}
     for name, values in arrays.items():
         plain = name.removeprefix("model.")
         if name.endswith("_embeddings.weight_quantized"):
             plain, stem = plain.removesuffix("_quantized"), name.removesuffix("_quantized")
-            yield plain, _taken_back(values, arrays[f"{stem}_scale"], arrays[f"{stem}_zero_point"])
+            yield plain, _dequantized(values, arrays[f"{stem}_scale"], arrays[f"{stem}_zero_point"])
         elif name.startswith("model.") and values.dtype == np.float32 and not name.endswith("_scale"):
             yield plain, values.copy()
     for node in graph.node:
         if node.op_type == "MatMulInteger" and node.input[1] in arrays:
             stem = node.input[1].removesuffix("_quantized")
-            values = _taken_back(arrays[node.input[1]], arrays[f"{stem}_scale"], arrays[f"{stem}_zero_point"])
+            values = _dequantized(arrays[node.input[1]], arrays[f"{stem}_scale"], arrays[f"{stem}_zero_point"])
             yield f"{node.name.strip('/').rpartition('/')[0].replace('/', '.')}.weight", values.T.copy()
 
 
-def _taken_back(numbers: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
+def _dequantized(numbers: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
     return (numbers.astype(np.float32) - zero.astype(np.float32)) * scale

@@ -1,8 +1,8 @@
 # pyright: basic
-"""The encoder as a torch model, a BERT with three heads: what it says about a batch, its four losses, and its figures.
+"""The encoder as a torch model: a BERT with three heads, its outputs for a batch, its four losses, and its figures.
 
-Torch is imported where it is used. Not supported: other architectures than BERT's; a loss that makes some token of an
-unsupported claim unsupported, as which one is known for marked claims only; intervals, which ``vouch bench`` reports.
+Torch is imported on use. Not supported: other architectures; a loss that makes some token of an unsupported claim
+unsupported, as which one is known only for marked claims.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vouching.train.extra import ENCODER, imported
 from vouching.types.spans import ERROR_TYPES
 
 Tensor: TypeAlias = Any
-"""A torch tensor; torch need not be there for its types."""
+"""A torch tensor; typed without torch."""
 Module: TypeAlias = Any
 """A torch module."""
 HEADS = "heads.pt"
@@ -39,7 +39,7 @@ HEAD_SIZES = {"relation": len(RELATIONS), "token_support": 1, "error_type": len(
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What the model says about a batch of R rows, folded over windows as in ``encoder.folding``."""
+    """Outputs for a batch of R rows, folded over windows as in ``encoder.folding``."""
 
     relation: Tensor
     """(R, 3) log-probabilities."""
@@ -50,11 +50,11 @@ class Folded:
 
 
 def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
-    """A model: "bert" from a folder, its heads from the same folder or new ones drawn by ``seed``.
+    """A model: "bert" from a folder, its heads from the same folder or newly drawn by ``seed``.
 
     Raises:
         MissingExtraError: torch or transformers is not installed.
-        ConfigError: the folder holds no BERT.
+        ConfigError: the folder has no BERT.
     """
     torch, transformers = imported("torch", ENCODER), imported("transformers", ENCODER)
     transformers.logging.set_verbosity_error()
@@ -78,7 +78,7 @@ def load_model(folder: Path, seed: int, dropout: float = 0.0) -> Module:
 
 
 def save_model(model: Module, tokenizer: Path, folder: Path) -> None:
-    """Write a folder that :func:`load_model` and :func:`encoder_folder` take."""
+    """Write a folder for :func:`load_model` and :func:`encoder_folder`."""
     torch = imported("torch", ENCODER)
     folder.mkdir(parents=True, exist_ok=True)
     model["bert"].save_pretrained(folder)
@@ -87,9 +87,9 @@ def save_model(model: Module, tokenizer: Path, folder: Path) -> None:
 
 
 def outputs_of(model: Module, inputs: Mapping[str, Any]) -> tuple[Tensor, ...]:
-    """The outputs that an exported model has, by the names and shapes of ``encoder.weights.OUTPUTS``.
+    """The outputs of an exported model, by the names and shapes of ``encoder.weights.OUTPUTS``.
 
-    The states for late interaction are those of the layer in the middle.
+    The states for late interaction are those of the middle layer.
     """
     found = model["bert"](**{name: inputs[name] for name in INPUTS}, output_hidden_states=True)
     last, aligned = found.last_hidden_state, found.hidden_states[model["bert"].config.num_hidden_layers // 2]
@@ -103,7 +103,7 @@ def outputs_of(model: Module, inputs: Mapping[str, Any]) -> tuple[Tensor, ...]:
 
 
 def read_batch(model: Module, batch: Batch, device: Any) -> Folded:
-    """What the model says about a batch: one forward pass, folded over the windows of each row."""
+    """Outputs for a batch: one forward pass, folded over the windows of each row."""
     torch = imported("torch", ENCODER)
     inputs = {name: torch.from_numpy(batch.inputs[name]).to(device) for name in INPUTS}
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
@@ -117,7 +117,7 @@ def fold(relation: Tensor, support: Tensor, error_type: Tensor, windows: Tensor,
 
     Args:
         relation: (N, 3) logits of the windows.
-        support: (N, T) logits of their tokens; a claim's tokens stand at 1, 2, ...
+        support: (N, T) logits of their tokens; a claim's tokens are at 1, 2, ...
         error_type: (N, 6) logits.
         windows: (R, K) numbers of the windows of each row.
         claim_tokens: C, the length of the longest claim.
@@ -141,7 +141,7 @@ class Losses:
     """The loss of a batch and its parts; a part without rows is 0."""
 
     total: Tensor
-    """What is minimised."""
+    """The total."""
     relation: Tensor
     """See :func:`relation_loss`."""
     token: Tensor
@@ -159,7 +159,7 @@ class Losses:
 
 
 def losses_of(folded: Folded, batch: Batch, config: EncoderConfig) -> Losses:
-    """The loss of the relation plus each other loss times its factor in ``config.losses``."""
+    """The loss of the relation plus each other loss times its weight in ``config.losses``."""
     torch = imported("torch", ENCODER)
     device = folded.relation.device
     allowed, support, error_type, weight, pairs = (
@@ -181,13 +181,13 @@ def relation_loss(logs: Tensor, allowed: Tensor, weight: Tensor) -> Tensor:
     Args:
         logs: (R, 3) log-probabilities.
         allowed: (R, 3) booleans, at least one true in a row.
-        weight: (R,) what a row counts for.
+        weight: (R,) weights of the rows.
     """
     return -(weight * logs.masked_fill(~allowed, float("-inf")).logsumexp(dim=1)).mean()
 
 
 def token_loss(logits: Tensor, support: Tensor) -> Tensor:
-    """Binary cross-entropy of the marked tokens, supported and unsupported ones each averaged, then the two.
+    """Binary cross-entropy of marked tokens; supported and unsupported ones averaged separately, then together.
 
     Args:
         logits: (R, C).
@@ -201,12 +201,7 @@ def token_loss(logits: Tensor, support: Tensor) -> Tensor:
 
 
 def error_loss(logits: Tensor, error_type: Tensor) -> Tensor:
-    """Cross-entropy of the rows whose error type is known.
-
-    Args:
-        logits: (R, 6).
-        error_type: (R,) position of the type, -1 for unknown.
-    """
+    """Cross-entropy of the (R, 6) logits of rows whose error type is known; -1 in (R,) ``error_type`` is unknown."""
     known = error_type >= 0
     if not known.any():
         return logits.sum() * 0.0
@@ -229,7 +224,7 @@ def ranking_loss(logs: Tensor, pairs: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the model says about rows, in order; R of them."""
+    """Predictions for R rows, in order."""
 
     support: NDArray[np.float64]
     """(R,) P(supported)."""
@@ -240,7 +235,7 @@ class Answers:
 
 
 def answers_of(model: Any, units: Sequence[EncodedUnit], pad: int, max_tokens: int, device: Any) -> Answers:
-    """What the model says about the rows of the units, in order."""
+    """Predictions for the rows of the units, in order."""
     torch = imported("torch", ENCODER)
     by_unit: dict[int, list[tuple[float, NDArray[np.float64], int]]] = {}
     model.eval()
@@ -265,9 +260,9 @@ def scores_of(places: Sequence[str], units: Sequence[EncodedUnit], answers: Answ
     """Figures by set, and over the sets ("all").
 
     Returns:
-        By set: ``rows`` and ``auroc`` (left out with one class). Over all: ``auroc``, the mean of the sets; ``tokens``,
+        By set: ``rows`` and ``auroc`` (absent with one class). Over all: ``auroc``, the mean of the sets; ``tokens``,
         the AUROC of marked tokens; ``pairs``, the share of pairs in which the claim with the error scores lower;
-        ``errors``, the share of known error types that are told.
+        ``errors``, the accuracy on known error types.
     """
     rows = [(place, row) for place, unit in zip(places, units, strict=True) for row in unit.rows]
     by_set: defaultdict[str, list[tuple[bool, float]]] = defaultdict(list)
@@ -294,10 +289,10 @@ def scores_of(places: Sequence[str], units: Sequence[EncodedUnit], answers: Answ
     return found
 
 
-def told(scores: Mapping[str, Mapping[str, float]]) -> str:
-    """What is told of figures while a run goes on.
+def summary_line(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """Figures in one line, for progress.
 
-    >>> told({"dev/one": {"rows": 9, "auroc": 0.81}, "all": {"rows": 9, "auroc": 0.81, "pairs": 0.5}})
+    >>> summary_line({"dev/one": {"rows": 9, "auroc": 0.81}, "all": {"rows": 9, "auroc": 0.81, "pairs": 0.5}})
     'AUROC dev/one 0.810, all 0.810; pairs 0.500'
     """
     areas = ", ".join(f"{place} {found['auroc']:.3f}" for place, found in scores.items() if "auroc" in found)

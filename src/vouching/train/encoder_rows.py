@@ -1,7 +1,7 @@
-"""What the encoder learns from: labelled rows and pairs of rows, and the groups that validation is held out by.
+"""Training rows of the encoder: labelled rows, pairs of rows, and the groups that are held out together.
 
-Reads this project's own format (``id, claim, source, label``) with what some sets say besides: a fine label, tokens
-that are not supported, a corrected claim, the original of a perturbation. Left out: questions, and rows without label.
+Reads the project's own format (``id, claim, source, label``) and what some sets add: a fine label, unsupported tokens,
+a corrected claim, the original of a perturbation. Not supported: questions, and rows without a label.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vouching.types.spans import ERROR_TYPES, ErrorType
 
 SUPPORTED, CONTRADICTED, NOT_FOUND = (0,), (1,), (2,)
 UNSUPPORTED = (1, 2)
-"""Not Attributable, and nothing says whether the source says otherwise or nothing."""
+"""Not Attributable, without saying whether the source contradicts the claim or does not mention it."""
 FINE_LABELS: Mapping[str, tuple[int, ...]] = {
     "contradiction": CONTRADICTED,
     "refute": CONTRADICTED,
@@ -35,15 +35,15 @@ FINE_LABELS: Mapping[str, tuple[int, ...]] = {
     "irrelevant": NOT_FOUND,
     "Neutral": NOT_FOUND,
 }
-"""Relations that a fine label of a row that is Not Attributable allows; the labels not named allow both."""
+"""Relations that a fine label allows for a Not Attributable row; other labels allow both."""
 _ERROR_OF_EDIT: Mapping[str, ErrorType] = {
     "Intrinsic Entity": "entity_substitution",
     "Extrinsic Entity": "entity_substitution",
 }
-"""BUMP's types that are one of ours; predicates and circumstances may be several."""
+"""BUMP's types that equal one of ours; predicates and circumstances may be several."""
 _TELLING_SENTENCE = 40
 _ONE_GROUP_AT_MOST = 0.25
-"""Share of what a set wants held out that one group may fill."""
+"""Share of a set's held-out rows that one group may fill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,11 @@ class TrainingRow:
     place: str
     """The set it is from, as "part/set"."""
     claim: str
-    """The statement."""
     source: str
-    """What it is to be checked against."""
     relations: tuple[int, ...]
     """Relations that the label allows: 0 supported, 1 contradicted, 2 not found."""
     unsupported: Offsets | None = None
-    """Stretches of the claim that are not supported; the rest is. None if nobody marked them."""
+    """Unsupported spans of the claim; the rest is supported. None if not marked."""
     error_type: int = -1
     """Position in ``ERROR_TYPES``; -1 for unknown."""
     group: str | None = None
@@ -77,23 +75,23 @@ Unit: TypeAlias = tuple[TrainingRow, ...]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What is trained on and what is held out."""
+    """Training and held-out units."""
 
     counts: Mapping[str, int]
     """Units by set, before the split."""
     train: Sequence[Unit]
-    """What is learned from."""
+    """To train on."""
     held: Sequence[Unit]
-    """Whole groups that are not."""
+    """Whole groups held out."""
 
     @property
     def digests(self) -> dict[str, str]:
-        """SHA-256 of the units of each side, by which a later reader knows that it has the same split."""
+        """SHA-256 of the units of each part, to check a split made again."""
         return {"train": digest_of(self.train), "held_out": digest_of(self.held)}
 
 
 def digest_of(units: Sequence[Unit]) -> str:
-    """SHA-256 of units as a set: what their rows say and where they are from, in whatever order they come.
+    """SHA-256 of units as a set, in whatever order they come.
 
     >>> one, other = ((TrainingRow("nli/a", claim, "s", SUPPORTED),) for claim in ("c", "d"))
     >>> digest_of([one, other]) == digest_of([other, one]) != digest_of([one])
@@ -112,14 +110,13 @@ def read_sets(
 
     Args:
         folders: where to look.
-        shares: sets named with a share of 0 are left out.
-        limit: units of a set, at most.
+        shares: sets with a share of 0 are skipped.
+        limit: maximal number of units of a set.
         seed: of the shuffle.
-        rows: units of single sets, by name, instead of ``limit``.
+        rows: limits of single sets, by name.
 
     Raises:
-        InputError: a folder has no such file, a name in ``shares`` or ``rows`` is of no set, or a row cannot be used;
-            the message names it.
+        InputError: a folder has no such file, ``shares`` or ``rows`` name an unknown set, or a row cannot be used.
     """
     sets: dict[str, list[Unit]] = {}
     names = set[str]()
@@ -146,7 +143,7 @@ def read_set(path: Path, place: str, limit: int, seed: int) -> list[Unit]:
 
 
 def unit_of(record: Record, place: str) -> Unit:
-    """One record as a unit; it is a pair if it says what the claim was before an error was put in.
+    """One record as a unit; a pair if it has the claim without its error too.
 
     >>> record = {"claim": "It opened in 1937.", "source": "It opened in 1973.", "label": "Not Attributable",
     ...     "correct_summary": "It opened in 1973."}
@@ -171,7 +168,7 @@ def unit_of(record: Record, place: str) -> Unit:
 
 
 def changed_spans(before: str, after: str) -> Offsets:
-    """Stretches of ``after`` whose words are not those of ``before`` in the same place.
+    """Spans of ``after`` whose words differ from those of ``before`` in the same place.
 
     >>> changed_spans("He saw a red fox", "He saw a blue fox")
     ((9, 13),)
@@ -185,10 +182,10 @@ def changed_spans(before: str, after: str) -> Offsets:
 def hold_out(
     sets: Mapping[str, Sequence[Unit]], rows: int, seed: int, share: float = 0.1
 ) -> tuple[list[Unit], list[Unit]]:
-    """Split units into those to train on and those held out: ``rows`` of each set, at most this ``share`` of it.
+    """Split units into training and held-out ones: ``rows`` of each set, at most this ``share`` of it.
 
     Units that share a source, a claim, a longer sentence of a source or a named document, directly or through others,
-    in one set or across sets, stay together. A group that would be much of what a set may hold out stays in training.
+    in one set or across sets, stay together. A group that would fill much of a set's held-out rows stays in training.
     """
     units = [unit for several in sets.values() for unit in several]
     number_of = document_numbers(list(_keys(unit)) for unit in units)
@@ -215,9 +212,9 @@ def without_shared(sets: Mapping[str, Sequence[Unit]], others: Mapping[str, Sequ
 
 
 def row_weights(units: Sequence[Unit], shares: Mapping[str, float]) -> list[float]:
-    """What each unit counts for: the share of its set, and both labels of a set alike.
+    """The weight of each unit: the share of its set, balanced between the two labels of the set.
 
-    A pair has both labels and counts for its share. One label that is rare counts at most fourfold.
+    A pair has both labels and its set's share. A rare label is weighted at most fourfold.
 
     >>> row = TrainingRow("nli/a", "c", "s", SUPPORTED)
     >>> other = TrainingRow("nli/a", "c", "s", NOT_FOUND)
@@ -235,7 +232,7 @@ def row_weights(units: Sequence[Unit], shares: Mapping[str, float]) -> list[floa
 
 
 def _keys(unit: Unit) -> Iterator[Hashable]:
-    """Whatever marks a unit as belonging with others."""
+    """Keys that units of one group share."""
     for row in unit:
         yield "claim", _plain(row.claim)
         yield "source", _plain(row.source)
@@ -252,7 +249,7 @@ def _plain(text: str) -> str:
 
 
 def _marked_tokens(record: Record, claim: str) -> Offsets | None:
-    """Stretches of the claim whose tokens are marked as not supported (WiCE); None without marks."""
+    """Spans of the claim whose tokens are marked as unsupported (WiCE); None without marks."""
     if "non_supported_spans" not in record:
         return None
     places = offsets_of(claim, list_of(record, "claim_tokens"))
@@ -263,7 +260,7 @@ def _marked_tokens(record: Record, claim: str) -> Offsets | None:
 
 
 def _spans(record: Record) -> Offsets:
-    """The changed stretches that a perturbation names; those without a character are left out."""
+    """The changed spans that a perturbation names, without empty ones."""
     spans = cast("list[Record]", record.get("spans") or [])
     return tuple((int(span["start"]), int(span["end"])) for span in spans if span["end"] > span["start"])
 

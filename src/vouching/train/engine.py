@@ -1,14 +1,16 @@
 # pyright: basic
-"""A game and a model in, trained weights out: what a run of GRPO calls, in the order in which it calls it.
+"""GRPO training of a model on a game.
+
+The calls of a run, in order:
 
     arguments = training_arguments(config, out)
     trainer = make_trainer(config, arguments, model, tokenizer, game, rows)
-    tell_steps(trainer, log)
+    on_step(trainer, log)
     train_from(trainer, checkpoint)
     end_training(trainer)
 
-The update is TRL's; ``engine_trl`` puts the game into it. Dropout is off: a policy must learn as it samples. Left out:
-the folder of a run, its log and its monitors, which ``fit`` adds.
+TRL does the update; ``engine_trl`` puts the game into it. Dropout is off: the policy must learn as it samples. The run
+folder, the log and the monitors are added by ``fit``.
 """
 
 from __future__ import annotations
@@ -32,19 +34,19 @@ from vouching.train.extra import imported
 from vouching.train.policy import MAIN, add_adapters, lora_of
 from vouching.train.watch import after_steps
 
-Tell: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]
+StepCallback: TypeAlias = Callable[[dict[str, float], list[dict[str, Any]]], None]
 """Takes the numbers of a step by name (see ``run_folder``) and the texts of some rollouts."""
 
 
 def training_arguments(config: GrpoConfig, out: Path) -> Any:
-    """The settings in TRL's words.
+    """The settings as TRL's arguments.
 
-    A step is one batch to TRL, since it splits by a number of its own; ``engine_trl`` cuts it as it comes.
+    TRL sees one batch per step; ``engine_trl`` splits it itself.
 
     Raises:
         MissingExtraError: trl is not installed, or vLLM where it is to sample.
-        ConfigError: the prompts of a step cannot be shared among the processes, or a checkpoint would fall between the
-            updates by the same rollouts.
+        ConfigError: the prompts of a step cannot be divided among the processes, or a checkpoint would fall between
+            updates on the same rollouts.
     """
     torch, trl = imported("torch"), imported("trl")
     gpu = config.device != "cpu" and torch.cuda.is_available()
@@ -52,13 +54,13 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
     prompts, rest = divmod(config.batch_prompts, processes)
     if rest:
         raise ConfigError(
-            f"{config.batch_prompts} prompts cannot be shared among {processes} processes: make batch_prompts a "
+            f"{config.batch_prompts} prompts cannot be divided among {processes} processes: make batch_prompts a "
             f"multiple of {processes}"
         )
     if config.watch.checkpoint_every % config.updates:
         raise ConfigError(
             f"watch.checkpoint_every must be a multiple of updates ({config.updates}), got "
-            f"{config.watch.checkpoint_every}: a run goes on exactly only from where new rollouts are drawn"
+            f"{config.watch.checkpoint_every}: a run resumes exactly only where new rollouts are drawn"
         )
     if drawn.engine != "hf" and find_spec("vllm") is None:
         raise MissingExtraError("vllm", f"sampling.engine={drawn.engine}", "vllm")
@@ -66,7 +68,7 @@ def training_arguments(config: GrpoConfig, out: Path) -> Any:
         "use_vllm": True, "vllm_mode": "server" if drawn.engine == "vllm-server" else "colocate",
         "vllm_server_base_url": drawn.server or None,
     }  # fmt: skip
-    group = max(2, drawn.group_size)  # TRL's least; of a group only the first row is read
+    group = max(2, drawn.group_size)  # TRL's minimum; only the first row of a group is read
     return trl.GRPOConfig(
         output_dir=str(out), seed=config.seed, report_to=[*config.watch.report_to] or "none", disable_tqdm=True,
         num_train_epochs=config.epochs, max_steps=config.max_steps or -1,
@@ -94,31 +96,31 @@ def make_trainer(
     Args:
         config: the settings.
         arguments: from :func:`training_arguments`.
-        model: a folder or a name on the hub; or a model that was loaded from one.
-        tokenizer: of the model, with a chat template, a padding and an end token.
+        model: a folder, a name on the hub, or a model loaded from one.
+        tokenizer: with a chat template, a padding token and an end token.
         game: what is played.
-        rows: what it is played on, at least the prompts of one step.
-        sampler: who speaks; the model itself by default, a script in tests.
+        rows: at least the prompts of one step.
+        sampler: the model itself by default; scripted in tests.
 
     Raises:
-        ConfigError: a tokenizer, game, model or setting that do not go together; what is wrong is said.
+        ConfigError: the tokenizer, game, model and settings do not fit together.
         InputError: too few rows, or a row whose prompt is too long.
     """
     drawn = config.sampling
     if game.samples != drawn.group_size:
-        raise ConfigError(f"the game draws {game.samples} samples and group_size is {drawn.group_size}: set one alike")
+        raise ConfigError(f"the game draws {game.samples} samples, group_size is {drawn.group_size}: make them equal")
     if len(rows) < config.batch_prompts:
-        raise InputError(f"there are {len(rows):,} rows and a step takes {config.batch_prompts:,}: lower batch_prompts")
+        raise InputError(f"got {len(rows):,} rows, and a step takes {config.batch_prompts:,}: lower batch_prompts")
     _see_prompts(tokenizer, game, rows, drawn.prompt_tokens)
     datasets, named = imported("datasets"), getattr(getattr(model, "config", None), "_name_or_path", None)
     policies = getattr(game, "policies", (MAIN,))
     if config.loss == "bnpo" and len(policies) > 1:
         raise ConfigError(
-            f"loss bnpo is a mean over the tokens of a process, whosever they are, and the game has {len(policies)} "
-            "policies: take dapo, which is the same in one process and holds in several"
+            f"loss bnpo is a mean over all tokens of a process, and the game has {len(policies)} "
+            "policies: use dapo, which is the same in one process and also correct in several"
         )
     if config.kl and not config.lora.rank and named == "":
-        raise ConfigError("the model comes from no folder, where the reference would be loaded from: save it first")
+        raise ConfigError("the reference is loaded from the model's folder, and this model has none: save it first")
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_of_use)
     trainer = trainer_class()(
         model=model, reward_funcs=_no_reward, args=arguments, processing_class=tokenizer,
@@ -127,12 +129,12 @@ def make_trainer(
     )  # fmt: skip
     trainer.policies = policies
     add_adapters(trainer.model, trainer.policies, config.lora)
-    imported("trl.trainer.utils").disable_dropout_in_model(trainer.model)  # TRL did so before there were the others
+    imported("trl.trainer.utils").disable_dropout_in_model(trainer.model)  # TRL did so before the others were added
     context = getattr(trainer.model.config, "max_position_embeddings", math.inf)
     if drawn.prompt_tokens + drawn.completion_tokens > context:
         raise ConfigError(
             f"prompts of {drawn.prompt_tokens:,} and completions of {drawn.completion_tokens:,} tokens do not fit the "
-            f"{context:,} that the model reads: lower sampling.prompt_tokens or sampling.completion_tokens"
+            f"{context:,} of the model's context: lower sampling.prompt_tokens or sampling.completion_tokens"
         )
     accelerator = trainer.accelerator
     processes = Processes(gathered, accelerator.process_index, accelerator.num_processes)
@@ -150,40 +152,40 @@ def prompt_lengths(tokenizer: Any, game: Game, rows: Sequence[Row]) -> list[int]
     """Tokens of the first prompt of every row.
 
     Raises:
-        ConfigError: the tokenizer has no chat template, no padding or no end token.
+        ConfigError: the tokenizer has no chat template, padding token or end token.
         InputError: a row lacks what the game needs.
     """
     for name, need in (("chat_template", "chat template"), ("pad_token", "padding token"), ("eos_token", "end token")):
         if getattr(tokenizer, name, None) is None:
-            raise ConfigError(f"the tokenizer has no {need}: set tokenizer.{name}, or take an instruction-tuned model")
+            raise ConfigError(f"the tokenizer has no {need}: set tokenizer.{name}, or use an instruction-tuned model")
     return [len(ids) for ids in encoded(tokenizer, [game.opening(row) for row in rows])]
 
 
 def _of_use(record: logging.LogRecord) -> bool:
-    """Not TRL's advice on the loss that stands in for eq. 8 of MARCH: nobody chose it by that name."""
+    """Drop TRL's advice on the loss that implements eq. 8 of MARCH: the user did not choose it by that name."""
     return "luspo" not in record.getMessage()
 
 
-def tell_steps(trainer: Any, tell: Tell) -> None:
-    """Have ``tell`` called after every step, on every process, before a checkpoint is written."""
+def on_step(trainer: Any, callback: StepCallback) -> None:
+    """Have ``callback`` called after every step, on every process, before a checkpoint is written."""
 
-    def told(state: Any, _: Any, logs: Mapping[str, Any]) -> None:
+    def report(state: Any, _: Any, logs: Mapping[str, Any]) -> None:
         named = {"time/step" if name == "step_time" else name: value for name, value in logs.items()}
         numbers = {name: float(value) for name, value in named.items() if isinstance(value, int | float)}
-        tell({"step": float(state.global_step), **numbers}, [*trainer.transcripts])
+        callback({"step": float(state.global_step), **numbers}, [*trainer.transcripts])
         trainer.transcripts = ()
 
-    after_steps(trainer, told)
+    after_steps(trainer, report)
 
 
 def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None = None) -> dict[str, float]:
-    """The figures of a game on rows that are not trained on, sampled as in training; nothing of the run is changed.
+    """The figures of a game on held-out rows, sampled as in training; the state of the run does not change.
 
     Args:
         trainer: from :func:`make_trainer`.
-        rows: what to play on. All processes pass the same.
+        rows: the same on all processes.
         seed: of the sampling: the same at every call, so that only the weights differ.
-        game: what is played; None for the game of the run.
+        game: None for the game of the run.
     """
     torch, accelerator, played = imported("torch"), trainer.accelerator, game or trainer.table.game
     size = max(1, trainer.table.config.batch_prompts // accelerator.num_processes)
@@ -194,7 +196,7 @@ def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None 
         torch.manual_seed(seed * accelerator.num_processes + accelerator.process_index)
         for first in range(0, len(pieces), accelerator.num_processes):
             mine = first + accelerator.process_index
-            # A process without a piece of its own plays along: sampling may need all of them.
+            # A process without a piece plays another's: sampling may need all processes.
             play = run(played.play(trainer.table.sampler, pieces[min(mine, len(pieces) - 1)]))
             seen += [observe([play], (), top_of(played))] if mine < len(pieces) else []
     trainer.model.train(learning)
@@ -203,22 +205,22 @@ def measure(trainer: Any, rows: Sequence[Row], seed: int = 0, game: Game | None 
 
 
 def end_training(trainer: Any) -> None:
-    """Let the processes go; without it, runs of several abort now and then at their exit."""
+    """Release the processes; without it, runs of several abort now and then at exit."""
     trainer.accelerator.end_training()
 
 
 def _no_reward(**_: Any) -> list[float]:
-    """What TRL asks for and never calls: the game scores."""
+    """TRL asks for it and never calls it: the game scores."""
     raise NotImplementedError
 
 
 def _see_prompts(tokenizer: Any, game: Game, rows: Sequence[Row], limit: int) -> None:
-    """Raises InputError if a prompt is longer than it may be."""
+    """Raise InputError if a prompt is too long."""
     lengths = prompt_lengths(tokenizer, game, rows)
     longest = max(lengths)
     if longest > limit:
         name = rows[lengths.index(longest)].get("id", "?")
         raise InputError(
             f"{sum(length > limit for length in lengths):,} of {len(rows):,} prompts have more than {limit:,} tokens, "
-            f"the longest {longest:,} (row {name!r}): leave them out, or raise sampling.prompt_tokens"
+            f"the longest {longest:,} (row {name!r}): remove them, or raise sampling.prompt_tokens"
         )

@@ -1,11 +1,11 @@
 # pyright: basic
-"""Rollouts as the arrays that a policy loss reads, cut into pieces of ``micro_batch`` rows, and the order of rows.
+"""Rollouts as the arrays that a policy loss reads, split into pieces of ``micro_batch`` rows, and the order of rows.
 
-Prompts are padded on the left and completions on the right. Rows are filled up to a number that all processes share
-with rows that are masked as a whole, so that they move no weight. A token that the policy did not choose is read but
-not trained (``tool_mask``). Each piece but the last is done with at once, its gradient added up in the process; with
-the last one gradients are exchanged, as TRL and accelerate do it. No piece mixes two policies. Not supported: images,
-pieces of equally many tokens.
+Prompts are padded on the left and completions on the right. Fully masked rows fill up to the row count that all
+processes share, so that they move no weight. A token that the policy did not choose is read but not trained
+(``tool_mask``). Every piece but the last is backpropagated at once, its gradient summed in the process; with the last
+one gradients are exchanged, as in TRL and accelerate. No piece mixes two policies. Not supported: images, pieces of
+equal token count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vouching.types import Rollout
 Array: TypeAlias = NDArray[Any]
 
 ROW_MEANS = frozenset({"grpo", "gspo", "dr_grpo", "token_sum"})
-"""Losses that average over rows, so that a masked row would dilute them; the others count tokens."""
+"""Losses that average over rows, so that masked rows would dilute them; the others count tokens."""
 
 
 def to_arrays(
@@ -35,16 +35,15 @@ def to_arrays(
     """The batch of one process.
 
     Args:
-        rollouts: with their advantages; there may be none.
-        rows: how many rows there shall be, at least one and at least as many as rollouts.
+        rollouts: with their advantages; may be empty.
+        rows: row count of the batch, at least one and at least ``len(rollouts)``.
         pad: token id of the padding.
-        factors: what advantages of a role are multiplied by, from :func:`role_factors`; 1 if it is not there.
+        factors: factor of the advantages per role, from :func:`role_factors`; 1 if absent.
 
     Returns:
         ``prompt_ids``, ``prompt_mask`` (rows, longest prompt), ``completion_ids``, ``completion_mask`` (rows, longest
-        completion), all of integers; ``advantages`` of shape (rows,), or (rows, longest completion) if a rollout has
-        one per token. ``tool_mask`` if a token of a completion is not trained; ``sampling_per_token_logps``, NaN where
-        a rollout did not bring its own.
+        completion), integers; ``advantages`` (rows,), or (rows, longest completion) if a rollout has one per token;
+        ``tool_mask`` if a completion token is not trained; ``sampling_per_token_logps``, NaN where a rollout has none.
 
     >>> said = Rollout("verifier", (7, 8), (9,), (1,), None, "stop", advantage=0.5)
     >>> batch = to_arrays([said], rows=2, pad=0)
@@ -52,7 +51,7 @@ def to_arrays(
     ([[1], [0]], [0.5, 0.0])
     """
     width = max((len(one.completion_ids) for one in rollouts), default=1)
-    # A row of padding has a prompt, since nothing can be computed of no token at all.
+    # A padding row has a prompt: nothing can be computed from zero tokens.
     prompts = [one.prompt_ids for one in rollouts] + [(pad,)] * (rows - len(rollouts))
     length = max(map(len, prompts))
     prompt_ids = np.full((rows, length), pad)
@@ -80,7 +79,7 @@ def to_arrays(
 
 
 def amounts_of(rollouts: Sequence[Rollout], loss: str) -> dict[str, float]:
-    """What the loss divides by, per role: rows, or trained tokens.
+    """The loss's denominator per role: rows, or trained tokens.
 
     >>> said = Rollout("verifier", (7,), (8, 9), (1, 0), None, "stop")
     >>> amounts_of([said, said], "grpo"), amounts_of([said, said], "dapo")
@@ -93,7 +92,7 @@ def amounts_of(rollouts: Sequence[Rollout], loss: str) -> dict[str, float]:
 
 
 def turns_of(plays: Sequence[Play]) -> dict[str, tuple[int, int]]:
-    """Of roles that speak only now and then: how often they did, and how often they might have."""
+    """For roles that speak only sometimes: how often they did, and how often they could have."""
     spoken = Counter(group.role for play in plays for group in play.groups)
     possible: Counter[str] = Counter()
     for play in plays:
@@ -104,13 +103,13 @@ def turns_of(plays: Sequence[Play]) -> dict[str, tuple[int, int]]:
 def role_factors(
     amounts: Sequence[Mapping[str, float]], turns: Sequence[Mapping[str, tuple[int, int]]] = (), pooled: bool = False
 ) -> dict[str, float]:
-    """What the advantages of each role are multiplied by, so that its part of the update is a mean of its own.
+    """Factors for the advantages of each role, so that each role's part of the update is a mean of its own.
 
     Args:
-        amounts: from :func:`amounts_of`, of all processes.
-        turns: from :func:`turns_of`, of all processes: a role that speaks at one unit of four counts a quarter, as in
+        amounts: from :func:`amounts_of`, one per process.
+        turns: from :func:`turns_of`, one per process: a role that speaks at one unit of four counts a quarter, as in
             an expectation over units.
-        pooled: whether there is one mean over all roles instead, so that all factors are 1.
+        pooled: one mean over all roles instead, so that all factors are 1.
 
     >>> role_factors([{"generator": 6.0}, {"approver": 2.0}])
     {'generator': 1.3333333333333333, 'approver': 4.0}
@@ -142,15 +141,12 @@ def policy_counts(rollouts: Sequence[Rollout]) -> dict[str, int]:
 def row_policies(
     rollouts: Sequence[Rollout], counts: Sequence[Mapping[str, int]], names: Sequence[str] = ("default",)
 ) -> list[int]:
-    """Which policy each row is of, those of padding last, so that all processes have as many rows of each policy.
+    """The policy of each row, padding last, so that all processes have as many rows of each policy.
 
     Args:
         rollouts: of this process.
-        counts: from :func:`policy_counts`, of all processes.
-        names: of all policies.
-
-    Returns:
-        Places in ``names``.
+        counts: from :func:`policy_counts`, one per process.
+        names: of all policies; the result holds places in it.
 
     >>> said = Rollout("verifier", (7,), (8,), (1,), None, "stop", policy="verifier")
     >>> row_policies([said], [{"verifier": 1}, {"default": 1, "verifier": 2}], ("default", "verifier"))
@@ -166,14 +162,7 @@ def row_policies(
 
 
 def pieces(policies_B: Sequence[int], size: int) -> list[list[int]]:
-    """The rows of a batch, cut into pieces that are read at once.
-
-    Args:
-        policies_B: of which policy each row is.
-        size: rows of a piece, at most.
-
-    Returns:
-        Places of rows; no piece holds rows of two policies, and pieces of one policy follow each other.
+    """Rows of a batch by piece, at most ``size`` each; pieces of one policy are adjacent, and none mixes two.
 
     >>> pieces([0, 1, 0, 0, 1], size=2)
     [[0, 2], [3], [1, 4]]
@@ -185,14 +174,14 @@ def pieces(policies_B: Sequence[int], size: int) -> list[list[int]]:
     return found
 
 
-def importance_ratio(difference: Array, mode: str, least: float | None, most: float | None) -> Array:
-    """How much likelier the policy finds what another engine sampled for it, held within bounds.
+def importance_ratio(difference: Array, mode: str, low: float | None, high: float | None) -> Array:
+    """Probability ratio of the policy to the engine that sampled, bounded.
 
     Args:
-        difference: (B, T) log-probability by the policy less that of the engine that sampled; 0 where there is none.
-        mode: "token_" or "sequence_", and "truncate", which moves a ratio to the bound, or "mask", which makes it 0.
-        least: lower bound; None for none.
-        most: upper bound; None for none.
+        difference: (B, T) log-probability under the policy minus that under the sampling engine; 0 where there is none.
+        mode: "token_" or "sequence_", and "truncate", which clips a ratio to the bound, or "mask", which makes it 0.
+        low: lower bound, or None.
+        high: upper bound, or None.
 
     Returns:
         (B, T), or (B, 1) for sequences.
@@ -204,7 +193,7 @@ def importance_ratio(difference: Array, mode: str, least: float | None, most: fl
     """
     level, _, action = mode.partition("_")
     ratio = np.exp(difference.sum(-1, keepdims=True) if level == "sequence" else difference)
-    bounded = ratio.clip(0.0 if least is None else least, np.inf if most is None else most)
+    bounded = ratio.clip(0.0 if low is None else low, np.inf if high is None else high)
     return bounded if action == "truncate" else np.where(bounded == ratio, ratio, 0.0)
 
 
@@ -213,7 +202,7 @@ def _advantages(rollouts: Sequence[Rollout], rows: int, width: int, factors: Map
     values = np.zeros((rows, width) if per_token else (rows,), dtype=np.float32)
     for row, one in enumerate(rollouts):
         if one.advantage is None:
-            raise ValueError(f"a rollout of {one.role} has no advantage: fill it in before the update")
+            raise ValueError(f"a rollout of {one.role} has no advantage: compute it before the update")
         scaled = np.asarray(one.advantage) * (one.weight * factors.get(one.role, 1.0))
         values[(row, slice(0, len(one.completion_ids))) if per_token else row] = scaled
     return values
@@ -222,19 +211,19 @@ def _advantages(rollouts: Sequence[Rollout], rows: int, width: int, factors: Map
 def in_pieces(
     loss_of: Callable[[dict[str, Any]], Any], batch: Mapping[str, Any], config: Any, accelerator: Any, model: Any
 ) -> Any:
-    """The loss of a batch, undiluted by rows of padding, with the graph of its last piece.
+    """The loss of a batch, not diluted by padding rows, with the graph of its last piece.
 
     Args:
-        loss_of: the loss of a piece by itself.
-        batch: with ``policy``, of which policy each row is, and ``row_scale``, what makes up for padding.
+        loss_of: the loss of one piece.
+        batch: with ``policy``, the policy of each row, and ``row_scale``, which makes up for padding.
         config: the settings of the run.
-        accelerator: does the gradients of the other pieces.
-        model: as the accelerator wraps it.
+        accelerator: backpropagates the other pieces.
+        model: as wrapped by the accelerator.
     """
     found = pieces(batch["policy"].tolist(), config.micro_batch)
     done: Any = 0.0
     for rows in found[:-1]:
-        with _apart(accelerator, model):
+        with _without_exchange(accelerator, model):
             loss = _share_of(batch, rows, config.loss) * loss_of(_piece(batch, rows))
             accelerator.backward(loss)
         done += loss.detach()
@@ -242,12 +231,11 @@ def in_pieces(
 
 
 def _piece(batch: Mapping[str, Any], rows: Sequence[int]) -> dict[str, Any]:
-    """Some rows of a batch."""
     return {name: value[rows] if value.dim() else value for name, value in batch.items()}
 
 
 def _share_of(batch: Mapping[str, Any], rows: Sequence[int], loss: str) -> Any:
-    """What the loss of a piece counts in that of the whole: a mean by what it is a mean of, a sum as it is."""
+    """Weight of a piece's loss in the whole batch."""
     if loss in ROW_MEANS:
         return len(rows) / len(batch["policy"]) * batch["row_scale"]
     if loss != "bnpo":
@@ -257,8 +245,8 @@ def _share_of(batch: Mapping[str, Any], rows: Sequence[int], loss: str) -> Any:
 
 
 @contextmanager
-def _apart(accelerator: Any, model: Any) -> Generator[None]:
-    """Gradients are added up in each process and not yet exchanged."""
+def _without_exchange(accelerator: Any, model: Any) -> Generator[None]:
+    """Sum gradients in each process without exchanging them."""
     accelerator.gradient_state._set_sync_gradients(False)
     with accelerator.no_sync(model):
         yield
@@ -266,11 +254,11 @@ def _apart(accelerator: Any, model: Any) -> Generator[None]:
 
 
 class Order:
-    """TRL's order of the rows, the same in an epoch whether or not the epochs before it were run through.
+    """TRL's order of the rows, which does not depend on whether earlier epochs were run.
 
     Args:
         inner: TRL's sampler.
-        epoch: tells which epoch begins, from 0.
+        epoch: returns the epoch that begins, from 0.
     """
 
     def __init__(self, inner: Any, epoch: Callable[[], int]) -> None:

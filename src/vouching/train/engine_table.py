@@ -1,14 +1,11 @@
-"""The game of a run at its table: rows in, groups with advantages out, flat groups played again. No torch.
+"""Plays the game of a run: rows in, groups with advantages and the numbers of the step out. No torch.
 
-DAPO (section 3.2) draws until every group of the batch has unequal rewards; here a step tries a given number of times,
-and what is flat after that stays in and teaches nothing. Rows that are drawn for it come from a stream of their own,
-which all processes share and whose place is state. Left out: keeping what was drawn too much for the next step.
+DAPO (section 3.2) samples until every group of the batch has unequal rewards. Here a step retries a given number of
+times; groups that are flat after that stay and give no gradient. The extra rows come from a stream that all processes
+share; its position is part of the state. Not supported: keeping surplus samples for the next step.
 
-What one step of a game looked like, as numbers: rewards by part, advantages, groups, lengths, failures.
-
-The names are those of :mod:`vouching.train.run_folder`. Each process observes its own rollouts; the values, not their
-means, are put together, so that a mean over processes is the mean over all rollouts. Left out: what the update did
-(loss, entropy, divergence); the engine knows that.
+Numbers have the names of :mod:`vouching.train.run_folder`. Values, not means, are gathered from all processes, so that
+a mean is over all rollouts. What the update did (loss, entropy, divergence) is logged by the engine.
 """
 
 from __future__ import annotations
@@ -31,20 +28,19 @@ from vouching.types import Group, Rollout
 Observed: TypeAlias = Mapping[str, Sequence[float]]
 """Values by name, one for each rollout or group that has one."""
 _NEARLY = 0.95
-"""Share of the highest reward from which a group is at the top: a stated confidence, say, never is quite 1."""
+"""Share of the highest reward from which a group is at the top: a stated confidence, for example, is never quite 1."""
 
 
 def observe(plays: Sequence[Play], trained: Sequence[Group], top: float | None = None) -> dict[str, list[float]]:
-    """What one process saw in one step.
+    """What one process saw in one step: values by name.
+
+    Rewards and lengths are those of everything played: a mean over groups chosen for their spread would not be the
+    policy's.
 
     Args:
         plays: all that was played, also what is not trained on.
         trained: the groups that are, with their advantages.
-        top: the highest reward of the game; None if it has none that is known.
-
-    Returns:
-        Values by name. Rewards and lengths are those of everything played: a mean over groups that were chosen for
-        their spread would not be the policy's.
+        top: the highest reward of the game, or None if unknown.
     """
     seen: defaultdict[str, list[float]] = defaultdict(list)
     for play in plays:
@@ -76,7 +72,7 @@ def _observe_group(group: Group, seen: defaultdict[str, list[float]], top: float
     role, rewards = group.role, [one.reward for one in group.rollouts if one.reward is not None]
     seen[f"groups/{role}/count"].append(1)
     seen[f"groups/{role}/flat"].append(is_flat(group))
-    if group.estimator in ("group", "pair"):  # elsewhere rewards are not compared with each other
+    if group.estimator in ("group", "pair"):  # other estimators do not compare rewards
         seen[f"reward/{role}/std"].append(float(np.std([reward.total for reward in rewards])))
         if top is not None:
             learnt = min(reward.total for reward in rewards) >= _NEARLY * top
@@ -110,10 +106,9 @@ def _reduced(name: str, values: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one process has of a step."""
+    """One process's part of a step."""
 
     plays: tuple[Play, ...]
-    """All that was played."""
     groups: tuple[Group, ...]
     """What to learn from, with advantages."""
     observed: Mapping[str, Sequence[float]]
@@ -132,9 +127,9 @@ class Table:
         config: the settings.
         game: what is played.
         rows: what it is played on.
-        sampler: who speaks.
+        sampler: samples completions.
         processes: who trains together.
-        critic: gives the advantages of groups of "gae"; None where there are none.
+        critic: computes the advantages of groups of "gae"; None where there are none.
     """
 
     def __init__(
@@ -148,11 +143,11 @@ class Table:
             game.join(self.processes)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run needs to go on alike: how many rows were drawn again, by all, and what the game remembers."""
+        """What exact resuming needs: how many extra rows were drawn by all processes, and the state of the game."""
         return {"drawn": self._drawn} | ({"game": self.game.state_dict()} if isinstance(self.game, Stateful) else {})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from :meth:`state_dict`."""
+        """Restore :meth:`state_dict`."""
         self._drawn = state["drawn"]
         if isinstance(self.game, Stateful):
             self.game.load_state_dict(state["game"])
@@ -162,7 +157,7 @@ class Table:
         plays = [run(self.game.play(self.sampler, rows))]
         groups, again = [*plays[0].groups], 0
         for _ in range(self.config.sampling.resample):
-            # All processes play equally many, as sampling may need all of them.
+            # All processes play equally many rows: sampling may need all of them.
             wanted = max(self.processes.gather([_rows_for(groups, len(rows))]))
             if not wanted:
                 break
@@ -175,7 +170,7 @@ class Table:
         return Round(tuple(plays), trained, observed)
 
     def other_rows(self, count: int) -> list[Row]:
-        """The next rows of the stream that all processes share: ``count`` for this one, and others for the others."""
+        """The next ``count`` rows for this process, from the stream that all processes share."""
         first = self._drawn + count * self.processes.index
         self._drawn += count * self.processes.count
         places = [divmod(at, len(self.rows)) for at in range(first, first + count)]
@@ -187,18 +182,18 @@ class Table:
 
 
 def top_of(game: Game) -> float | None:
-    """The highest reward that a game says that there is; None if it says none."""
+    """The highest reward of a game, or None if it states none."""
     return getattr(game, "top", None)
 
 
 def _rows_for(groups: Sequence[Group], rows: int) -> int:
-    """Rows that bring as many groups of each role as are flat, if they bring as many as the ``rows`` before did."""
+    """How many rows bring as many groups per role as are flat, at the rate of the ``rows`` before."""
     all_of, flat = (Counter(group.role for group in some) for some in (groups, filter(is_flat, groups)))
     return max((min(count, ceil(count * rows / all_of[role])) for role, count in flat.items()), default=0)
 
 
 def _replace_flat(groups: list[Group], spare: Sequence[Group]) -> None:
-    """Put groups with unequal rewards where flat ones of the same role stand."""
+    """Replace flat groups by groups of the same role with unequal rewards."""
     for group in spare:
         places = [at for at, old in enumerate(groups) if is_flat(old) and old.role == group.role]
         if places and not is_flat(group):

@@ -1,21 +1,20 @@
 # pyright: basic
-"""TRL's ``GRPOTrainer`` with a game in its one hook. The one file that knows TRL's private names.
+"""TRL's ``GRPOTrainer`` with a game in its one hook. The only file that uses TRL's private names.
 
 TRL asks ``_generate_and_score_completions`` for a batch; here a game is played instead, through TRL's own generation
-(transformers, vLLM in the process, a vLLM server), and TRL computes loss and update. What is done beside that:
+(transformers, vLLM in the process, a vLLM server), and TRL computes loss and update. In addition:
 
-- advantages are computed here, by the deviation that is asked for, and may differ from token to token;
-- a step is cut into pieces of ``micro_batch`` rows here, however many rows the roles of a game have, and no piece
-  mixes two policies; processes are evened out with rows that are masked as a whole, and losses that average over rows
-  make up for them;
-- the divergence from the reference is taken off the advantages where it is k1, and where several roles each have a
-  mean of their own; else it is TRL's k3 in the loss;
-- a checkpoint holds all that a run needs to go on exactly, and is written only where new rollouts are drawn next;
-- a gradient that is no number ends the run before it reaches the weights.
+- advantages are computed here, with the chosen standard deviation, and may differ between tokens;
+- a step is split into pieces of ``micro_batch`` rows, however many rows the roles of a game have; no piece mixes two
+  policies; processes are evened out with fully masked rows, and losses that average over rows are rescaled;
+- the divergence from the reference is subtracted from the advantages where it is k1, and where several roles each have
+  a mean of their own; otherwise it is TRL's k3 in the loss;
+- a checkpoint holds all that exact resuming needs, and is written only where new rollouts are drawn next;
+- a gradient that is not finite ends the run before it reaches the weights.
 
-Departures: k1 is that of each token, without what later tokens diverge; k3 taken off the advantages has the gradient of
-the one in the loss at the first update by the same rollouts, and is clipped with them at the next ones. Left out: TRL's
-``reward_funcs`` and ``evaluate``, images, tools. ``bnpo`` is a mean over the tokens of a process. Tried with TRL 1.16.
+Departures: k1 is per token, without the divergence of later tokens; k3 in the advantages has the gradient of k3 in the
+loss at the first update on the same rollouts, and is clipped with them at the next ones. ``bnpo`` is a mean over the
+tokens of a process. Not supported: TRL's ``reward_funcs`` and ``evaluate``, images, tools. Tested with TRL 1.16.
 """
 
 from __future__ import annotations
@@ -65,13 +64,13 @@ class PolicySampler:
         self, prompts: Sequence[Sequence[Message]], role: str, n: int, policy: str = MAIN,
         temperature: float | None = None,
     ) -> list[list[Rollout]]:  # fmt: skip
-        """Completions drawn from the policy as it is now."""
+        """Completions sampled from the current policy."""
         trainer, version = self._trainer, self._version(policy)
         asked = [ids for ids in encoded(trainer.processing_class, prompts) for _ in range(n)]
         try:
             said, logprobs = self._drawn(asked, policy, temperature)
         except RuntimeError as error:
-            if "probability tensor" not in str(error):  # torch's words; a GPU ends the process itself
+            if "probability tensor" not in str(error):  # torch's words; on a GPU the process itself ends
                 raise
             raise _lost(trainer) from error
         texts = trainer.processing_class.batch_decode(said, skip_special_tokens=True) if said else []
@@ -88,7 +87,7 @@ class PolicySampler:
         return [rollouts[at : at + n] for at in range(0, len(rollouts), n)]
 
     async def teacher_forced(self, prompt: Sequence[Message], text: str, role: str, policy: str = MAIN) -> Rollout:
-        """A completion that is given, ended as the policy would end it."""
+        """A given completion, ended as the policy would end it."""
         trainer, version = self._trainer, self._version(policy)
         tokenizer = trainer.processing_class
         said = (*tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id)
@@ -107,7 +106,7 @@ class PolicySampler:
         engine = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
         usual, engine.temperature = engine.temperature, engine.temperature if temperature is None else temperature
         try:
-            # A process with nothing to ask takes part: the others may need it.
+            # A process with nothing to ask takes part too: the others may need it.
             said, logprobs = trainer._generate_single_turn(
                 asked or [[trainer.processing_class.eos_token_id]], None, {}, 1
             )
@@ -117,7 +116,7 @@ class PolicySampler:
 
     def _version(self, policy: str) -> int:
         if policy not in self._trainer.policies:
-            raise ConfigError(f"there are the policies {self._trainer.policies}, and the game asks for {policy!r}")
+            raise ConfigError(f"got the policy {policy!r} from the game, expected one of {self._trainer.policies}")
         return self._trainer.state.global_step
 
 
@@ -132,13 +131,13 @@ def encoded(tokenizer: Any, prompts: Sequence[Sequence[Message]]) -> list[list[i
 
 
 def gathered(values: Sequence[Any]) -> list[Any]:
-    """The members of the lists of all processes, in their order."""
+    """The members of the lists of all processes, in order."""
     return imported("accelerate.utils").gather_object([*values])
 
 
 @cache
 def trainer_class() -> Any:
-    """The trainer; a class made late, since TRL takes seconds to load and need not be there."""
+    """The trainer's class, made late: TRL takes seconds to import and may not be installed."""
     trl = imported("trl")
 
     class GameTrainer(trl.GRPOTrainer):
@@ -171,7 +170,7 @@ def trainer_class() -> Any:
             return Order(super()._get_train_sampler(dataset), lambda: int(self.state.epoch or 0))
 
         def _save_checkpoint(self, model: Any, trial: Any) -> None:
-            # Rollouts that are still being reused would be lost, and the run go on with others.
+            # Rollouts that are still reused would be lost, and the run would resume with others.
             reused = self._step % (self.args.steps_per_generation * self.num_iterations)
             if not reused or self.state.global_step >= self.state.max_steps:
                 super()._save_checkpoint(model, trial)
@@ -200,7 +199,7 @@ def trainer_class() -> Any:
 
 
 def _played(trainer: Any, places: Sequence[int]) -> dict[str, Any]:
-    """A step of the game, told and made into a batch."""
+    """Play one step and turn it into a batch."""
     played = trainer.table.play([trainer.table.rows[place] for place in places])
     batch = _batch(trainer, played)
     for name, value in figures(gathered([played.observed])).items():
@@ -210,7 +209,7 @@ def _played(trainer: Any, places: Sequence[int]) -> dict[str, Any]:
 
 
 def _batch(trainer: Any, played: Round) -> dict[str, Any]:
-    """What TRL's loss reads, as many rows on every process."""
+    """What TRL's loss reads, with equally many rows on every process."""
     torch, accelerator, loss = imported("torch"), trainer.accelerator, trainer.table.config.loss
     shares = gathered([(policy_counts(played.rollouts), amounts_of(played.rollouts, loss), turns_of(played.plays))])
     counts, amounts, turns = zip(*shares, strict=True)
@@ -237,7 +236,6 @@ def _batch(trainer: Any, played: Round) -> dict[str, Any]:
 
 
 def _save_state(table: Table, folder: Path) -> None:
-    """Beside TRL's checkpoint."""
     (folder / STATE).write_text(json.dumps(table.state_dict()), encoding="utf-8")
     if table.critic is not None:
         imported("torch").save(table.critic.state_dict(), folder / CRITIC)
@@ -250,9 +248,9 @@ def _load_state(table: Table, folder: Path) -> None:
 
 
 def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool) -> None:
-    """Those of the policies before the update and of the reference, where the loss needs them."""
+    """Log-probabilities under the policies before the update and under the reference, where the loss needs them."""
     args, config = trainer.args, trainer.table.config
-    # TRL's own term in the loss is k3, weighed by tokens whosever they are.
+    # TRL's own term in the loss is k3, weighted by all tokens of all roles.
     folded = bool(config.kl) and (several or config.kl_estimator != "k3")
     trainer.beta = 0.0 if folded else config.kl
     corrected = trainer.use_vllm and trainer.vllm_importance_sampling_correction
@@ -275,27 +273,27 @@ def _add_logprobs(trainer: Any, batch: dict[str, Any], mask: Any, several: bool)
         batch["ref_per_token_logps"] = reference
 
 
-def _fold_divergence(trainer: Any, batch: dict[str, Any], mask: Any, apart: Any) -> None:
-    """Take the divergence off the advantage of each token, scaled as the advantages of its role are.
+def _fold_divergence(trainer: Any, batch: dict[str, Any], mask: Any, ratio: Any) -> None:
+    """Subtract the divergence from the advantage of each token, scaled as the advantages of its role.
 
     Args:
         trainer: the trainer.
         batch: its advantages are changed.
-        mask: (B, T) what is trained.
-        apart: (B, T) log-probability of each token less the reference's, 0 where it is not trained.
+        mask: (B, T) trained tokens.
+        ratio: (B, T) log-probability of each token minus the reference's, 0 where it is not trained.
     """
     config = trainer.table.config
-    fall = {"k1": apart, "k1-loss": mask, "k3": (1 - (-apart).exp()) * mask}[config.kl_estimator]
+    fall = {"k1": ratio, "k1-loss": mask, "k3": (1 - (-ratio).exp()) * mask}[config.kl_estimator]
     advantages = batch["advantages"]
     per_token = advantages if advantages.dim() == 2 else advantages[:, None]
     batch["advantages"] = per_token - config.kl * batch["factor"][:, None] * fall
-    divergence = (((-apart).exp() + apart - 1) * mask if config.kl_estimator == "k3" else apart).sum()
+    divergence = (((-ratio).exp() + ratio - 1) * mask if config.kl_estimator == "k3" else ratio).sum()
     total = trainer.accelerator.reduce(divergence, reduction="sum") / batch["num_items_in_batch"].clamp(min=1)
     trainer._metrics["train"]["kl"].append(total.item())
 
 
 def _logprobs(trainer: Any, batch: Mapping[str, Any], of_reference: bool = False) -> Any:
-    """(B, T) log-probabilities, of each row by its own policy, or by what that was when the run started."""
+    """(B, T) log-probabilities, of each row under its own policy, or under that policy at the start of the run."""
     cat = imported("torch").cat
     ids = cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
     mask = cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)
@@ -327,7 +325,7 @@ def _speaking(trainer: Any, policy: str, of_reference: bool) -> Generator[Any]:
 
 
 def _log_texts(trainer: Any, rollouts: Sequence[Rollout]) -> None:
-    """Texts for the log, and TRL's own tables where they are asked for."""
+    """Texts for the log, and TRL's own tables if requested."""
     kept = min(trainer.table.config.watch.transcripts, len(rollouts))
     first = trainer.state.global_step
     chosen = [rollouts[(first + at * len(rollouts) // kept) % len(rollouts)] for at in range(kept)]
@@ -347,7 +345,6 @@ def _log_texts(trainer: Any, rollouts: Sequence[Rollout]) -> None:
 
 
 def _line(trainer: Any, one: Rollout) -> dict[str, Any]:
-    """A rollout as text and numbers."""
     return {
         "role": one.role, "group": one.group, "turn": one.turn, "finish_reason": one.finish_reason,
         "prompt": trainer._tokenizer.decode(one.prompt_ids), "text": one.text,
@@ -361,28 +358,28 @@ def _unjudged(trainer: Any, played: Round) -> BackendError:
     why = f" (the first: {failed[0].message})" if failed else ""
     return BackendError(
         f"no group of step {trainer.state.global_step + 1} has two rollouts with a reward; {len(failed)} were not "
-        f"judged{why}. Nothing was learnt from this step: go on from the last checkpoint when the judge answers"
+        f"judged{why}. Nothing was learnt from this step: resume from the last checkpoint when the judge answers"
     )
 
 
 def _lost(trainer: Any) -> TrainingError:
-    """What to say of weights that nothing can be sampled from; a checkpoint of them is removed."""
+    """The error for weights that cannot be sampled from; a checkpoint of them is deleted."""
     step = trainer.state.global_step
     if not step:
-        return TrainingError("the probabilities of the model are no numbers before the first step: give another model")
+        return TrainingError("the probabilities of the model are not finite before the first step: use another model")
     shutil.rmtree(Path(trainer.args.output_dir) / f"checkpoint-{step}", ignore_errors=True)
     return TrainingError(
-        f"after step {step} the probabilities of the model are no numbers: begin a new run with a lower learning_rate; "
+        f"after step {step} the probabilities of the model are not finite: start a new run with a lower learning_rate; "
         "it may start from the last checkpoint, by model=FOLDER"
     )
 
 
 def _sound(norm: Any, step: int) -> Any:
-    """The norm of the gradient, if it is a number. It is the same on every process."""
+    """The norm of the gradient, if it is finite. It is the same on every process."""
     if norm is not None and not math.isfinite(norm):
         raise TrainingError(
-            f"the gradient of step {step} is {float(norm)}, and nothing was learnt from it: see what the log says of "
-            "the steps before, and begin a new run with a lower learning_rate; it may start from the last checkpoint, "
+            f"the gradient of step {step} is {float(norm)}, and nothing was learnt from it: see the log of "
+            "the steps before, and start a new run with a lower learning_rate; it may start from the last checkpoint, "
             "by model=FOLDER"
         )
     return norm

@@ -1,7 +1,7 @@
 # pyright: basic
-"""``vouch runs export``: the model of a run as others load it: adapters merged, with a card of how it came to be.
+"""``vouch runs export``: the model of a run as other tools load it, adapters merged, with a model card.
 
-Left out: publishing it, and quantising it.
+Not supported: publishing and quantising.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ _USES = {
     "blinded": (
         "It answers questions from documents, `vouch answer --model local:FOLDER`, and learnt from audits of its",
         "answers, which it makes of others' too: `vouch audit --model local:FOLDER`. What the",
-        "documents bear out is not the same as true.", _MEASURE,
+        "documents support is not the same as true.", _MEASURE,
     ),
 }  # fmt: skip
-"""What a model is for, by the command that trained it, where that is not ``vouch check --method structured``."""
+"""What a model is for, by the command that trained it."""
 
 
 def export_run(run: Path, out: Path) -> Path:
-    """Write the model of a run, ready to be loaded by transformers or served by vLLM, with its card.
+    """Write the model of a run, ready for transformers or vLLM, with its card.
 
-    A run that has not ended gives the best of its checkpoints, or the last. One that trained several policies gives a
-    model of each, in folders by role.
+    A run that has not ended gives its best checkpoint, or the latest. A run with several policies gives one model each,
+    in folders by role.
 
     Raises:
         InputError: there is no run or no checkpoint, or ``out`` is not empty or cannot be written.
-        ConfigError: the model that adapters are for cannot be loaded.
+        ConfigError: the base model of the adapters cannot be loaded.
         MissingExtraError: there are adapters to merge, and the extra "train" is not installed.
     """
     known = read_run(run)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} is not an empty folder: name a new one")
-    # The checkpoints of a run that was gone on with, or has not ended, are newer than its model.
+    # Checkpoints of a run that was resumed, or has not ended, are newer than its model.
     newest = None if known.note.get("kind") == "rank" else best_checkpoint(run)  # a scorer has a head of its own
     weights = newest or run / MODEL
     if not weights.is_dir():
-        raise InputError(f"{run} has no whole checkpoint and no model: train first, or go on with --resume")
+        raise InputError(f"{run} has no complete checkpoint and no model: train first, or continue with --resume")
     fresh = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         if (weights / ADAPTER).is_file():
@@ -86,14 +86,14 @@ def export_run(run: Path, out: Path) -> Path:
             out.rmdir()
         fresh.replace(out)
     except OSError as error:
-        raise InputError(f"{out} cannot be written ({error}): make room, or name another folder") from error
+        raise InputError(f"{out} cannot be written ({error}): free some space, or name another folder") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return out
 
 
 def model_card(run: Run, folder: Path) -> str:
-    """The card of a model: what it was made from, on what, how, and what came out.
+    """The model card: base model, data, settings and results.
 
     >>> run = Run("runs/sft", {"settings": {"model": "base", "rows": ["sft.jsonl"]}, "units": {"rows": 2}}, {}, True)
     >>> print(model_card(run, Path("runs/sft")).split("## ")[0].strip())
@@ -139,7 +139,7 @@ def model_card(run: Run, folder: Path) -> str:
 
 
 def _data(run: Run) -> Iterator[str]:
-    """Files, counts and digests of what was learned from."""
+    """Files, counts and digests of the training data."""
     for name in ("rows", "dev", "binary", "pairs"):
         if files := run.settings.get(name):
             count, digest = ((run.note.get(part) or {}).get(name) for part in ("units", "split"))
@@ -158,7 +158,7 @@ def _markdown(table: Table) -> Iterator[str]:
 
 
 def _adapters(weights: Path) -> dict[str, Path]:
-    """The folder of each policy's adapters by where its model goes: one alone goes to the top."""
+    """The folder of each policy's adapters by the place of its model; a single one goes to the top."""
     others = {path.parent.name: path.parent for path in sorted(weights.glob(f"*/{ADAPTER}"))}
     trained = {name: folder for name, folder in others.items() if not name.startswith(REFERENCE)}
     return {"generator": weights, **trained} if trained else {"": weights}
@@ -168,25 +168,25 @@ def merge_adapters(folder: Path, out: Path, tokenizer: Path | None = None) -> No
     """Write a model with the adapters of a folder merged into it, in single precision.
 
     Args:
-        folder: has the adapters.
+        folder: of the adapters.
         out: where to.
-        tokenizer: folder of the tokenizer; that of the adapters unless named.
+        tokenizer: folder of the tokenizer; by default that of the adapters.
 
     Raises:
-        ConfigError: the model that they are for cannot be loaded.
+        ConfigError: the base model cannot be loaded.
         MissingExtraError: torch, transformers or peft is not installed.
     """
     torch, transformers, peft = imported("torch"), imported("transformers"), imported("peft")
     base = adapter_base(folder)
     transformers.logging.disable_progress_bar()
-    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # of peft's calls, not of ours
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # from peft's calls
     try:
         model: Any = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         merged = peft.PeftModel.from_pretrained(model, folder).merge_and_unload()
         speech = transformers.AutoTokenizer.from_pretrained(tokenizer or folder)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise ConfigError(
-            f"cannot merge the adapters in {folder} into {base} ({error}): put that model there"
+            f"cannot merge the adapters in {folder} into {base} ({error}): put the base model there"
         ) from error
     merged.save_pretrained(out)
     speech.save_pretrained(out)

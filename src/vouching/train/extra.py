@@ -1,5 +1,5 @@
 # pyright: basic
-"""What training needs: the modules of the extra "train", a device, and where a model lies."""
+"""What training needs: the modules of the extra "train", a device, and the location of a model."""
 
 from __future__ import annotations
 
@@ -11,25 +11,21 @@ from vouching.encoder.weights import TOKENIZER
 from vouching.errors import ConfigError, needed
 
 ENCODER = "training the encoder"
-"""A use, for the message about what is not installed."""
 
 
 def imported(name: str, use: str = "training") -> Any:
-    """A module of the extra "train". Raises MissingExtraError, which names the use, if it is not installed."""
+    """A module of the extra "train". Raises MissingExtraError, naming the use, if it is not installed."""
     return needed(name, "train", use)
 
 
-def see_device(wanted: str) -> None:
-    """Raise MissingExtraError without torch, and ConfigError if a GPU is wanted and there is none."""
-    if not imported("torch").cuda.is_available() and wanted == "cuda":
+def see_device(device: str) -> None:
+    """Raise MissingExtraError without torch, and ConfigError if a GPU is requested and there is none."""
+    if not imported("torch").cuda.is_available() and device == "cuda":
         raise ConfigError('device is "cuda", but torch finds no GPU here: set device=auto or device=cpu')
 
 
 def encoder_folder(named: str) -> Path:
-    """The folder of an encoder: a path, or the ``model`` folder inside an installed package.
-
-    Raises:
-        ConfigError: there is no such folder or package, or no encoder in it.
+    """The folder of an encoder: a path, or the ``model`` folder inside an installed package. Raises ConfigError.
 
     >>> encoder_folder("no-such-encoder")
     Traceback (most recent call last):
@@ -50,10 +46,7 @@ def encoder_folder(named: str) -> Path:
 
 
 def base_of(named: str) -> str:
-    """Where a model is: the whole path of a folder, also of one inside a package, or the name on the hub as it is.
-
-    Raises:
-        ConfigError: there is no such folder or package, and it is no name on the hub.
+    """The absolute path of a model's folder, also inside a package, or its name on the hub. Raises ConfigError.
 
     >>> base_of("Qwen/Qwen2.5-7B-Instruct")
     'Qwen/Qwen2.5-7B-Instruct'

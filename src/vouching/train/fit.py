@@ -1,18 +1,18 @@
 # pyright: basic
-"""Flow 2 on one page: a game is played, rewarded, turned into advantages, and a model updated, step by step.
+"""Training on a game, on one page: play, reward, advantages, update, step by step.
 
-    game       plays rows: who speaks, who sees what, what each completion earns      methods/NAME/game
-    engine     turns rewards into advantages and those into an update, by TRL         advantages, engine
-    log        every number of every step, once                                       run_folder
-    monitors   tell early when a run goes wrong, and may end it                       monitor
-    checkpoint what a killed run resumes from; the best one becomes OUT/model         checkpoint
+    game        plays rows: who speaks, who sees what, what each completion earns      methods/NAME/game
+    engine      rewards to advantages, advantages to an update by TRL                  advantages, engine
+    log         every number of every step, once                                       run_folder
+    monitors    detect early that a run goes wrong, and may end it                     monitor
+    checkpoint  what an interrupted run resumes from; the best becomes OUT/model       checkpoint
 
-What a run leaves behind:
+What a run writes:
 
-    OUT/run.json            settings as resolved, revision, versions, digests of the data
+    OUT/run.json            resolved settings, revision, versions, digests of the data
     OUT/metrics.jsonl       a line per step
-    OUT/transcripts.jsonl   what was said in some rollouts
-    OUT/checkpoints/        the last ones and the best one
+    OUT/transcripts.jsonl   the texts of some rollouts
+    OUT/checkpoints/        the latest ones and the best one
     OUT/model/              weights or adapters of the best one
 """
 
@@ -26,7 +26,7 @@ from vouching.methods.base import Game, Row
 from vouching.methods.training import GrpoConfig, Plan
 from vouching.settings import refuse_missing
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, keep_model, last_checkpoint, room_for, step_of, train_from
-from vouching.train.engine import end_training, make_trainer, measure, prompt_lengths, tell_steps, training_arguments
+from vouching.train.engine import end_training, make_trainer, measure, on_step, prompt_lengths, training_arguments
 from vouching.train.extra import see_device
 from vouching.train.policy import load_policy
 from vouching.train.run_folder import RunLog, digest_of_lines, log_to, open_run
@@ -37,24 +37,24 @@ def train_game(
     config: GrpoConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None,
     plan: Plan | None = None,
 ) -> Path:  # fmt: skip
-    """Train a model by a game.
+    """Train a model on a game.
 
     Args:
         config: the settings.
         out: folder of the run; new or empty, or that of the same run with ``resume``.
-        resume: resume where the run's last checkpoint stands.
+        resume: continue from the last checkpoint.
         report: takes lines of progress; None writes them to standard error.
-        plan: what is played, on what; None for what the settings say.
+        plan: the game and its rows; None for those of the settings.
 
     Returns:
-        The folder of the model that came out; adapters of further policies are in folders below it, by name.
+        The folder of the resulting model; adapters of further policies are in subfolders, by name.
 
     Raises:
         MissingExtraError: the extra "train" is not installed.
         ConfigError: the model or a setting cannot be used.
-        InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
-        TrainingError: the gradient is no number; the last checkpoint is whole.
-        BackendError: the judge failed in all rollouts of a step; resuming later may help.
+        InputError: rows cannot be used, or ``out`` belongs to another run or cannot be written.
+        TrainingError: the gradient is not finite; the last checkpoint is complete.
+        BackendError: the judge failed on all rollouts of a step; resuming later may help.
     """
     see_device(config.device)  # before the rows are read
     if plan is None:
@@ -76,14 +76,14 @@ def train_game(
         log = RunLog(out, step_of(checkpoint) if checkpoint else 0, config.power, arguments.world_size, main)
         dev = Dev(lambda: measure(trainer, scored, config.seed, plan.scored_by), plan.best_by) if scored else None
         watch = Watch(log, config.watch, say, dev)
-        tell_steps(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
+        on_step(trainer, lambda record, texts: watch.step(record, texts, trainer.state.max_steps))
         steer(trainer, watch, config.updates)
         known = also_learnt(learned, scored)
         say(f"{len(learned):,} rows to play on, {len(scored):,} to score{known}; on {arguments.device.type}")
         with room_for(out):
             train_from(trainer, checkpoint)
         if watch.alarm is not None:
-            say(f"stopped by an alarm in step {watch.alarm.step:,}: go on with --resume, or lower what it names")
+            say(f"stopped by an alarm in step {watch.alarm.step:,}: continue with --resume, or change what it names")
         if main:
             say(f"the weights of step {keep_model(out):,} are in {out / MODEL}")
     finally:
@@ -94,7 +94,7 @@ def train_game(
 def _short_enough(
     game: Game, tokenizer: object, rows: Sequence[Row], config: GrpoConfig, say: Callable[[str], None]
 ) -> list[Row]:
-    """The rows whose first prompt is not too long; the others are told."""
+    """The rows whose first prompt is short enough; the others are reported."""
     if not rows:
         return []
     limit = config.sampling.prompt_tokens
@@ -102,7 +102,7 @@ def _short_enough(
     if not kept:
         raise InputError(f"all {len(rows):,} prompts have more than {limit:,} tokens: raise sampling.prompt_tokens")
     if len(kept) < len(rows):
-        say(f"{len(rows) - len(kept):,} of {len(rows):,} rows have prompts of more than {limit:,} tokens: left out")
+        say(f"{len(rows) - len(kept):,} of {len(rows):,} rows are skipped: prompts of more than {limit:,} tokens")
     return kept
 
 

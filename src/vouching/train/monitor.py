@@ -1,11 +1,9 @@
-"""Early warnings: pure functions of a run's log that tell when its training goes wrong.
+"""Early warnings: pure functions of a run's log that detect when training goes wrong.
 
-A monitor reads the numbers of a whole run by name (``run_folder`` lists the names) and says in which steps something is
-wrong, and what. All work on means over the last ``WINDOW`` steps, since single steps are noise, and are silent about
-what a log does not have. The thresholds are ours, chosen to be silent on healthy runs; they are constants here, each
-beside its use. A new game adds a function to a tuple: ``alarms(columns, (*MONITORS, mine))``.
-
-Left out: repair. A monitor tells; ``on_alarm`` says whether the run ends.
+A monitor reads the numbers of a whole run by name (``run_folder`` lists them) and returns in which steps something is
+wrong, and what. All use means over the last ``WINDOW`` steps, since single steps are noise, and skip numbers that a log
+does not have. The thresholds are ours, chosen to be silent on healthy runs. To add a monitor:
+``alarms(columns, (*MONITORS, mine))``. Whether an alarm ends the run is decided by ``on_alarm``.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 from vouching.train.run_folder import Columns
 
 WINDOW = 20
-"""Steps of a mean. Nothing is said before there are two of them."""
+"""Steps of a mean. No alarm before two windows."""
 UNITS_WINDOW = 10
 """Steps of a mean over units of work, of which a step has dozens."""
 LIMIT = 0.8
@@ -32,12 +30,12 @@ Steps: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a monitor says about a run."""
+    """What a monitor finds in a run."""
 
     kind: str
     """Name of the fault, such as "advantage_collapse"."""
     about: str
-    """The role or the number that it is about."""
+    """The role or the number concerned."""
     wrong: Steps
     """In which steps it is there."""
     say: Callable[[int], str]
@@ -53,7 +51,7 @@ class Alarm:
     kind: str
     """Name of the fault."""
     about: str
-    """The role or the number that it is about."""
+    """The role or the number concerned."""
     message: str
     """What was seen, and what usually helps."""
 
@@ -64,7 +62,7 @@ Monitor: TypeAlias = Callable[[Columns], Iterator[Finding]]
 def alarms(columns: Columns, monitors: Sequence[Monitor] | None = None) -> list[Alarm]:
     """What is wrong with a run, in the order in which it began.
 
-    A fault that goes away and comes back within a window is told once.
+    A fault that goes away and comes back within a window is reported once.
 
     >>> steps = np.arange(1.0, 101.0)
     >>> [alarm] = alarms({"step": steps, "kl": steps / 100})  # the mean over 20 steps exceeds .5 in step 60
@@ -83,11 +81,11 @@ def alarms(columns: Columns, monitors: Sequence[Monitor] | None = None) -> list[
 
 
 def advantage_collapse(columns: Columns) -> Iterator[Finding]:
-    """Nothing to learn from: most groups have equal rewards, or rewards or advantages differ far less than at first.
+    """Nothing to learn from: most groups have equal rewards, or rewards or advantages vary far less than at first.
 
-    Groups at the top of what can be earned are learnt, not stuck, and do not count (see :func:`solved`). SEVA's Table
-    18: under a binary reward the ends of the advantages draw together from .27 to .09, to a third; under its process
-    reward from 4.94 to 3.65, to three quarters.
+    Groups at the highest reward are learnt, not stuck, and do not count (see :func:`solved`). SEVA's Table 18: under a
+    binary reward the range of the advantages shrinks from .27 to .09, to a third; under its process reward from 4.94 to
+    3.65, to three quarters.
     """
     for role, flat in _of_roles(columns, "groups", "flat"):
         learnt = rolling(_learnt(columns, role, flat))
@@ -112,25 +110,25 @@ def advantage_collapse(columns: Columns) -> Iterator[Finding]:
         mean, first = rolling(spread), _first(spread)
         yield Finding(
             "advantage_collapse", role, mean < 0.4 * first,
-            lambda at, mean=mean, first=first, what=what: f"{what} spread over {mean[at]:.3g}, at first over "
+            lambda at, mean=mean, first=first, what=what: f"{what} have spread {mean[at]:.3g}, at first "
             f"{first:.3g}: the policy hardly learns from them any more",
         )  # fmt: skip
 
 
 def solved(columns: Columns) -> Iterator[Finding]:
-    """What there is to earn is earned: most groups of every role are at the top, so that little is left to learn."""
+    """Most groups of every role have the highest reward, so that little is left to learn."""
     tops = dict(_of_roles(columns, "groups", "top"))
     if tops:
         least = np.min([rolling(top) for top in tops.values()], axis=0)
         yield Finding(
             "solved", ", ".join(tops), least > LIMIT,
             lambda at: f"in {least[at]:.0%} of the groups all rewards are the highest, or nearly: little is left to "
-            "learn, unless the reward is fooled; see that an oracle or dev agrees, then stop or take harder rows",
+            "learn, unless the reward is hacked; check that an oracle or dev agrees, then stop or use harder rows",
         )  # fmt: skip
 
 
 def format_regress(columns: Columns) -> Iterator[Finding]:
-    """The form gets lost again: the format part, or the share of readable replies, is far below its best."""
+    """The format part, or the share of readable replies, is far below its best."""
     watched = [(role, "the format reward", part) for role, part in _of_roles(columns, "reward", "format")]
     if "readable" in columns:
         watched.append(("readable", "the share of readable replies", columns["readable"]))
@@ -140,29 +138,29 @@ def format_regress(columns: Columns) -> Iterator[Finding]:
         yield Finding(
             "format_regress", about, mean < best - 0.1,
             lambda at, mean=mean, best=best, what=what: f"{what} is {mean[at]:.2f} and was {best[at]:.2f}: lower the "
-            "learning rate, raise kl, or go back to a checkpoint before that",
+            "learning rate, raise kl, or go back to an earlier checkpoint",
         )  # fmt: skip
 
 
 def length_explosion(columns: Columns) -> Iterator[Finding]:
-    """Completions get twice as long as at first, or most are cut off at the limit that were not at first."""
+    """Completions are twice as long as at first, or most are truncated at the limit that were not at first."""
     for role, length in _of_roles(columns, "length", "mean"):
         mean, first = rolling(length), _first(length)
         yield Finding(
             "length_explosion", role, mean > 2 * first,
-            lambda at, mean=mean, first=first: f"completions have {mean[at]:.0f} tokens, at first {first:.0f}: see "
+            lambda at, mean=mean, first=first: f"completions have {mean[at]:.0f} tokens, at first {first:.0f}: check "
             "which part of the reward grows with length",
         )  # fmt: skip
     for role, cut in _of_roles(columns, "length", "cut"):
         mean, first = rolling(cut), _first(cut)
         yield Finding(
             "length_explosion", role, (mean > 0.5) & (mean > first + 0.25),
-            lambda at, mean=mean: f"{mean[at]:.0%} of the completions are cut off at the limit",
+            lambda at, mean=mean: f"{mean[at]:.0%} of the completions are truncated at the limit",
         )  # fmt: skip
 
 
 def kl_runaway(columns: Columns) -> Iterator[Finding]:
-    """The policy leaves its start behind: more than half a nat per token, or three times as far as a window before."""
+    """The policy diverges from its start: more than half a nat per token, or three times as far as a window before."""
     if (kl := columns.get("kl")) is None:
         return
     mean = rolling(kl)
@@ -175,22 +173,22 @@ def kl_runaway(columns: Columns) -> Iterator[Finding]:
 
 
 def negative_bias(columns: Columns) -> Iterator[Finding]:
-    """Not Attributable is said much more often than it is so: SEVA's false positives (section 4.2, App. C.5)."""
+    """Not Attributable is predicted too often: SEVA's false positives (section 4.2, App. C.5)."""
     said, gold = columns.get("not_attributable/said"), columns.get("not_attributable/gold")
     if said is None or gold is None:
         return
     ours, theirs = rolling(said), rolling(gold)
     yield Finding(
         "negative_bias", "not_attributable", ours > theirs + 0.15,
-        lambda at: f"{ours[at]:.0%} of the replies say Not Attributable, {theirs[at]:.0%} of the rows are: see "
+        lambda at: f"{ours[at]:.0%} of the replies say Not Attributable, {theirs[at]:.0%} of the rows are: run "
         "vouch diagnose rewards, and try the grounded variant",
     )  # fmt: skip
 
 
 def always_yes(columns: Columns) -> Iterator[Finding]:
-    """A policy that judges itself grows lenient: it says yes more and more where no is right, and credits itself more.
+    """A policy that judges itself grows lenient: more yes where no is right, and more credit to itself.
 
-    Soft-SVeRL's always-yes collapse (section 4.1). Yes where no is right is known of gold items and of items that are
+    Soft-SVeRL's always-yes collapse (section 4.1). Where no is right is known for gold items and for items that are
     rules in words; where rows name rules, the credit beyond them must grow as well.
     """
     credit = columns.get("gap/rules")
@@ -209,10 +207,10 @@ def always_yes(columns: Columns) -> Iterator[Finding]:
 
 
 def lenient_judge(columns: Columns) -> Iterator[Finding]:
-    """Whoever judges credits more that rules do not bear out than at first: by .1, and by four standard errors.
+    """The judge credits more beyond the rules than at first: by .1, and by four standard errors.
 
-    It tells what :func:`always_yes` cannot: a policy that found responses of which no gold item speaks says no to gold
-    negatives as it should. What rules decide is all that it knows of the truth; a checklist may ask for more.
+    This detects what :func:`always_yes` cannot: a policy that finds responses unlike any gold item, and still answers
+    gold negatives with no. The rules are all it knows of the truth; a checklist may ask for more.
     """
     if (credit := columns.get("gap/rules")) is None:
         return
@@ -225,10 +223,10 @@ def lenient_judge(columns: Columns) -> Iterator[Finding]:
 
 
 def reward_against_oracle(columns: Columns) -> Iterator[Finding]:
-    """Reward hacking: since the oracle was at its best it fell, surely and by .07 or more, while the reward rose.
+    """Reward hacking: since its best the oracle fell, significantly and by .07 or more, while the reward rose.
 
-    Whether a case or a choice was right is left out: both answer drafts, and the better those are, the harder the
-    mistakes that are left. :func:`challenge_collapse` and :func:`case_drift` look at them.
+    Whether a case or a choice was right is not used: both answer drafts, and the better those are, the harder the
+    remaining mistakes. :func:`challenge_collapse` and :func:`case_drift` cover them.
     """
     for name, oracle in columns.items():
         if not name.startswith("oracle/") or name in ("oracle/challenge", "oracle/choice"):
@@ -260,32 +258,32 @@ def question_shrinkage(columns: Columns) -> Iterator[Finding]:
 
 
 def cannot_answer_drift(columns: Columns) -> Iterator[Finding]:
-    """Checkers that learn to give up: "cannot answer" is said more often than at first, by .2 or more."""
+    """Checkers learn to give up: "cannot answer" is more frequent than at first, by .2 or more."""
     if (said := columns.get("cannot_answer")) is None:
         return
     mean, first = rolling(said), _first(said)
     yield Finding(
         "cannot_answer_drift", "cannot_answer", mean > first + 0.2,
         lambda at: f"{mean[at]:.0%} of the checkers' answers are that they cannot, at first {first:.0%}: read the "
-        "transcripts, and see whether questions have become unanswerable or the checker has given up",
+        "transcripts: have questions become unanswerable, or has the checker given up?",
     )  # fmt: skip
 
 
 def policy_still(columns: Columns) -> Iterator[Finding]:
-    """One of several policies is not pushed at all, five steps in a row, while another is: it is frozen or starves."""
+    """One of several policies has no gradient for five steps while another has: it is frozen or gets no signal."""
     norms = {name.removeprefix("gradient/"): norm for name, norm in columns.items() if name.startswith("gradient/")}
     for policy, norm in norms.items():
         others = sum(_window_sum(np.nan_to_num(other), 5) for name, other in norms.items() if name != policy)
         still = (_window_sum(np.nan_to_num(norm), 5) == 0) & (np.arange(len(norm)) >= 4)
         yield Finding(
             "policy_still", policy, still & (np.asarray(others) > 0),
-            lambda at, policy=policy: f"the policy {policy} has had no gradient for five steps: see whether its "
+            lambda at, policy=policy: f"the policy {policy} has had no gradient for five steps: check whether its "
             "adapter is trained, and whether its groups are all flat",
         )  # fmt: skip
 
 
 def challenge_collapse(columns: Columns) -> Iterator[Finding]:
-    """A verifier that nearly always speaks up, or never does, while a fifth of the proposals ask for the other."""
+    """A verifier that nearly always challenges, or never, while a fifth of the proposals call for the other."""
     said, right = columns.get("said/SAC"), columns.get("oracle/draft")
     if said is None or right is None:
         return
@@ -294,12 +292,12 @@ def challenge_collapse(columns: Columns) -> Iterator[Finding]:
         yield Finding(
             "challenge_collapse", about, wrong,
             lambda at: f"the verifier raises a case against {share[at]:.0%} of the proposals, of which "
-            f"{1 - sound[at]:.0%} are wrong: see its transcripts, and the cost of a case",
+            f"{1 - sound[at]:.0%} are wrong: read its transcripts, and check the cost of a case",
         )  # fmt: skip
 
 
 def case_drift(columns: Columns) -> Iterator[Finding]:
-    """The cases of DPA-GRPO change places (a quarter of the units) while no more of what is submitted is right."""
+    """The cases of DPA-GRPO shift (a quarter of the units) while no more of what is submitted is right."""
     shares = {name: rolling(found, UNITS_WINDOW) for name, found in columns.items() if name.startswith("case/")}
     submitted = columns.get("oracle/submitted")
     if not shares or submitted is None:
@@ -315,7 +313,7 @@ def case_drift(columns: Columns) -> Iterator[Finding]:
     yield Finding(
         "case_drift", "case", (moved > 0.25) & (gain < 0.02),
         lambda at: f"{moved[at]:.0%} of the units are in another case than at first (case {limit(at)}), and what is "
-        f"submitted is right by {gain[at]:+.0%}: the roles play each other and not the task",
+        f"submitted is right by {gain[at]:+.0%}: the roles play against each other instead of solving the task",
     )  # fmt: skip
 
 
@@ -323,7 +321,7 @@ MONITORS: tuple[Monitor, ...] = (
     advantage_collapse, solved, format_regress, length_explosion, kl_runaway, negative_bias, always_yes, lenient_judge,
     reward_against_oracle, policy_still, challenge_collapse, case_drift, question_shrinkage, cannot_answer_drift,
 )  # fmt: skip
-"""Who looks at a run if nothing else is asked for."""
+"""The default monitors."""
 
 
 def rolling(series: Series, window: int = WINDOW) -> Series:
@@ -341,12 +339,12 @@ def rolling(series: Series, window: int = WINDOW) -> Series:
 
 
 def _learnt(columns: Columns, role: str, like: Series) -> Series:
-    """Share of a role's groups that are at the top; 0 where a log does not know."""
+    """Share of a role's groups at the highest reward; 0 where a log does not have it."""
     return columns.get(f"groups/{role}/top", np.zeros(len(like)))
 
 
 def _standard_error(series: Series) -> Series:
-    """Of the rolling mean, as if steps were independent of each other."""
+    """Of the rolling mean, as if steps were independent."""
     # Around their mean, so that squares of large numbers do not drown small differences.
     centred = series - np.nanmean(series) if np.isfinite(series).any() else series
     mean, square = rolling(centred), rolling(centred**2)
@@ -382,7 +380,7 @@ def _shifted(series: Series, steps: int) -> Series:
 
 
 def _of_roles(columns: Columns, table: str, name: str) -> Iterator[tuple[str, Series]]:
-    """A number of each role that has it."""
+    """A number, for each role that has it."""
     for key, series in columns.items():
         if found := re.fullmatch(rf"{table}/([^/]+)/{name}", key):
             yield found[1], series

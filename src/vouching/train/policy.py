@@ -1,10 +1,10 @@
 # pyright: basic
-"""The language model that is trained: a whole model, new adapters on one, or adapters that were trained before.
+"""The language model that is trained: a whole model, new adapters, or adapters trained before.
 
-Several adapters on one model are a policy each; one of them speaks and learns at a time. Peft freezes an adapter that
-is added, and every other one when one is made active; what is frozen when the optimizer is built, or when a process
-wraps the model, silently never learns. So all that are trained are released again after every switch. The first is
-called "default", which TRL asks for. Not supported: quantised weights, adapters of unlike shape.
+Several adapters on one model are one policy each; one of them is active at a time. Peft freezes an adapter that is
+added, and every other one when one is activated; what is frozen when the optimizer is built, or when a process wraps
+the model, silently never learns. So all trained adapters are unfrozen again after every switch. The first is called
+"default", as TRL expects. Not supported: quantised weights, adapters of different shapes.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from vouching.methods.training import LoraSettings
 from vouching.train.extra import base_of, imported
 
 ADAPTER = "adapter_config.json"
-"""The file by which a folder is one of adapters."""
+"""The file that marks a folder of adapters."""
 
 
 def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any]:
-    """A causal language model and its tokenizer; adapters of an earlier run stay adapters and go on being trained.
+    """A causal language model and its tokenizer; adapters of an earlier run stay adapters and are trained further.
 
     Args:
         named: a folder, also of adapters, or a name on the Hugging Face hub.
-        lora: what adapters the run is to add.
-        reduced: whether to hold weights that are not trained, those below adapters, in bfloat16.
+        lora: settings of new adapters.
+        reduced: whether to hold frozen weights, those below adapters, in bfloat16.
 
     Raises:
-        ConfigError: it cannot be loaded, has no chat template or token to fill up with, or has adapters already and
-            the run is to add some.
+        ConfigError: it cannot be loaded, has no chat template or padding token, or already has adapters and the run is
+            to add some.
         MissingExtraError: torch, transformers or peft is not installed.
     """
     torch, transformers = imported("torch"), imported("transformers")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # of TRL's calls, not of ours
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # from TRL's calls
     try:
         place = base_of(named)
     except ConfigError:
@@ -49,7 +49,7 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
         ) from None
     adapted = (Path(place) / ADAPTER).is_file()
     if adapted and lora.rank:
-        raise ConfigError(f"{named} has adapters and lora.rank is {lora.rank}: set it to 0 to train those on")
+        raise ConfigError(f"{named} has adapters and lora.rank is {lora.rank}: set it to 0 to continue training them")
     dtype = torch.bfloat16 if reduced and (adapted or lora.rank) else torch.float32
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(place)
@@ -60,30 +60,30 @@ def load_policy(named: str, lora: LoraSettings, reduced: bool) -> tuple[Any, Any
             for other in sorted(Path(place).glob(f"*/{ADAPTER}")):  # those of the other policies of a game
                 model.load_adapter(str(other.parent), other.parent.name, is_trainable=True)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        absent = "" if Path(place).is_dir() else ", which is no folder here and so was asked of the hub"
-        raise ConfigError(f"cannot load a model to train from {named}{absent} ({error}): give another model") from error
+        absent = "" if Path(place).is_dir() else ", which is not a folder here, so the hub was asked"
+        raise ConfigError(f"cannot load a model to train from {named}{absent} ({error}): use another model") from error
     if tokenizer.chat_template is None:
-        raise ConfigError(f"the tokenizer of {named} has no chat template: take an instruction-tuned model")
+        raise ConfigError(f"the tokenizer of {named} has no chat template: use an instruction-tuned model")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     if tokenizer.pad_token is None:
-        raise ConfigError(f"the tokenizer of {named} has neither a padding nor an end token: give another model")
+        raise ConfigError(f"the tokenizer of {named} has neither a padding nor an end token: use another model")
     return model, tokenizer
 
 
 def adapter_base(folder: Path) -> str:
-    """Where the model is that adapters in a folder are for. Raises ConfigError if they do not say."""
+    """The base model of a folder of adapters. Raises ConfigError if the folder does not name it."""
     try:
         found = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
     except (OSError, ValueError) as error:
         raise ConfigError(f"{folder / ADAPTER} cannot be read ({error})") from None
     if not isinstance(found, str) or not found:
-        raise ConfigError(f"{folder / ADAPTER} does not say which model the adapters are for")
+        raise ConfigError(f"{folder / ADAPTER} does not name the base model of the adapters")
     return found
 
 
 def lora_of(lora: LoraSettings) -> Any:
-    """The settings of new adapters in peft's words; None to train all weights."""
+    """The settings of new adapters for peft; None to train all weights."""
     if not lora.rank:
         return None
     return imported("peft").LoraConfig(
@@ -95,22 +95,22 @@ def lora_of(lora: LoraSettings) -> Any:
 MAIN = "default"
 """The first adapter."""
 REFERENCE = "ref"
-"""What TRL calls the copy of an adapter that was trained before; of another adapter it is ``ref_NAME``."""
+"""TRL's name for the copy of an adapter that was trained before; for other adapters it is ``ref_NAME``."""
 
 
 def add_adapters(model: Any, policies: Sequence[str], lora: LoraSettings) -> None:
-    """Give a model an adapter for each policy that has none yet, and a frozen copy of each that was trained before.
+    """Add an adapter for each policy that has none, and a frozen copy of each that was trained before.
 
     Args:
-        model: as TRL has made it.
+        model: as made by TRL.
         policies: names, the first "default".
         lora: settings of new adapters.
 
     Raises:
-        ConfigError: several policies and no adapters, or some of those that were trained before are missing.
+        ConfigError: several policies and no adapters, or some adapters of an earlier run are missing.
     """
     if policies[0] != MAIN:
-        raise ConfigError(f"the first policy is {policies[0]!r}, wanted {MAIN!r}: it is the one that TRL asks for")
+        raise ConfigError(f"the first policy is {policies[0]!r}, expected {MAIN!r}, the name that TRL uses")
     if len(policies) == 1:
         return
     if not hasattr(model, "peft_config"):
@@ -130,7 +130,7 @@ def add_adapters(model: Any, policies: Sequence[str], lora: LoraSettings) -> Non
 
 
 def activate(model: Any, policy: str) -> None:
-    """Let one adapter speak and learn; the others keep their gradients. A model without any is left alone."""
+    """Make one adapter active; the others keep their gradients. No effect on a model without adapters."""
     if hasattr(model, "peft_config"):
         if [*model.active_adapters] != [policy]:
             model.set_adapter(policy)
@@ -138,19 +138,19 @@ def activate(model: Any, policy: str) -> None:
 
 
 def release(model: Any) -> None:
-    """Let all adapters learn but the references."""
+    """Unfreeze all adapters except the references."""
     trained = [name for name in model.peft_config if not name.startswith(REFERENCE)]
     model.base_model.set_requires_grad(trained, True)
 
 
 def reference_of(model: Any, policy: str) -> str | None:
-    """The adapter that holds what a policy was at first; None where that is the model without adapters."""
+    """The adapter that holds a policy's initial weights; None if that is the model without adapters."""
     name = REFERENCE if policy == MAIN else f"{REFERENCE}_{policy}"
     return name if name in model.peft_config else None
 
 
 def gradient_norms(model: Any, policies: Sequence[str]) -> dict[str, float]:
-    """How far each of several policies is pushed by a step, as the norm of its gradient; nothing for one alone."""
+    """Norm of each policy's gradient; empty if there is only one policy."""
     if len(policies) == 1:
         return {}
     sums = dict.fromkeys(policies, 0.0)

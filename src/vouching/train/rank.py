@@ -1,15 +1,14 @@
 # pyright: basic
-"""``vouch train rank``: the run. Read pairs, hold questions out; step, score, save.
+"""``vouch train rank``: read pairs, hold questions out; step, score, save.
 
     OUT/run.json         settings, revision, versions, data
     OUT/log.jsonl        a line per step and per evaluation
-    OUT/checkpoints/     what a killed run resumes from, exactly (TRL's)
+    OUT/checkpoints/     for exact resuming (TRL's)
     OUT/model/           the scorer, or its adapters: what ``vouch rank --score-model`` opens
-    OUT/held.jsonl       the questions held out and those of ``dev``, with the score of every answer
+    OUT/held.jsonl       the held-out questions and those of ``dev``, with the score of every answer
 
-The scorer learns to put the better of two answers above the worse, each with its own evidence (DiVA, 3.2). Several
-GPUs: start it with ``torchrun`` or ``accelerate launch``. Not supported: choosing the best checkpoint, the last one
-stays; intervals, for which ``held.jsonl`` has what is needed.
+The scorer learns to score the better of two answers higher, each with its own evidence (DiVA, 3.2). Several GPUs: start
+it with ``torchrun`` or ``accelerate launch``. Not supported: choosing the best checkpoint (the last one is kept).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from vouching.train.run_folder import Progress, log_to, open_run
 from vouching.train.watch import after_steps
 
 _AT_ONCE = 32
-"""Inputs of the most tokens that are read at once."""
+"""Inputs of the maximal length that are read at once."""
 
 
 def encoded(questions: Sequence[RatedQuestion], tokenizer: Any, config: RankConfig) -> list[tuple[int, ...]]:
@@ -77,8 +76,8 @@ def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> di
     """Figures by set, and over all questions ("all").
 
     Returns:
-        By set: ``questions``; ``p_at_1``, the share in which the answer on top is a best one; ``tau``, the mean of
-        Kendall's tau-b, 0 where all scores are equal; ``chance``, what ``p_at_1`` is for a random order.
+        By set: ``questions``; ``p_at_1``, the share with a best answer on top; ``tau``, the mean of Kendall's tau-b, 0
+        where all scores are equal; ``chance``, ``p_at_1`` of a random order.
 
     >>> from vouching.train.rank_rows import RatedAnswer, RatedQuestion
     >>> answers = (RatedAnswer("1973", "correct"), RatedAnswer("1937", "incorrect"))
@@ -105,10 +104,10 @@ def scores_of(questions: Sequence[RatedQuestion], values: Sequence[float]) -> di
     return found
 
 
-def told(scores: Mapping[str, Mapping[str, float]]) -> str:
-    """What is told of figures while a run goes on.
+def summary_line(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """Figures in one line, for progress.
 
-    >>> told({"all": {"questions": 9, "p_at_1": 0.75, "tau": 0.5, "chance": 0.3}})
+    >>> summary_line({"all": {"questions": 9, "p_at_1": 0.75, "tau": 0.5, "chance": 0.3}})
     'P@1 / tau: all .750 / .500'
     """
     parts = (f"{place} {found['p_at_1']:.3f} / {found['tau']:.3f}" for place, found in scores.items())
@@ -125,35 +124,32 @@ class Material:
     """The pairs of a run."""
 
     train: list[RankPair]
-    """What is learned from."""
+    """To train on."""
     held: list[RatedQuestion]
-    """Questions held out, which are scored on the way and at the end."""
+    """Held-out questions, scored during training and at the end."""
     dev: list[RatedQuestion]
-    """Those of ``dev``, which are scored at the end."""
+    """Questions of ``dev``, scored at the end."""
     counts: dict[str, int]
     """Pairs by set, before the split."""
     digests: dict[str, str]
-    """SHA-256 of the pairs of each side, by which a resumed run knows that it has the same."""
+    """SHA-256 of the pairs of each part, to check them when a run resumes."""
 
 
 def train_rank(
     config: RankConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
-    """Train a scorer.
+    """Train a scorer; the figures of the held-out questions and those of ``dev``, see ``scores_of``.
 
     Args:
         config: the settings.
         out: folder of the run; new or empty, or that of the same run with ``resume``.
-        resume: go on where the run's last checkpoint stands; a finished run is only scored and written again.
+        resume: continue from the last checkpoint; a finished run is only scored and written again.
         report: takes lines of progress; None writes them to standard error.
-
-    Returns:
-        The figures of the questions held out and those of ``dev``, see ``scores_of``.
 
     Raises:
         MissingExtraError: the extra "train" is not installed.
         ConfigError: the model or a setting cannot be used.
-        InputError: pairs cannot be used, or ``out`` is of another run or cannot be written.
+        InputError: pairs cannot be used, or ``out`` belongs to another run or cannot be written.
     """
     torch = imported("torch")
     torch.set_num_threads(config.threads)
@@ -187,7 +183,7 @@ def train_rank(
             _write_held(out / HELD, asked, values)
     finally:
         trainer.accelerator.end_training()
-    say(f"{told(scores)}; saved to {out / 'model'}")
+    say(f"{summary_line(scores)}; saved to {out / 'model'}")
     return scores
 
 
@@ -202,29 +198,29 @@ def read_material(config: RankConfig) -> Material:
     train, held = hold_out(pairs, config.held_share, config.seed)
     dev = read_pairs([Path(name) for name in config.dev])
     if shared := {pair.question for pair in dev} & {pair.question for pair in train}:
-        raise ConfigError(f"dev has questions that are trained on, such as {min(shared)!r}: give others")
+        raise ConfigError(f"dev has questions that are trained on, such as {min(shared)!r}: use others")
     if not train or not held:
-        raise ConfigError(f"{len(train)} pairs to train on, {len(held)} held out: give more pairs")
+        raise ConfigError(f"{len(train)} pairs to train on, {len(held)} held out: provide more pairs")
     counts = Counter(pair.set or "pairs" for pair in pairs)
     digests = {"train": digest_of(train), "held_out": digest_of(held)}
     return Material(train, questions_of(held), questions_of(dev), dict(sorted(counts.items())), digests)
 
 
 class Held:
-    """What is held out, as the model reads it."""
+    """Held-out questions as the model reads them."""
 
     def __init__(self, questions: Sequence[RatedQuestion], model: Any, tokenizer: Any, config: RankConfig) -> None:
         self._questions, self._model, self._config = questions, model, config
         self._inputs, self._pad = encoded(questions, tokenizer, config), tokenizer.pad_token_id
 
     def score(self) -> tuple[dict[str, dict[str, float]], list[float]]:
-        """The figures as of now, and the scores of all answers that they rest on."""
+        """The current figures, and the scores of all answers."""
         values = values_of(self._model, self._inputs, self._pad, self._config.max_tokens)
         return scores_of(self._questions, values), values
 
 
 class _Watch:
-    """Told about every step: scores what is held out when it is time, and keeps the log in the first process."""
+    """Called after every step: scores the held-out questions when due, and keeps the log in the first process."""
 
     def __init__(
         self, held: Held, evaluate_every: int, pairs: int, open_log: Callable[[int], Progress], keeps_log: bool
@@ -241,9 +237,9 @@ class _Watch:
         log = self._log = self._log or self._open_log(state.max_steps)
         log.count(number, self._pairs, {"total": logs["loss"], "gap": logs["gap"], "order": logs["order"]})
         if number % TELL_EVERY == 0 or last:
-            log.tell_losses()
+            log.report_losses()
         if scores is not None:
-            log.log_scores(number, scores, told(scores))
+            log.log_scores(number, scores, summary_line(scores))
         log.flush()
 
 

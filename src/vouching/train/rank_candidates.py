@@ -1,10 +1,10 @@
-"""Answers made without a language model: the right one, and wrong ones that could be right.
+"""Answers made without a language model: the right one, and plausible wrong ones.
 
-A wrong answer is of the kind of the right one (yes or no, a date, a quantity, a name) and stands in the paragraphs of
-the question, or it is the right one with an error put in (``perturb``). Where a question comes with an explanation,
-there are long answers too: with another end they are incorrect, with an error on the way intermediate. Right and wrong
-answers are worded alike, so that the wording tells nothing. Left out: answers of no such kind ("a land-grant
-university"); and knowing that an answer from the paragraphs is wrong, which a question with several right ones breaks.
+A wrong answer has the kind of the right one (yes or no, a date, a quantity, a name) and occurs in the paragraphs of the
+question, or it is the right one with an error (``perturb``). A question with an explanation also gets long answers:
+incorrect with another ending, intermediate with an error before it. Right and wrong answers are worded alike, so that
+the wording gives nothing away. Not supported: answers of other kinds ("a land-grant university"); questions with
+several right answers, one of which may be in the paragraphs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from vouching.train.rank_rows import Candidate, RankQuestion
 
 _YES_NO = {"yes": "no", "no": "yes"}
 _FORMS = ("{}", "{}", "{}.", "The answer is {}.", "It is {}.")
-"""How a short answer is worded, each as likely as it stands here."""
+"""Wordings of a short answer; drawn uniformly."""
 _LIKE_SIZE = 20.0
-"""How many times as large as the right one a wrong quantity may be, or as small."""
+"""Largest ratio of a wrong quantity to the right one, or the reverse."""
 _PLACES = frozenset({"country", "the country", "state", "city", "place"})
 _ASKED_FOR = tuple(
     (re.compile(pattern), frozenset(kinds))
@@ -41,11 +41,11 @@ _ASKED_FOR = tuple(
         (r"^(?:who|whom|whose)\b|\b(?:father|mother|wife|husband|child|son|daughter|spouse|sibling) of\b", {"person"}),
     )
 )
-"""What a question asks for, first that fits."""
+"""What a question asks for; the first match counts."""
 _ERRORS_ON_THE_WAY: tuple[Strategy, ...] = ("entity_graft", "role_swap", "date_shift", "number_change", "order_flip")
-"""Errors that an explanation gets; "is not" would give itself away."""
+"""Errors put into an explanation; "is not" would give itself away."""
 _NOTE = re.compile(r"\s*\([^()]*\)$")
-"""What tells titles of one name apart: "Devotion (1929 film)"."""
+"""The part that distinguishes titles of one name: "Devotion (1929 film)"."""
 
 
 def made_candidates(asked: RankQuestion, limit: int, rng: random.Random) -> list[Candidate]:
@@ -178,7 +178,7 @@ def _names_like(asked: RankQuestion, right: str) -> Iterator[str]:
 
 
 def _kinds(right: str, found: Sequence[tuple[str, Entity]]) -> frozenset[str]:
-    """The kind of a name, told from itself or from where it stands in the paragraphs; empty if nothing tells."""
+    """The kind of a name, from the name itself or its context in the paragraphs; may be empty."""
     alone = name_type(right, Entity(0, len(right), right, "name", True))
     places = [alone, *(name_type(text, one) for text, one in found if name_key(one.text) == name_key(right))]
     return frozenset({kind.kind for kind in places if kind is not None})
@@ -191,7 +191,7 @@ def _asked_kinds(question: str) -> frozenset[str]:
 
 
 def _may_be_right(answer: str, asked: RankQuestion) -> bool:
-    """Whether an answer may mean what a right one means, or stands in the question and is none of its options."""
+    """Whether an answer may mean what a right one means, or is in the question without being one of its options."""
     for right in asked.references:
         dates, own = find_dates(right), find_dates(answer)
         if dates and own:

@@ -127,7 +127,7 @@ def _known(asked: RankQuestion) -> dict[str, str]:
 
 
 async def _said(model: Model, messages: Sequence[Message], sampling: Sampling) -> list[str]:
-    """The answers of one model; none of those that were cut off, and none where it fails for good."""
+    """The answers of one model; without truncated ones, and none if it fails permanently."""
     try:
         completions = await model.generate(messages, sampling)
     except ModelError as error:
@@ -138,5 +138,5 @@ async def _said(model: Model, messages: Sequence[Message], sampling: Sampling) -
 
 
 def _messages(prompt: Prompt, texts: Mapping[str, str]) -> tuple[Message, Message]:
-    """A prompt, then the texts between fence lines."""
+    """A prompt, then the delimited texts."""
     return Message("system", prompt.text.strip()), Message("user", delimited(texts))

@@ -2,7 +2,7 @@
 """The scorer as a torch model, a causal model or an encoder with a linear head of one output, and what trains it.
 
 TRL's ``RewardTrainer`` takes -log sigmoid of the difference; here the loss is the hinge of DiVA's Eq. 1. Two defaults
-are undone: it reports its use to a server, and it switches off every dropout, that of the adapters too. Tried with TRL
+are undone: it reports its use to a server, and it disables every dropout, that of the adapters too. Tested with TRL
 1.16. What :func:`save_scorer` writes is loaded for use by ``methods.discriminative``.
 """
 
@@ -26,10 +26,10 @@ _HEADS = {"classifier", "score"}
 
 
 def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
-    """A model with a new head drawn by the seed, its tokenizer, and the names of the weights that were drawn.
+    """A model with a new head drawn by the seed, its tokenizer, and the names of newly drawn weights.
 
     Raises:
-        ConfigError: it cannot be loaded, or reads fewer tokens than the settings want.
+        ConfigError: it cannot be loaded, or its context is shorter than the settings need.
         MissingExtraError: torch or transformers is not installed.
     """
     torch, transformers = imported("torch"), imported("transformers")
@@ -38,7 +38,7 @@ def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
     base = base_of(config.model)
     try:
         settings = transformers.AutoConfig.from_pretrained(base, num_labels=1)
-        # The dropout of the settings is that of the adapters where there are some.
+        # With adapters, the dropout of the settings is theirs.
         layers = 0.0 if config.lora_rank else config.dropout
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             if hasattr(settings, name):
@@ -48,33 +48,29 @@ def load_scorer(config: RankConfig, reduced: bool) -> tuple[Any, Any, set[str]]:
             tokenizer.pad_token = tokenizer.eos_token
         settings.pad_token_id = tokenizer.pad_token_id
         transformers.set_seed(config.seed)
-        model, told = transformers.AutoModelForSequenceClassification.from_pretrained(
+        model, loaded = transformers.AutoModelForSequenceClassification.from_pretrained(
             base, config=settings, dtype=torch.bfloat16 if reduced else torch.float32, output_loading_info=True
         )
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        absent = "" if Path(base).is_dir() else ", which is no folder here and so was asked of the hub"
-        raise ConfigError(f"cannot load a model to train from {base}{absent} ({error}): give another model") from error
+        absent = "" if Path(base).is_dir() else ", which is not a folder here, so the hub was asked"
+        raise ConfigError(f"cannot load a model to train from {base}{absent} ({error}): use another model") from error
     longest = getattr(settings, "max_position_embeddings", config.max_tokens)
     if config.max_tokens > longest:
         raise ConfigError(f"{config.model} reads {longest:,} tokens at most: set max_tokens to that or less")
     if tokenizer.pad_token_id is None:
-        raise ConfigError(f"the tokenizer of {config.model} has neither a padding nor an end token: give another model")
-    return model, tokenizer, {*told["missing_keys"]}
+        raise ConfigError(f"the tokenizer of {config.model} has neither a padding nor an end token: use another model")
+    return model, tokenizer, {*loaded["missing_keys"]}
 
 
 def lora_of(config: RankConfig, drawn: Collection[str] = ()) -> Any:
     """The settings of the adapters, on every linear layer (the paper does not say where); None to train all weights.
 
-    The head is trained in full beside them, and so is what else was drawn, such as the pooler of DeBERTa: adapters
-    alone would be saved without it.
-
-    Args:
-        config: the settings.
-        drawn: names of the weights that the model's folder does not have.
+    The head is trained in full beside them, and so are the other newly drawn weights (``drawn``), such as the pooler of
+    DeBERTa: adapters alone would be saved without them.
     """
     if not config.lora_rank:
         return None
-    # peft adds the heads by itself, and what lies in a module that is saved must not be named again.
+    # peft adds the heads itself, and parts of a saved module must not be named again.
     beside = {name.rpartition(".")[0] for name in drawn if not _HEADS & {*name.split(".")}}
     return imported("peft").LoraConfig(
         task_type="SEQ_CLS", r=config.lora_rank, lora_alpha=config.lora_alpha, lora_dropout=config.dropout,
@@ -83,7 +79,7 @@ def lora_of(config: RankConfig, drawn: Collection[str] = ()) -> Any:
 
 
 def save_scorer(model: Any, tokenizer: Any, config: RankConfig, folder: Path) -> None:
-    """Write the model, or its adapters alone, with tokenizer and note: a folder that transformers or peft opens."""
+    """Write the model, or its adapters alone, with tokenizer and note, for transformers or peft to open."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -91,12 +87,7 @@ def save_scorer(model: Any, tokenizer: Any, config: RankConfig, folder: Path) ->
 
 
 def margin_loss(better: Any, worse: Any, margin: float) -> Any:
-    """``mean max(0, margin - (better - worse))`` over pairs of scores (DiVA, Eq. 1).
-
-    Args:
-        better: (B,) scores of the better answers.
-        worse: (B,) scores of the worse ones.
-        margin: how far apart they shall be, above 0.
+    """``mean max(0, margin - (better - worse))`` over (B,) scores of better and worse answers (DiVA, Eq. 1).
 
     >>> import numpy as np
     >>> float(margin_loss(np.array([1.0, 0.5]), np.array([0.0, 0.75]), margin=0.25))  # (0 + .5) / 2
@@ -106,12 +97,7 @@ def margin_loss(better: Any, worse: Any, margin: float) -> Any:
 
 
 def training_arguments(config: RankConfig, out: Path) -> Any:
-    """The settings in TRL's words.
-
-    Raises:
-        MissingExtraError: trl is not installed.
-        ConfigError: there is no such device.
-    """
+    """The settings as TRL's arguments. Raises MissingExtraError without trl, and ConfigError without the device."""
     torch, trl = imported("torch"), imported("trl")
     gpu = config.device != "cpu" and torch.cuda.is_available()
     return trl.RewardConfig(
@@ -129,16 +115,7 @@ def make_trainer(
     config: RankConfig, arguments: Any, model: Any, tokenizer: Any, pairs: Sequence[RankPair],
     drawn: Collection[str] = (),
 ) -> Any:  # fmt: skip
-    """A trainer before its first step.
-
-    Args:
-        config: the settings.
-        arguments: from :func:`training_arguments`.
-        model: from ``rank_model.load_scorer``.
-        tokenizer: the same.
-        pairs: what to learn from.
-        drawn: names of the weights that were drawn, from ``load_scorer`` too.
-    """
+    """A trainer before its first step; ``model``, ``tokenizer`` and ``drawn`` are those of :func:`load_scorer`."""
     rows = [
         {
             "chosen_ids": [*encode(tokenizer, pair.read("better", config.shown), config.max_tokens).ids],
@@ -157,7 +134,7 @@ def make_trainer(
 
 @cache
 def _trainer_class() -> Any:
-    """The trainer; a class made late, since TRL takes seconds to load and need not be there."""
+    """The trainer's class, made late: TRL takes seconds to import and may not be installed."""
     trl = imported("trl")
 
     class RankTrainer(trl.RewardTrainer):

@@ -1,8 +1,8 @@
-"""Pairs of answers in DiVA's five steps: answer, mark, sample, compare, search (section 3.2).
+"""Pairs of answers in DiVA's five steps: answer, label, sample, compare, search (section 3.2).
 
-Answers come with a question, from language models, or are made (``rank_candidates``); a judge marks those without a
-mark. Of all pairs in which one is better, some are drawn; a judge confirms each. The answers share one search, whose
-result is compressed for each of them. What is rejected is kept, with the reason. Left out: balancing labels.
+Answers come with a question, from language models, or are made (``rank_candidates``); a judge labels those without a
+label. Of all pairs in which one is better, some are drawn, and a judge confirms each. The answers share one search; its
+result is compressed for each of them. Rejected pairs are kept, with the reason. Not supported: balancing labels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from vouching.types import Compression
 Propose: TypeAlias = Callable[[RankQuestion, random.Random], Awaitable[list[Candidate]]]
 """Gives answers to a question."""
 Line: TypeAlias = dict[str, Any]
-"""What became of a question, as JSON."""
+"""The result for a question, as JSON."""
 NOTHING_BETTER = "no answer is better than another"
 
 
@@ -60,17 +60,17 @@ class PairMaker:
     """
 
     propose: Propose
-    """Gives answers; called for questions that come with none."""
+    """Proposes answers, for questions that come with none."""
     judge: Judge | None = None
-    """Marks answers and confirms pairs; None takes only answers that are marked, and every pair."""
+    """Labels answers and confirms pairs; None takes only labelled answers, and every pair."""
     find: Find | None = None
-    """Searches; None takes the paragraphs of a question as what was found."""
+    """Searches; None uses the paragraphs of a question as the result."""
     compress: Compress | None = None
-    """Makes a search short for an answer; None leaves facts and reasoning out."""
+    """Compresses a search for an answer; None omits facts and reasoning."""
     limit: int = 6
-    """Pairs of a question, at most."""
+    """Most pairs of a question."""
     seed: int = 0
-    """Of all chance."""
+    """Of all random draws."""
 
     async def make(self, asked: RankQuestion) -> Line:
         """The answers, pairs and evidence of a question.
@@ -115,7 +115,7 @@ class PairMaker:
         """The candidates with their labels, and why some have none."""
         unmarked = [i for i, one in enumerate(candidates) if one.label is None]
         if unmarked and self.judge is None:
-            raise InputError("its answers have no labels: name a judge (--judge), or give labels")
+            raise InputError("its answers have no labels: name a judge (--judge), or add labels")
         marks = await all_of(self.judge.mark(asked, candidates[i].answer) for i in unmarked) if self.judge else []
         found, faults = [*candidates], dict[int, str]()
         for i, (label, fault) in zip(unmarked, marks, strict=True):
@@ -137,7 +137,7 @@ class PairMaker:
         searched = await gather(asked.question, shown, () if self.find else asked.sources, self.find)
         if searched.ended == "failed" and not searched.passages:
             raise SearchError(
-                f"the search for {asked.question!r} failed: {next(iter(searched.errors), 'nobody said why')}"
+                f"the search for {asked.question!r} failed: {next(iter(searched.errors), 'no reason given')}"
             )
         compress = self.compress
         if compress is None or not searched.passages:
@@ -157,7 +157,7 @@ class PairMaker:
 
 
 def pairs_in(line: Line) -> Iterator[dict[str, Any]]:
-    """The pairs of a question that were kept, as rows of training (``rank_rows``)."""
+    """The confirmed pairs of a question, as training rows (``rank_rows``)."""
     for number, (better, worse, fault) in enumerate(line["pairs"], 1):
         if fault is None:
             yield {
@@ -168,14 +168,14 @@ def pairs_in(line: Line) -> Iterator[dict[str, Any]]:
 
 
 def preferences_in(line: Line) -> Iterator[dict[str, Any]]:
-    """The same pairs as TRL's ``DPOTrainer`` reads them: the question, the better answer, the worse."""
+    """The same pairs for TRL's ``DPOTrainer``: the question, the better answer, the worse."""
     for pair in pairs_in(line):
         sides = {"chosen": pair["better"]["answer"], "rejected": pair["worse"]["answer"]}
         yield {"id": pair["id"], "prompt": pair["question"], **sides}
 
 
 def rejects_in(line: Line) -> Iterator[dict[str, Any]]:
-    """What was rejected: answers without a label, pairs that the judge did not confirm, a question without a pair."""
+    """What was rejected: answers without a label, unconfirmed pairs, questions without a pair."""
     about = {"id": line["id"], "question": line["question"], "reference": line["reference"]}
     for one in line["answers"]:
         if one["fault"] is not None:
@@ -201,7 +201,7 @@ def make_pairs(
     Args:
         files: questions with a reference, and where the pairs go.
         work: opens what makes pairs, and what closes it.
-        settings: what makes the lines, for the note beside the output.
+        settings: recorded beside the output.
         dpo: path of the preferences for TRL's DPO; None for none.
         run: runs the questions.
 
@@ -226,8 +226,8 @@ def make_pairs(
     writers = [(files.output, pairs_in), (files.rejected, rejects_in), *((path, preferences_in) for path in others)]
     for path, rows in writers:
         write_lines(path, (row for line in lines for row in rows(line)))
-    told = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
-    return summary.complete, [*told, *_told(summary.counts, files.rejected)]
+    notes = [f"{summary.problems:,} rows cannot be used"] if summary.problems else []
+    return summary.complete, [*notes, *_counts_in_words(summary.counts, files.rejected)]
 
 
 def _look(input_name: str, line: Line) -> Seen:
@@ -241,12 +241,12 @@ def _look(input_name: str, line: Line) -> Seen:
     return Seen(line["row"], counts=counts)
 
 
-def _told(counts: Counter[str], rejected: Path) -> Iterator[str]:
+def _counts_in_words(counts: Counter[str], rejected: Path) -> Iterator[str]:
     if counts["judged"]:
-        yield f"answers that got a mark: {_share(counts['judged'] - counts['unmarked'], counts['judged'])}"
+        yield f"answers with a label: {_share(counts['judged'] - counts['unmarked'], counts['judged'])}"
     if counts["compared"]:
         yield f"pairs that the judge confirmed: {_share(counts['confirmed'], counts['compared'])}"
-    why = f"; {rejected} says why not all" if counts["with_pairs"] < counts["questions"] else ""
+    why = f"; reasons for the others are in {rejected}" if counts["with_pairs"] < counts["questions"] else ""
     yield f"{counts['pairs']:,} pairs; questions with a pair: {_share(counts['with_pairs'], counts['questions'])}{why}"
 
 

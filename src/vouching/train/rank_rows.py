@@ -1,10 +1,10 @@
-"""What the scorer learns from: pairs of answers to one question, and the questions that pairs are made for.
+"""What the scorer is trained on: pairs of answers to one question, and the questions that pairs are made for.
 
     {"id": "q7/1", "set": "2wiki/train", "group": "q7", "question": "When did it open?",
      "better": {"answer": "In 1973.", "label": "correct", "facts": ["It opened in 1973."], "reasoning": ""},
      "worse": {"answer": "In 1937.", "label": "incorrect", "facts": [...], "reasoning": ""}, "history": "..."}
 
-Not supported: pairs of answers that are equally good, which a margin cannot rank; questions without a known answer.
+Not supported: pairs of equally good answers, which a margin cannot rank; questions without a known answer.
 """
 
 from __future__ import annotations
@@ -24,23 +24,20 @@ from vouching.train.run_folder import digest_of_lines
 from vouching.types import Compression, Source
 
 AnswerLabel: TypeAlias = Literal["correct", "intermediate", "irrelevant", "incorrect"]
-"""How an answer stands to the reference, in the words of FGVeriBench."""
+"""How an answer compares with the reference, in FGVeriBench's terms."""
 WORTH: Mapping[AnswerLabel, int] = {"correct": 2, "intermediate": 1, "irrelevant": 1, "incorrect": 0}
-"""Which label is better; an irrelevant answer counts as intermediate."""
+"""Rank of each label; an irrelevant answer counts as intermediate."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatedAnswer:
-    """An answer, how good it is, and what a search brought for it."""
+    """An answer, its label, and the evidence found for it."""
 
     answer: str
-    """Its text."""
     label: AnswerLabel
-    """How it stands to the reference."""
+    """How it compares with the reference."""
     facts: tuple[str, ...] = ()
-    """Facts of its compressed evidence."""
     reasoning: str = ""
-    """Reasoning of its compressed evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +45,14 @@ class RankPair:
     """Two answers to one question."""
 
     id: str
-    """Name of the pair."""
     set: str
-    """Where the question is from; figures are told by set."""
+    """The set that the question is from."""
     group: str
     """Name of the question."""
     question: str
-    """The question itself."""
     better: RatedAnswer
-    """The one to be scored higher."""
+    """The answer to score higher."""
     worse: RatedAnswer
-    """The other."""
     history: str = ""
     """The whole search, as text."""
 
@@ -74,7 +68,7 @@ class RankPair:
 
 @dataclass(frozen=True, slots=True)
 class RatedQuestion:
-    """A question with all answers that its pairs name, each once."""
+    """A question with all answers of its pairs, each once."""
 
     set: str
     """Where it is from."""
@@ -83,18 +77,18 @@ class RatedQuestion:
     question: str
     """Its text."""
     answers: tuple[RatedAnswer, ...]
-    """At least two, not all of one worth."""
+    """At least two, not all equally good."""
     history: str = ""
     """The whole search, as text."""
 
     @property
     def worth(self) -> list[int]:
-        """What each answer is worth, see ``WORTH``."""
+        """The rank of each answer, see ``WORTH``."""
         return [WORTH[answer.label] for answer in self.answers]
 
 
 def input_of(question: str, rated: RatedAnswer, history: str, shown: Shown) -> ScorerInput:
-    """What the scorer reads for an answer, as much as ``shown`` says."""
+    """What the scorer reads for an answer."""
     if shown == "none":
         return scorer_input(question, rated.answer)
     if shown == "full":
@@ -104,11 +98,7 @@ def input_of(question: str, rated: RatedAnswer, history: str, shown: Shown) -> S
 
 
 def read_pairs(paths: Sequence[Path]) -> list[RankPair]:
-    """The pairs of files, in order.
-
-    Raises:
-        InputError: a file or a row cannot be used; the message names it. Rows without a pair are errors too.
-    """
+    """The pairs of files, in order. Raises InputError, naming the file or row, also for rows without a pair."""
     return [pair for path in paths for pair in read_as(str(path), pair_of)]
 
 
@@ -124,7 +114,7 @@ def pair_of(record: Mapping[str, Any], name: str) -> RankPair:
     question = _text(record, "question")
     better, worse = _rated(record, "better", "correct"), _rated(record, "worse", "incorrect")
     if WORTH[better.label] <= WORTH[worse.label]:
-        raise InputError(f"the better answer is {better.label} and the worse {worse.label}: wanted one that is better")
+        raise InputError(f"the better answer is {better.label} and the worse {worse.label}: expected a better one")
     return RankPair(
         id=name, set=_text(record, "set", ""), group=_text(record, "group", "") or question, question=question,
         better=better, worse=worse, history=_text(record, "history", ""),
@@ -132,7 +122,7 @@ def pair_of(record: Mapping[str, Any], name: str) -> RankPair:
 
 
 def questions_of(pairs: Iterable[RankPair]) -> list[RatedQuestion]:
-    """The questions of the pairs, each with the answers that they name.
+    """The questions of the pairs, each with the answers of its pairs.
 
     >>> right, late, wrong = (RatedAnswer(text, "incorrect") for text in ("1973", "1974", "1937"))
     >>> right = RatedAnswer("1973", "correct")
@@ -154,9 +144,9 @@ def questions_of(pairs: Iterable[RankPair]) -> list[RatedQuestion]:
 
 
 def hold_out(pairs: Sequence[RankPair], share: float, seed: int) -> tuple[list[RankPair], list[RankPair]]:
-    """Split pairs into those to train on and those held out, by question.
+    """Split pairs into training and held-out ones, by question.
 
-    Whether a question is held out depends on its text and the seed alone: other pairs, sets or evidence do not move it.
+    The split of a question depends only on its text and the seed, not on other pairs, sets or evidence.
     """
     train: list[RankPair] = []
     held: list[RankPair] = []
@@ -174,21 +164,21 @@ def digest_of(pairs: Iterable[RankPair]) -> str:
 def _rated(record: Mapping[str, Any], side: str, label: AnswerLabel) -> RatedAnswer:
     found = record.get(side)
     if not isinstance(found, dict):
-        raise InputError(f"{side} is {found!r:.40}, wanted an answer with its label and facts")
+        raise InputError(f"{side} is {found!r:.40}, expected an answer with its label and facts")
     fields = cast("dict[str, Any]", found)
     said = fields.get("label", label)
     if said not in get_args(AnswerLabel):
-        raise InputError(f"the label of {side} is {said!r:.40}, wanted one of {', '.join(get_args(AnswerLabel))}")
+        raise InputError(f"the label of {side} is {said!r:.40}, expected one of {', '.join(get_args(AnswerLabel))}")
     facts: Any = fields.get("facts") or []
     if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in cast("list[Any]", facts)):
-        raise InputError(f"the facts of {side} are {facts!r:.40}, wanted a list of texts")
+        raise InputError(f"the facts of {side} are {facts!r:.40}, expected a list of texts")
     return RatedAnswer(_text(fields, "answer"), said, tuple(cast("list[str]", facts)), _text(fields, "reasoning", ""))
 
 
 def _text(record: Mapping[str, Any], key: str, default: str | None = None) -> str:
     value = record.get(key, default)
     if not isinstance(value, str) or (default is None and not value.strip()):
-        raise InputError(f"{key} is {value!r:.40}, wanted a text")
+        raise InputError(f"{key} is {value!r:.40}, expected a text")
     return value
 
 
@@ -197,29 +187,27 @@ class Candidate:
     """An answer to a question."""
 
     answer: str
-    """Its text."""
     by: str
-    """What gave it: "reference", "passages", "perturb:date_shift", or a model's name."""
+    """Its origin: "reference", "passages", "perturb:date_shift", or a model's name."""
     label: AnswerLabel | None = None
-    """How it stands to the reference; None where nobody said yet."""
+    """How it compares with the reference; None if not labelled yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankQuestion:
-    """A question that answers are wanted for."""
+    """A question to make answers for."""
 
     id: str
-    """Its name."""
     question: str
     """Its text."""
     references: tuple[str, ...]
-    """The right answer and, after it, other ways to put it."""
+    """The right answer, then other wordings of it."""
     set: str = ""
     """Where it is from."""
     sources: tuple[Source, ...] = ()
-    """Paragraphs to take wrong answers from; those that its answer rests on first."""
+    """Paragraphs to take wrong answers from; supporting ones first."""
     explanation: str = ""
-    """A long answer that shows the way to the right one; empty if there is none."""
+    """An explanation that ends in the right answer, or empty."""
     candidates: tuple[Candidate, ...] = ()
     """Answers that came with it."""
 
@@ -228,14 +216,14 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
     """A row as a question: ``question`` and ``reference``, or a row of HotpotQA, MuSiQue or 2WikiMultiHopQA.
 
     Args:
-        record: its fields; ``answer`` does for ``reference``. ``answers`` may hold texts, or objects with ``answer``
-            and ``label``; ``aliases`` other ways to put the reference; ``sources`` texts, or objects with ``text`` and
-            ``title``.
+        record: its fields; ``answer`` is accepted for ``reference``. ``answers`` may hold texts, or objects with
+            ``answer`` and ``label``; ``aliases`` other wordings of the reference; ``sources`` texts, or objects with
+            ``text`` and ``title``.
         name: its id.
         place: the set it is from.
 
     Raises:
-        InputError: a field is missing or of the wrong kind.
+        InputError: a field is missing or of the wrong type.
 
     >>> asked = question_of({"question": "When?", "reference": "1973", "answers": [{"answer": "1937"}]}, "q", "mine")
     >>> asked.candidates
@@ -250,7 +238,7 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
     question, reference = record.get("question"), record.get("reference", record.get("answer"))
     if not isinstance(question, str) or not question.strip() or not isinstance(reference, str) or not reference.strip():
         raise InputError(
-            f'the row has the keys {[*record]}, wanted "question" and "reference" (two texts, neither of them empty)'
+            f'the row has the keys {[*record]}, expected "question" and "reference" (two texts, neither of them empty)'
         )
     aliases, answers, sources = (_list(record, key) for key in ("aliases", "answers", "sources"))
     return RankQuestion(
@@ -263,7 +251,7 @@ def question_of(record: Mapping[str, Any], name: str, place: str) -> RankQuestio
 def _list(record: Mapping[str, Any], key: str) -> list[Any]:
     value: Any = record.get(key) or []
     if not isinstance(value, list):
-        raise InputError(f"{key} is {value!r:.40}, wanted a list")
+        raise InputError(f"{key} is {value!r:.40}, expected a list")
     return cast("list[Any]", value)
 
 
@@ -273,9 +261,9 @@ def _candidate(answer: Any) -> Candidate:
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     text, label = fields.get("answer"), fields.get("label")
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f"an answer is {answer!r:.40}, wanted a text, or an object with answer and label")
+        raise InputError(f"an answer is {answer!r:.40}, expected a text, or an object with answer and label")
     if label is not None and label not in get_args(AnswerLabel):
-        raise InputError(f"the label of an answer is {label!r:.40}, wanted one of {', '.join(get_args(AnswerLabel))}")
+        raise InputError(f"the label of an answer is {label!r:.40}, expected one of {', '.join(get_args(AnswerLabel))}")
     return Candidate(text.strip(), str(fields.get("by", "row")), label)
 
 
@@ -283,5 +271,5 @@ def _source(source: Any, number: int) -> Source:
     fields = cast("dict[str, Any]", source) if isinstance(source, dict) else {"text": source}
     text, title = fields.get("text"), fields.get("title", "")
     if not isinstance(text, str) or not text.strip() or not isinstance(title, str):
-        raise InputError(f"a source is {source!r:.40}, wanted a text, or an object with text and title")
+        raise InputError(f"a source is {source!r:.40}, expected a text, or an object with text and title")
     return Source(text, f"source-{number}", title)

@@ -1,40 +1,35 @@
 # pyright: basic
-"""The folder of a training run: what was asked for, and the log that grows beside the checkpoint.
-
-Lines of the log are written just before a checkpoint is: a killed run goes on without a gap or a doubled line. What
-happened since then is told as progress. Left out: comparing and plotting runs.
-
-The log of a run: one line of numbers per step, and the texts of a few rollouts beside it.
+"""The folder of a training run: its settings and its log.
 
     OUT/metrics.jsonl       {"step": 7, "reward/verifier/total": .61, ...}
     OUT/transcripts.jsonl   {"step": 7, "role": "verifier", "text": "...", ...}
 
-A line is appended when its step is done and never changed. A run that goes on from a checkpoint cuts off what came
-after it, so that the log has every step once. Names, where a run has such a thing:
+A line is appended when its step is done and never changed. A run that resumes from a checkpoint first removes later
+lines, so that the log has every step once. Names of the numbers, where a run has them:
 
     loss, learning_rate, grad_norm, entropy, kl            of the update
     reward/ROLE/total, reward/ROLE/PART                    means of the reward and of every part
-    reward/ROLE/std                                  mean standard deviation inside groups that are compared
-    advantage/ROLE/least, advantage/ROLE/greatest          ends of the advantages
+    reward/ROLE/std                                        mean standard deviation inside groups that are compared
+    advantage/ROLE/least, advantage/ROLE/greatest          range of the advantages
     groups/ROLE/count, groups/ROLE/flat, groups/dropped    groups; share with equal rewards; groups without two rewards
-    groups/ROLE/top, groups/ROLE/stuck                     share with the highest rewards, or nearly; share with equal
-                                                           ones that are lower; where a game says what the highest is
-    length/ROLE/mean, length/ROLE/cut                      tokens of a completion; share cut off at the limit
+    groups/ROLE/top, groups/ROLE/stuck                     share with equal rewards that are (nearly) the highest, and
+                                                           that are lower; where a game states its highest reward
+    length/ROLE/mean, length/ROLE/cut                      tokens of a completion; share truncated at the limit
     judge/failed                                           rollouts whose judge failed: without a reward, never 0
     readable, not_attributable/said, not_attributable/gold shares of the replies
-    yes/gold_negative, yes/gold_positive, yes/rule_negative answers of yes to items whose answer is known
+    yes/gold_negative, yes/gold_positive, yes/rule_negative share of yes on items whose answer is known
     gap/rules, replay/size, blank                          credit beyond the rules of a row; examples kept for replay;
                                                            share of responses without a word
     gradient/POLICY                                        norm of the gradient, where there are several policies
     case/NAME, said/ACTION, readable/ROLE, quality, tokens of units of work: see methods.assurance.game.measures_of
-    oracle/NAME                                            what an oracle measures, the higher the better
-    dev/NAME                                               on rows that are only scored; not in every step
-    time/step, time/all                                    seconds of the update; since the step before, scoring too
+    oracle/NAME                                            what an oracle measures; higher is better
+    dev/NAME                                               on held-out rows; not in every step
+    time/step, time/all                                    seconds of the update; since the last step, scoring included
     energy/device_hours, energy/kwh, energy/kg_co2e        since the run began
 
 Energy is an estimate: thermal design power x hours x devices x PUE x carbon intensity, as if every device ran at full
-power all the time; the factors are among the run's settings. Time that a killed run lost is not in it. Left out: a
-log that several processes write; the first one does.
+power all the time; the factors are among the run's settings. Time lost by an interrupted run is not counted. Only the
+first process writes.
 """
 
 from __future__ import annotations
@@ -60,32 +55,32 @@ from vouching.methods.training import PowerSettings
 
 RUN, LOG = "run.json", "log.jsonl"
 _WHERE = {"device", "threads"}
-"""Settings that say where a run goes on, not what it is."""
+"""Settings that may differ when a run resumes."""
 _PACKAGES = ("vouching", "torch", "transformers", "tokenizers", "trl", "peft", "accelerate", "onnx", "onnxruntime",
              "numpy")  # fmt: skip
 
 
 def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[str, str], resume: bool) -> None:
-    """Make the folder of a run, or see that it is the one to go on with.
+    """Make the folder of a run, or check that it holds the run to resume.
 
     Args:
         out: the folder.
         config: the dataclass of its settings.
-        units: what it learns from, counted by set.
-        split: digests of what is trained on and held out. A run of a version that did not record them gets them now.
-        resume: whether to go on with a run that is there.
+        units: training units per set.
+        split: digests of what is trained on and held out; added to a run that has not recorded them.
+        resume: whether to resume a run that is there.
 
     Raises:
-        InputError: it holds a run and ``resume`` is not wanted, or a run with other settings or data, or something
+        InputError: the folder holds a run and ``resume`` is false, a run with other settings or data, or something
             else; or it cannot be written.
     """
     asked = json.loads(json.dumps({"settings": asdict(config), "units": dict(units), "split": dict(split)}))
     note, kind = out / RUN, type(config).__name__.removesuffix("Config").removesuffix("Run").lower()
     try:
-        # What a run left that ended before its first step, for want of rows perhaps, is no run.
+        # The remains of a run that ended before its first step, for example for lack of rows, are not a run.
         if note.exists() and (resume or any(path.is_file() for path in out.rglob("*") if path != note)):
             if not resume:
-                raise InputError(f"{out} holds a run: go on with it by --resume, or name another folder")
+                raise InputError(f"{out} holds a run: continue it with --resume, or name another folder")
             kept = json.loads(note.read_text(encoding="utf-8"))
             if kept.get("kind", kind) != kind:
                 raise InputError(f"{out} holds a run of another kind ({kept['kind']}): name another folder")
@@ -93,7 +88,7 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
             for part, wanted in asked.items():
                 if differing := [*_differing(wanted, found[part])]:
                     raise InputError(
-                        f"{out} holds a run with other {part} ({', '.join(differing)}): ask for the same, or name "
+                        f"{out} holds a run with other {part} ({', '.join(differing)}): use the same, or name "
                         "another folder"
                     )
             if found != kept:
@@ -110,14 +105,14 @@ def open_run(out: Path, config: Any, units: Mapping[str, int], split: Mapping[st
 
 
 def log_to(report: Callable[[str], None] | None, first: bool = True) -> Callable[[str], None]:
-    """Who takes lines of progress: what was given, else standard error; nobody but in the first process."""
+    """Where lines of progress go: ``report``, else standard error; nowhere except in the first process."""
     if not first:
         return lambda line: None
     return report or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
 
 
 def digest_of_lines(lines: Iterable[str]) -> str:
-    """SHA-256 of what a run learns from, a line for each piece, in whatever order they come.
+    """SHA-256 of lines, in whatever order they come.
 
     >>> digest_of_lines(["a", "b"]) == digest_of_lines(["b", "a"]) != digest_of_lines(["a"])
     True
@@ -141,11 +136,11 @@ def surroundings() -> dict[str, Any]:
 
 
 class Progress:
-    """Tells how a run goes and keeps its log.
+    """Reports the progress of a run and keeps its log.
 
     Args:
         out: the folder of the run.
-        done: steps that were done before; lines of the log after them are dropped.
+        done: steps already done; later lines of the log are dropped.
         steps: steps in all.
         say: takes a line of progress.
     """
@@ -161,13 +156,13 @@ class Progress:
         self._path.write_text("".join(kept), encoding="utf-8")
 
     def count(self, step: int, pairs: int, losses: Mapping[str, float]) -> None:
-        """Log one step, over so many pairs: of claim and window, or of answers."""
+        """Log one step over ``pairs`` pairs (of claim and window, or of answers)."""
         self._step, self._pairs = step, self._pairs + pairs
         self._lines.append(json.dumps({"step": step, **{name: round(x, 6) for name, x in losses.items()}}) + "\n")
         self._unlogged.append(losses)
 
-    def tell_losses(self) -> None:
-        """Tell the mean losses since the last time, with speed and time left."""
+    def report_losses(self) -> None:
+        """Report the mean losses since the last report, with speed and time left."""
         means = {name: sum(step[name] for step in self._unlogged) / len(self._unlogged) for name in self._unlogged[0]}
         parts = " ".join(f"{name} {value:.3f}" for name, value in means.items() if value or name == "total")
         now = time.monotonic()
@@ -178,7 +173,7 @@ class Progress:
         self._say(f"step {self._step:,} of {self._steps:,}: {parts}; {speed:.3g} pairs/s, {left / 60:.0f} min left")
 
     def log_scores(self, step: int, scores: Mapping[str, Mapping[str, float]], shown: str) -> None:
-        """Log an evaluation, and tell what is ``shown`` of it."""
+        """Log an evaluation, and report ``shown``."""
         self._lines.append(json.dumps({"step": step, "scores": scores}) + "\n")
         self._say(f"step {step:,}: {shown}")
         self._since = time.monotonic()
@@ -189,11 +184,13 @@ class Progress:
             with self._path.open("a", encoding="utf-8") as log:
                 log.writelines(self._lines)
         except OSError as error:
-            raise InputError(f"cannot write {self._path} ({error}): make room and go on with --resume") from error
+            raise InputError(
+                f"cannot write {self._path} ({error}): free some space and continue with --resume"
+            ) from error
         self._lines.clear()
 
     def _read(self) -> list[str]:
-        """Whole lines of the log so far."""
+        """Complete lines of the log so far."""
         if not self._path.exists():
             return []
         with self._path.open(encoding="utf-8") as log:
@@ -208,7 +205,7 @@ def _version(package: str) -> str | None:
 
 
 def _differing(wanted: Mapping[str, Any], found: Mapping[str, Any], place: str = "") -> Iterator[str]:
-    """The names of what is not the same, those in tables with the table's."""
+    """Names of the settings that differ, those in tables with the table's name."""
     for key in sorted({**wanted, **found}.keys() - (set() if place else _WHERE)):
         one, other = wanted.get(key), found.get(key)
         if isinstance(one, dict) and isinstance(other, dict):
@@ -229,10 +226,10 @@ class RunLog:
 
     Args:
         folder: the folder of the run.
-        done: steps that the checkpoint has done; lines of later steps are cut off.
-        power: what energy is estimated from.
+        done: steps that the checkpoint has done; lines of later steps are removed.
+        power: for the estimate of energy.
         devices: how many run at once.
-        writes: whether this process writes; the others keep the numbers only.
+        writes: whether this process writes; the others only keep the numbers.
 
     Raises:
         InputError: the log lacks steps that the checkpoint has done, or cannot be read or written.
@@ -258,30 +255,27 @@ class RunLog:
             self.records: list[Record] = [one for one in read_records(folder) if one["step"] <= done]
             """What is in the log."""
         except OSError as error:
-            raise InputError(f"the log in {folder} cannot be used ({error}): see that it can be written") from error
+            raise InputError(f"the log in {folder} cannot be used ({error}): check that it can be written") from error
         steps = [int(record["step"]) for record in self.records]
         if steps != [*range(1, done + 1)]:
             raise InputError(
-                f"{folder / METRICS} has {len(steps):,} steps and the checkpoint {done:,}: begin the run again"
+                f"{folder / METRICS} has {len(steps):,} steps and the checkpoint {done:,}: start the run again"
             )
 
     def write(self, record: Record, transcripts: Sequence[Mapping[str, Any]] = ()) -> Record:
-        """Append the next step, with the energy so far where the record says how long it took.
+        """Append the next step, with the energy so far if the record has its time, and return the record as written.
 
         Args:
-            record: numbers by name; ``step`` may be among them, and then must be the next. Energy is that of
-                ``time/all``, of ``time/step`` without it.
-            transcripts: texts of some rollouts, with what is known of them.
-
-        Returns:
-            The record as it was written.
+            record: numbers by name; ``step``, if present, must be the next. Energy is that of ``time/all``, or of
+                ``time/step`` without it.
+            transcripts: texts of some rollouts, with what is known about them.
 
         Raises:
-            InputError: another step, or the log cannot be written; it then holds what it held before.
+            InputError: another step, or the log cannot be written and is then unchanged.
         """
         step = len(self.records) + 1
         if (given := int(record.get("step", step))) != step:
-            raise InputError(f"step {given} was to be logged after step {step - 1}")
+            raise InputError(f"step {given} cannot be logged after step {step - 1}")
         before = self.records[-1].get("energy/device_hours", 0.0) if self.records else 0.0
         hours = before + record.get("time/all", record.get("time/step", 0.0)) * self._devices / 3600
         kwh = self._power.kwh(hours)
@@ -290,7 +284,7 @@ class RunLog:
             name: _rounded(value) for name, value in {**record, **energy}.items() if name != "step"
         }
         if self._writes:
-            # The metrics last: a step is in the log once they are.
+            # The metrics last: they make the step count as logged.
             self._append(TRANSCRIPTS, [{"step": step, **one} for one in transcripts])
             self._append(METRICS, [{name: _defined(value) for name, value in whole.items()}])
         self.records.append(whole)
@@ -306,17 +300,17 @@ class RunLog:
                 file.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
         except OSError as error:
             _truncate(path, whole)
-            raise InputError(f"cannot write {path} ({error}): make room and go on with --resume") from error
+            raise InputError(f"cannot write {path} ({error}): free some space and continue with --resume") from error
 
 
 def read_records(folder: Path) -> list[Record]:
-    """The numbers of a run, step by step; half a last line, which a killed run may leave, is no step.
+    """The numbers of a run, step by step; an incomplete last line, which an interrupted run may leave, is ignored.
 
     Runs that keep ``log.jsonl`` instead (``vouch train encoder`` and ``rank``) are read too: a step's losses are
     ``loss`` and ``loss/NAME``.
 
     Raises:
-        InputError: a line is none of a log.
+        InputError: a line does not belong to a log.
     """
     if (folder / METRICS).exists():
         return [{name: math.nan if value is None else value for name, value in line.items()}
@@ -329,7 +323,7 @@ def read_records(folder: Path) -> list[Record]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a log; none if there is no file. Raises InputError for a line that is no object."""
+    """The complete lines of a log; none if there is no file. Raises InputError for a line that is not an object."""
     if not path.exists():
         return []
     lines: list[dict[str, Any]] = []
@@ -340,7 +334,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
             try:
                 lines.append({**json.loads(line)})
             except (ValueError, TypeError):
-                raise InputError(f"{path}, line {number} is no line of a log: {line[:80]!r}") from None
+                raise InputError(f"{path}, line {number} is not a line of a log: {line[:80]!r}") from None
     return lines
 
 
@@ -355,7 +349,7 @@ def columns_of(records: Sequence[Record]) -> dict[str, NDArray[np.float64]]:
 
 
 def _cut(path: Path, done: int) -> None:
-    """Cut off what came after the last step that counts, and half a line at the end."""
+    """Remove what came after step ``done``, and an incomplete last line."""
     if not path.exists():
         return
     kept = 0
@@ -374,7 +368,7 @@ def _truncate(path: Path, size: int) -> None:
 
 
 def _rounded(value: float) -> float:
-    """Seven digits: more are noise, and lines shall be short."""
+    """Seven digits: more are noise, and lines should be short."""
     return float(f"{value:.7g}")
 
 

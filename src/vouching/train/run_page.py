@@ -1,7 +1,7 @@
-"""Runs as tables of words and as a page with charts: a curve per part, and which part rises when.
+"""Runs as tables and as a page with charts: a curve per number, and the order in which reward parts improve.
 
-Left out: single steps; the log has them. Curves are drawn as means over up to 100 stretches, with alarms as lines;
-numbers that stay as they are have none, but for rewards.
+Curves are means over up to 100 windows, with alarms as lines; constant numbers get no chart, except rewards. Not
+supported: single steps, which the log has.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from vouching.train.monitor import WINDOW
 from vouching.train.runs import Improvement, Run, differing, improvements
 
 _POINTS = 100
-"""Points of a curve, at most: more cannot be told apart."""
+"""Points of a curve, at most: more cannot be seen."""
 _TOGETHER = 5
-"""Curves in one chart, at most: there are as many looks."""
+"""Curves in one chart, at most: there are as many line styles."""
 _OWN_SCALE = ("/std", "/cut", "/flat", "/count")
-"""Numbers that are drawn alone, by the end of their name."""
+"""Numbers with a chart of their own, by the end of their name."""
 _MAIN = ("reward/generator/total", "reward/solver/total", "oracle/rules", "oracle/submitted")
-"""What is told of a game of several roles, where there is room for one number."""
+"""The number that stands for a game of several roles where there is room for one."""
 _LEADING = ("reward/", "oracle/", "dev/", "loss", "kl", "entropy", "advantage/", "groups/", "length/", "judge/",
             "readable", "not_attributable/", "case/", "said/", "gradient/")  # fmt: skip
-"""What is shown, and in which order, by the beginning of its name."""
+"""What is shown, in this order, by the start of its name."""
 
 
 def runs_table(runs: Sequence[Run]) -> Table:
@@ -40,7 +40,7 @@ def runs_table(runs: Sequence[Run]) -> Table:
 
 
 def run_tables(run: Run) -> Iterator[Table]:
-    """What there is to say about one run."""
+    """The tables of one run."""
     about = [(name, str(run.note[name])) for name in ("kind", "revision", "machine") if name in run.note]
     about += [("steps", f"{run.steps:,}"), ("model", "there" if run.finished else "not yet")]
     yield Table(run.name, ("", ""), about)
@@ -54,12 +54,12 @@ def run_tables(run: Run) -> Iterator[Table]:
             (improvement.part, f"{improvement.half:,}", _number(improvement.first), _number(improvement.last))
             for improvement in found
         ]
-        yield Table("Which part rises when", ("part", "half of it by step", "first", "last"), rows)
+        yield Table("Order in which parts improve", ("part", "half of it by step", "first", "last"), rows)
     yield Table("Settings", ("", ""), [(name, str(value)) for name, value in run.settings.items()])
 
 
 def alarm_table(run: Run) -> Table:
-    """What the monitors say; one line that says so if they say nothing."""
+    """The alarms of a run; one line that says so if there are none."""
     rows = [(f"step {alarm.step:,}", alarm.kind, alarm.about, alarm.message) for alarm in run.alarms()]
     if not rows:
         early = f"; the monitors begin at step {2 * WINDOW}" if run.steps < 2 * WINDOW else ""
@@ -68,7 +68,7 @@ def alarm_table(run: Run) -> Table:
 
 
 def comparison(runs: Sequence[Run]) -> Iterator[Table]:
-    """Runs side by side: what was asked differently, and what came out."""
+    """Runs side by side: settings that differ, and results."""
     names = tuple(run.name for run in runs)
     settings = [
         (name, *("–" if value is None else str(value) for value in values)) for name, values in differing(runs).items()
@@ -85,11 +85,7 @@ def comparison(runs: Sequence[Run]) -> Iterator[Table]:
 
 
 def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
-    """Write the page of one run, or of several over each other.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Write the page of one run, or of several in the same charts. Raises InputError if it cannot be written."""
     lead = ", ".join(f"{run.name}: {run.steps:,} steps" for run in runs)
     runs = _short(runs)
     tables = [*run_tables(runs[0])] if len(runs) == 1 else [runs_table(runs), *comparison(runs)]
@@ -103,7 +99,7 @@ def write_runs(path: str | Path, runs: Sequence[Run]) -> None:
 
 
 def _short(runs: Sequence[Run]) -> list[Run]:
-    """The runs by the last part of their folders' names, where that tells them apart."""
+    """The runs named by the last part of their folders' paths, where these differ."""
     names = [Path(run.name).resolve().name for run in runs]
     return (
         [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
@@ -113,7 +109,7 @@ def _short(runs: Sequence[Run]) -> list[Run]:
 
 
 def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> str:
-    """A band per part, the fuller the more of its rise it has behind it, with a dot where that is half.
+    """A band per part, shaded by the share of its improvement so far, with a dot at one half.
 
     >>> drawn = curriculum_chart([Improvement("verifier/format", 0.5, 1.0, 2, (0.0, 0.6, 1.0))], 3, "Curriculum")
     >>> "verifier/format: 0.50 to 1.00, half by step 2" in drawn
@@ -127,12 +123,12 @@ def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> st
         top = height * row
         body.append(text(gutter - 10, top + 19, one.part, anchor="end"))
         if one.half is None:
-            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, no rise"
+            hint = f"{one.part}: {one.first:.2f} to {one.last:.2f}, no improvement"
             body.append(
                 text(
                     gutter,
                     top + 19,
-                    f"{one.first:.2f} to {one.last:.2f}: no rise",
+                    f"{one.first:.2f} to {one.last:.2f}: no improvement",
                     tone="muted",
                     size=12,
                 )
@@ -143,7 +139,7 @@ def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> st
             wide = width / len(cells)
             for place, cell in enumerate(cells):
                 share = float(cell.mean())
-                at, words = gutter + wide * place, f"{one.part}: {share:.0%} of its rise"
+                at, words = gutter + wide * place, f"{one.part}: {share:.0%} of its improvement"
                 body.append(box(at, top + 4, wide, 22, tone="accent", hint=words, opacity=0.06 + 0.7 * share, radius=0))
             body.append(dot(gutter + width * (one.half - 0.5) / max(1, steps), top + 15, 4, tone="text", hint=hint))
         said.append(hint)
@@ -157,10 +153,10 @@ def curriculum_chart(found: Sequence[Improvement], steps: int, title: str) -> st
 
 
 def _curriculum(runs: Sequence[Run]) -> Iterator[Chart]:
-    note = "The fuller the colour, the more of its rise a part has behind it; dot: half of it."
+    note = "Shade: share of a part's improvement so far; dot: one half."
     for run in runs:
         if found := improvements(run):
-            title = "Which part rises when" + (f": {run.name}" if len(runs) > 1 else "")
+            title = "Order in which parts improve" + (f": {run.name}" if len(runs) > 1 else "")
             yield Chart(title, curriculum_chart(found, run.steps, title), note)
 
 
@@ -200,7 +196,7 @@ def _charts(runs: Sequence[Run]) -> Iterator[Chart]:
 
 
 def _range(alike: Iterable[Curves]) -> tuple[float, float]:
-    """The ends of the axis that charts share, so that parts of a reward can be compared."""
+    """The common axis of these charts, so that parts of a reward can be compared."""
     values = [y for curves in alike for points in curves.values() for _, y in points]
     low, high = min(values), max(values)
     room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
@@ -215,7 +211,7 @@ def _plot(curves: Curves, names: tuple[str, str], steps: int, marks: Sequence[fl
 
 
 def _points(series: NDArray[np.float64], stretch: int) -> list[tuple[float, float]]:
-    """Means over stretches of so many steps, where there is a number."""
+    """Means over windows of ``stretch`` steps, where there is a number."""
     points: list[tuple[float, float]] = []
     for start in range(0, len(series), stretch):
         piece = series[start : start + stretch]
@@ -236,12 +232,12 @@ def _figures(run: Run) -> tuple[str, ...]:
     carbon = run.columns.get("energy/kg_co2e")
     spent = "–" if carbon is None or not len(carbon) else f"{float(carbon[-1]):.2g}"
     state = "" if run.finished else "no model yet"
-    told = str(len(run.alarms())) if run.steps >= 2 * WINDOW else "–"
-    return (f"{run.steps:,}", first("reward/", "/total"), first("loss"), first("oracle/"), spent, told, state)
+    alarms = str(len(run.alarms())) if run.steps >= 2 * WINDOW else "–"
+    return (f"{run.steps:,}", first("reward/", "/total"), first("loss"), first("oracle/"), spent, alarms, state)
 
 
 def _table_of(name: str) -> str:
-    """What a number is drawn with: what stands before the last stroke, unless it has a scale of its own."""
+    """The chart that a number belongs to: the name before the last slash, unless it has a scale of its own."""
     return name if name.endswith(_OWN_SCALE) else name.rpartition("/")[0] or name
 
 

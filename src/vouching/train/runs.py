@@ -1,7 +1,4 @@
-"""Runs as they lie in their folders: found, read, summed up and compared.
-
-Left out: a data base of runs; the folders are it.
-"""
+"""Training runs: found in their folders, read, summarised and compared."""
 
 from __future__ import annotations
 
@@ -22,10 +19,10 @@ from vouching.train.run_folder import RUN, columns_of, read_records
 from vouching.types.visible import shorten
 
 EVOLUTION = "evolve"
-"""Kind of the folder of ``vouch evolve run``; it has rounds in place of steps."""
+"""Kind of the folder of ``vouch evolve run``, which has rounds instead of steps."""
 _NO_PART = {"total", "std"}
 _SUMS = ("energy/", "epoch")
-"""Numbers that add up over a run, by the beginning of their name: a mean of them says nothing."""
+"""Cumulative numbers, by the start of their name: a mean of them has no meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +49,14 @@ class Run:
         return _flat(self.note.get("settings", {}))
 
     def alarms(self) -> list[Alarm]:
-        """What the monitors say about it."""
+        """Alarms of all monitors."""
         return alarms(self.columns)
 
     def ends(self) -> dict[str, tuple[float, float]]:
-        """Of each number the mean at first and at last.
+        """The mean of each number over the first and over the last steps.
 
-        Means are over twenty steps that have it, in a short run over half of them, so that no step is in both. Of what
-        adds up over a run it is the first value and the last.
+        Means are over twenty steps that have it, in a short run over half of them, so that no step is in both.
+        For cumulative numbers: the first and the last value.
 
         >>> Run("run", {}, {"step": np.arange(1.0, 5.0), "loss": np.array([8.0, 6.0, 4.0, 2.0])}, True).ends()
         {'loss': (7.0, 3.0)}
@@ -73,7 +70,7 @@ class Run:
         return found
 
     def summary(self) -> dict[str, Any]:
-        """What is told of it as JSON."""
+        """The run as JSON."""
         about = {key: self.note.get(key) for key in ("kind", "revision", "units")}
         ends = {name: {"first": first, "last": last} for name, (first, last) in self.ends().items()}
         found = [asdict(alarm) for alarm in self.alarms()]
@@ -83,7 +80,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """How a part of the reward grew over a run."""
+    """How a part of the reward improved over a run."""
 
     part: str
     """``ROLE/PART``."""
@@ -92,21 +89,17 @@ class Improvement:
     last: float
     """Its mean at last."""
     half: int | None
-    """The step in which it had half of its rise behind it; None if it did not rise."""
+    """The step with half of the improvement; None if there is none."""
     shares: tuple[float, ...]
-    """What share of its rise it had behind it, step by step; empty if it did not rise."""
+    """Share of the improvement, step by step; empty if there is none."""
 
     def summary(self) -> dict[str, Any]:
-        """What is told of it as JSON."""
+        """The improvement as JSON."""
         return {"part": self.part, "first": self.first, "last": self.last, "half": self.half}
 
 
 def read_run(folder: Path) -> Run:
-    """Read a run.
-
-    Raises:
-        InputError: there is none, or its files are damaged.
-    """
+    """Read a run. Raises InputError if there is none, or its files are damaged."""
     note = _note(folder)
     if "kind" not in note:
         command = shorten(str(note.get("command", "another command")), 80)
@@ -122,8 +115,7 @@ def read_run(folder: Path) -> Run:
 def find_runs(root: Path) -> list[Run]:
     """The training runs in a folder and below it, by name. Raises InputError if there is no such folder.
 
-    Other commands leave a ``run.json`` too; one that names no kind of training is passed over, and so is an evolution,
-    which trains in folders below its own.
+    A ``run.json`` that names no kind of training is skipped, and so is an evolution, which trains in subfolders.
     """
     if not root.is_dir():
         raise InputError(f"there is no folder {root}")
@@ -139,7 +131,7 @@ def _note(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / RUN} cannot be read ({error})") from None
     if not isinstance(note, dict):
-        raise InputError(f"{folder / RUN} is no note of a run")
+        raise InputError(f"{folder / RUN} does not describe a run")
     return cast("dict[str, Any]", note)
 
 
@@ -148,9 +140,9 @@ def _run(folder: Path, note: dict[str, Any]) -> Run:
 
 
 def improvements(run: Run) -> list[Improvement]:
-    """The implicit curriculum: which part of the reward rises when, the earliest first (SEVA, Fig. 5).
+    """The implicit curriculum: which part of the reward improves when, earliest first (SEVA, Fig. 5).
 
-    A part rises if its mean over the last steps is above that over the first by two standard errors of the difference
+    A part improves if its mean over the last steps exceeds that over the first by two standard errors of the difference
     and by .01. Steps are smoothed over a tenth of the run, at most ``WINDOW``.
 
     >>> steps = np.arange(1.0, 101.0)
@@ -171,7 +163,7 @@ def improvements(run: Run) -> list[Improvement]:
         if last - first <= max(0.01, 2 * error):
             found.append(Improvement(part, first, last, None, ()))
             continue
-        # Means around each step, over what there is at the ends.
+        # Means around each step, over fewer steps at the ends.
         kernel = np.ones(2 * (wide // 2) + 1)
         smooth = np.convolve(known, kernel, "same") / np.convolve(np.ones(run.steps), kernel, "same")
         shares = np.clip((smooth - first) / (last - first), 0.0, 1.0)
@@ -181,7 +173,7 @@ def improvements(run: Run) -> list[Improvement]:
 
 
 def differing(runs: Sequence[Run]) -> dict[str, tuple[Any, ...]]:
-    """The settings in which runs differ, each with its value in every run; None where a run has no such setting.
+    """The settings in which runs differ, with the value of each run; None where a run lacks the setting.
 
     >>> one, other = Run("a", {"settings": {"kl": 0.0}}, {}, True), Run("b", {"settings": {"kl": 0.1}}, {}, True)
     >>> differing([one, other])

@@ -3,15 +3,14 @@
 
     OUT/run.json         settings, revision, versions, digests of the data
     OUT/metrics.jsonl    a line per step, see ``run_folder``
-    OUT/checkpoints/     what a killed run resumes from, exactly (TRL's), and the best one
-    OUT/model/           the weights or adapters of the best checkpoint: where GRPO starts
-    OUT/binary/          the same of the first stage, if there is one
+    OUT/checkpoints/     for exact resuming (TRL's), and the best one
+    OUT/model/           weights or adapters of the best checkpoint: where GRPO starts
+    OUT/binary/          the same for the first stage, if there is one
 
-It learns chats, as ``vouch data annotate`` writes them: {"messages": [..., {"role": "assistant", "content": "{...}"}]}.
-The engine is TRL's ``SFTTrainer``; the loss is that of what the assistant says, not of the prompt. With ``binary`` rows
-(claim, source, label) the labels alone are learned first and the records then, by the same weights or adapters. The
-paper does not say what its binary stage wrote; here it is the reply of the shipped prompt for label and confidence.
-Not supported: packing several chats into one row.
+Rows are chats, as ``vouch data annotate`` writes them: {"messages": [..., {"role": "assistant", "content": "{...}"}]}.
+TRL's ``SFTTrainer`` trains on the assistant's tokens only. With ``binary`` rows (claim, source, label) a first stage
+learns the labels alone, and the second continues with the same weights or adapters. The paper does not say what its
+binary stage wrote; here it is the reply to the shipped prompt for label and confidence. Not supported: packing.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from vouching.train.watch import Dev, Watch, also_learnt, steer
 
 @dataclass(frozen=True, slots=True)
 class SftConfig:
-    """What is trained, on what, and how.
+    """Settings of the training by imitation.
 
     >>> SftConfig(rows=("sft.jsonl",), model="Qwen/Qwen2.5-3B-Instruct").learning_rate
     2e-05
@@ -50,35 +49,35 @@ class SftConfig:
     rows: tuple[str, ...]
     """Files of chats, as ``vouch data annotate`` writes them. Paths are relative to the working folder."""
     model: str
-    """Where to start: a folder, also of adapters, or a name on the Hugging Face hub."""
+    """Model to start from: a folder, also of adapters, or a name on the Hugging Face hub."""
     binary: tuple[str, ...] = ()
-    """Files of rows with claim, source and label, for a first stage that learns the label alone; none without them."""
+    """Files of rows with claim, source and label, for a first stage that learns the label alone."""
     dev: tuple[str, ...] = ()
-    """Files of chats that are only scored; the checkpoint that knows them best is the one that is kept."""
+    """Files of held-out chats; the checkpoint with the lowest loss on them is kept."""
     epochs: float = 3.0
     """Passes over the rows, in each stage."""
     max_steps: int = 0
-    """Steps to stop a stage after, for trials; its schedule ends there too. 0 for none."""
+    """Steps after which a stage ends, for trials; its schedule ends there too. 0 for no limit."""
     batch_rows: int = 4
-    """Rows that are read at once by one process."""
+    """Rows per device and batch."""
     accumulate: int = 4
-    """Batches of one update."""
+    """Batches per update."""
     learning_rate: float = 2e-5
     """Highest rate."""
     schedule: Literal["constant", "cosine", "linear"] = "cosine"
-    """How the rate goes on after the warm-up."""
+    """Schedule after the warm-up."""
     warmup: float = 0.05
-    """Share of the steps over which the rate rises."""
+    """Share of the steps for warm-up."""
     weight_decay: float = 0.01
     """Of AdamW."""
     max_tokens: int = 1280
-    """Tokens of a chat, at most; longer ones are left out and counted, since half a record teaches half records."""
+    """Longest chat, in tokens; longer ones are skipped and counted, since half a record teaches half records."""
     gradient_checkpointing: bool = True
-    """Whether to compute activations twice in place of keeping them."""
+    """Whether to recompute activations instead of keeping them."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """Of the arithmetic; a CPU always takes float32."""
+    """Precision of the arithmetic; a CPU always uses float32."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to train; "auto" takes a GPU if there is one."""
+    """Where to train; "auto" uses a GPU if there is one."""
     seed: int = 0
     """Of the order, new adapters and dropout."""
     lora: LoraSettings = field(default_factory=LoraSettings)
@@ -86,12 +85,12 @@ class SftConfig:
     watch: WatchSettings = field(default_factory=WatchSettings)
     """How the run is watched and kept."""
     power: PowerSettings = field(default_factory=PowerSettings)
-    """What its energy is estimated from."""
+    """For the estimate of energy."""
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a number out of range."""
         if not self.rows:
-            raise ConfigError("rows names no file: give what  vouch data annotate  wrote")
+            raise ConfigError("rows names no file: use one written by  vouch data annotate")
         require(
             self,
             above=("epochs", "batch_rows", "accumulate", "learning_rate", "max_tokens"),
@@ -102,12 +101,12 @@ class SftConfig:
 
 
 BINARY = "binary"
-"""The folder of the first stage, in that of the run."""
+"""Folder of the first stage inside the run folder."""
 _WINDOW = 24_000
-"""Characters of sources in a prompt, as ``vouch data annotate`` has it."""
+"""Characters of sources in a prompt, as in ``vouch data annotate``."""
 _LABELS = ("Attributable", "Not Attributable")
 _IGNORED = -100
-"""Label of a token that is not learned."""
+"""Label of a token that is not trained."""
 _NAMES = {"mean_token_accuracy": "token_accuracy", "loss": "loss", "learning_rate": "learning_rate",
           "grad_norm": "grad_norm", "entropy": "entropy"}  # fmt: skip
 """What is logged, by TRL's name."""
@@ -115,14 +114,12 @@ _NAMES = {"mean_token_accuracy": "token_accuracy", "loss": "loss", "learning_rat
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """A prompt and what shall be said to it."""
+    """A prompt and its completion."""
 
     id: str
-    """Name of the row."""
     prompt: tuple[ChatMessage, ...]
     """Chat messages, the last one the user's."""
     completion: str
-    """What the assistant shall say."""
 
 
 def read_chats(paths: Sequence[str]) -> list[TrainingExample]:
@@ -131,7 +128,7 @@ def read_chats(paths: Sequence[str]) -> list[TrainingExample]:
 
 
 def read_labels(paths: Sequence[str]) -> list[TrainingExample]:
-    """Labelled claims as lessons of the binary stage. Raises InputError as :func:`read_chats`."""
+    """Labelled claims as training examples of the binary stage. Raises InputError as :func:`read_chats`."""
     return read_files(paths, label_example, "claim, source and label")
 
 
@@ -144,21 +141,21 @@ def chat_of(fields: Mapping[str, Any], name: str) -> TrainingExample:
     """
     messages = messages_of(fields, "messages")
     if len(messages) < 2 or messages[-1]["role"] != "assistant":
-        raise InputError("its messages do not end with one of the assistant: give chats, as  vouch data annotate  does")
+        raise InputError("its messages do not end with the assistant's: use chats written by  vouch data annotate")
     return TrainingExample(name, messages[:-1], messages[-1]["content"])
 
 
 def label_example(fields: Mapping[str, Any], name: str) -> TrainingExample:
-    """A labelled claim as a lesson: the shipped prompt for label and confidence alone, and the label, held for certain.
+    """A labelled claim as a training example: the shipped prompt for label and confidence; the label, confidence 1.
 
     >>> label_example({"claim": "It rained.", "source": "It did.", "label": "Attributable"}, "row-1").completion
     '{"label": "Attributable", "confidence": 1.0}'
     """
     label = fields.get("label", fields.get("gold"))
     if label not in _LABELS:
-        raise InputError(f'its label is {label!r}, wanted "Attributable" or "Not Attributable"')
+        raise InputError(f'its label is {label!r}, expected "Attributable" or "Not Attributable"')
     if "claim" not in fields:
-        raise InputError(f'the row has the keys {[*fields]}, wanted "claim"')
+        raise InputError(f'the row has the keys {[*fields]}, expected "claim"')
     evidence = ScreenedSources(as_sources(row_sources(fields)))
     windows = [] if evidence.empty else evidence.windows(_WINDOW)
     if len(windows) != 1:
@@ -169,22 +166,19 @@ def label_example(fields: Mapping[str, Any], name: str) -> TrainingExample:
 
 
 def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callable[[str], None] | None = None) -> Path:
-    """Train a model by imitation.
+    """Train a model by imitation; the folder of the resulting model.
 
     Args:
         config: the settings.
         out: folder of the run; new or empty, or that of the same run with ``resume``.
-        resume: go on where the run's last checkpoint stands.
+        resume: continue from the last checkpoint.
         report: takes lines of progress; None writes them to standard error.
-
-    Returns:
-        The folder of the model that came out.
 
     Raises:
         MissingExtraError: the extra "train" is not installed.
         ConfigError: the model or a setting cannot be used.
-        InputError: rows cannot be used, or ``out`` is of another run or cannot be written.
-        TrainingError: the loss is no number; the last checkpoint is whole.
+        InputError: rows cannot be used, or ``out`` belongs to another run or cannot be written.
+        TrainingError: the loss is not finite; the last checkpoint is complete.
     """
     see_device(config.device)
     refuse_missing(config, "binary", "rows", "dev")
@@ -211,18 +205,14 @@ def train_sft(config: SftConfig, out: Path, resume: bool = False, report: Callab
 
 
 def tokens_of(tokenizer: Any, example: TrainingExample) -> tuple[list[int], int]:
-    """Token ids of a chat, and how many of them are the prompt's.
-
-    Raises:
-        ConfigError: the chat template writes another prompt when an answer follows it.
-    """
+    """Token ids of a chat, and how many of them are the prompt's. Raises ConfigError for an unusable chat template."""
     asked = [*example.prompt]
     prompt = tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=False)
     whole = tokenizer.apply_chat_template(
         [*asked, {"role": "assistant", "content": example.completion}], return_dict=False
     )
     if whole[: len(prompt)] != prompt:
-        raise ConfigError("the chat template changes the prompt when an answer follows: give a model with another one")
+        raise ConfigError("the chat template changes the prompt when an answer follows: use another model")
     return whole, len(prompt)
 
 
@@ -256,7 +246,7 @@ def _train(
         f"{longest:,} tokens; {len(dev):,} to score{also_learnt(*sets)}; on {arguments.device.type}"
     )
     if not rows:
-        raise InputError(f"no chat has {longest:,} tokens or less: raise max_tokens, or give shorter ones")
+        raise InputError(f"no chat has {longest:,} tokens or less: raise max_tokens, or use shorter chats")
     checkpoint = last_checkpoint(out) if resume else None
     make = imported("datasets").Dataset.from_list
     trainer = _trainer_class()(
@@ -268,7 +258,7 @@ def _train(
     log = RunLog(out, done, config.power, arguments.world_size, arguments.process_index == 0)
     scored = Dev(lambda: {"loss": trainer.evaluate()["eval_loss"]}, "loss", higher_is_better=False) if dev else None
     watch = Watch(log, config.watch, say, scored)
-    _tell_steps(trainer, watch)
+    _feed(trainer, watch)
     steer(trainer, watch)
     with room_for(out):
         train_from(trainer, checkpoint)
@@ -278,7 +268,7 @@ def _train(
 
 
 def _arguments(config: SftConfig, out: Path) -> Any:
-    """The settings in TRL's words."""
+    """The settings as TRL's arguments."""
     torch, trl = imported("torch"), imported("trl")
     gpu = config.device != "cpu" and torch.cuda.is_available()
     return trl.SFTConfig(
@@ -295,17 +285,17 @@ def _arguments(config: SftConfig, out: Path) -> Any:
 
 
 def _rows(tokenizer: Any, examples: Sequence[TrainingExample], longest: int) -> list[dict[str, list[int]]]:
-    """The chats that are short enough, as tokens and what is to be learned of them."""
+    """The chats that are short enough, as tokens and labels."""
     found = (tokens_of(tokenizer, example) for example in examples)
     return [
         {"input_ids": ids, "labels": [_IGNORED] * prompt + ids[prompt:]} for ids, prompt in found if len(ids) <= longest
     ]
 
 
-def _tell_steps(trainer: Any, watch: Watch) -> None:
-    """Have a watch told about every step, before a checkpoint is written."""
+def _feed(trainer: Any, watch: Watch) -> None:
+    """Have a watch called after every step, before a checkpoint is written."""
 
-    class Told(imported("transformers").TrainerCallback):
+    class AfterStep(imported("transformers").TrainerCallback):
         began = 0.0
 
         def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -323,12 +313,12 @@ def _tell_steps(trainer: Any, watch: Watch) -> None:
             spent = time.monotonic() - self.began
             watch.step({"step": state.global_step, **record, "time/step": spent}, (), state.max_steps)
 
-    trainer.add_callback(Told())
+    trainer.add_callback(AfterStep())
 
 
 @cache
 def _trainer_class() -> Any:
-    """TRL's trainer without what it does unasked; a class made late, since TRL takes seconds to load."""
+    """TRL's trainer without telemetry and model card; a class made late, since TRL takes seconds to import."""
 
     class SftTrainer(imported("trl").SFTTrainer):
         def _send_telemetry(self) -> None:

@@ -14,7 +14,7 @@ from vouching.settings import read_settings
 
 @dataclass(frozen=True, slots=True)
 class Trainer:
-    """A way to train, by the names of its parts, each "module:attribute" and imported on use."""
+    """A way to train; its parts are named "module:attribute" and imported on use."""
 
     config: str
     """The dataclass of its settings."""
@@ -32,21 +32,20 @@ TRAINERS: Mapping[str, Trainer] = {
     "rank": Trainer("vouching.methods.discriminative.config:RankConfig", "vouching.train.rank:train_rank"),
     "encoder": Trainer("vouching.train.encoder_config:EncoderConfig", "vouching.train.encoder:train_encoder"),
 }
-"""By the name that ``vouch train`` knows it by."""
 
 
 def train(
     method: str, config: Path, settings: Sequence[str], out: Path, resume: bool = False,
     report: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
-    """Do a run that a TOML file describes.
+    """Run the training that a TOML file describes.
 
     Args:
         method: a name in ``TRAINERS``.
         config: the file.
-        settings: ``key=value`` over those of the file.
+        settings: ``key=value`` that override the file.
         out: folder of the run; new or empty, or that of the same run with ``resume``.
-        resume: resume where the run's last checkpoint stands.
+        resume: continue from the last checkpoint.
         report: takes lines of progress; None writes them to standard error.
 
     Raises:
@@ -56,7 +55,7 @@ def train(
 
 
 def run_settings(method: str, config: Path, settings: Sequence[str] = ()) -> Any:
-    """The settings of a run: those of its file, with ``key=value`` over them. Raises ConfigError.
+    """The settings of a run: those of its file, overridden by ``key=value``. Raises ConfigError.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.toml"

@@ -1,8 +1,8 @@
 # pyright: basic
-"""What is done after every step of a run by TRL: score ``dev`` when it is due, log, look for alarms, choose the best.
+"""After every step of a TRL run: score ``dev`` when due, log, check for alarms, choose the best checkpoint.
 
-Evaluations fall on checkpoints, so that the best step is one that is kept. Every process does the same, the first one
-writes: what is decided rests on numbers that all of them have. Left out: early stopping without an alarm.
+Evaluations coincide with checkpoints, so that the best step is kept. Every process does the same, the first one writes:
+decisions rest on numbers that all processes have. Not supported: early stopping without an alarm.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from vouching.train.run_folder import Record, RunLog, columns_of
 TELL_EVERY = 10
 """Steps between lines of progress."""
 _TOLD = ("loss", "oracle/", "kl")
-"""What lines of progress tell, by the beginning of the name, beside rewards and what the best step is chosen by."""
+"""What lines of progress show besides rewards and the figure for the best step, by the start of the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dev:
-    """How rows that are not trained on are scored."""
+    """How held-out rows are scored."""
 
     score: Callable[[], Mapping[str, float]]
     """Gives the figures as of now; every process calls it at the same steps."""
@@ -37,7 +37,7 @@ class Dev:
 
 
 class Watch:
-    """Told about every step.
+    """Called after every step.
 
     Args:
         log: the log of the run.
@@ -58,22 +58,18 @@ class Watch:
         self._since, self._told = time.monotonic(), len(log.records)
         self._logged = self._since
         self.alarm: Alarm | None = None
-        """What ended the run."""
+        """The alarm that ended the run."""
         self.worth: float | None = None
-        """How well the weights of this step do on ``dev``, the higher the better; None where they were not scored."""
+        """Score of this step's weights on ``dev``, higher is better; None where they were not scored."""
 
     def step(self, record: Record, transcripts: Sequence[Mapping[str, Any]], steps: int) -> None:
-        """Take in one step of ``steps``.
-
-        Raises:
-            InputError: the log cannot be written.
-        """
+        """Process one step of ``steps``. Raises InputError if the log cannot be written."""
         number, self.worth = int(record["step"]), None
         if self._dev is not None and (number % self._settings.evaluate_every == 0 or number == steps):
             found, name = self._dev.score(), self._dev.best_by
             if name in found:
                 self.worth = found[name] * (1 if self._dev.higher_is_better else -1)
-            else:  # a judge that failed on all of it, which is no score
+            else:  # a judge that failed on all rows, which is not a score
                 self._say(
                     f"dev has no {name} in step {number:,}, so this step is not chosen; it has {', '.join(found)}"
                 )
@@ -94,7 +90,7 @@ class Watch:
         each = (now - self._since) / max(1, number - self._told)
         self._since, self._told = now, number
         best = None if self._dev is None else f"dev/{self._dev.best_by}"
-        parts = [f"{name} {value:.3g}" for name, value in record.items() if name == best or _is_told(name)]
+        parts = [f"{name} {value:.3g}" for name, value in record.items() if name == best or _is_shown(name)]
         self._say(
             f"step {number:,} of {steps:,}: {', '.join(parts)}; {each:.2g} s a step, "
             f"{each * (steps - number) / 60:.0f} min left"
@@ -102,11 +98,11 @@ class Watch:
 
 
 def steer(trainer: Any, watch: Watch, every: int = 1) -> None:
-    """Let what a watch found end the run or choose its best checkpoint; to be called after what tells the watch.
+    """Let a watch end the run or choose its best checkpoint; call it after the callback that feeds the watch.
 
     Args:
         trainer: of TRL.
-        watch: what it is told.
+        watch: what has seen the step.
         every: steps between those in which a checkpoint can be written; a run ends in one of them.
     """
 
@@ -121,28 +117,28 @@ def steer(trainer: Any, watch: Watch, every: int = 1) -> None:
 
 
 def after_steps(trainer: Any, call: Callable[[Any, Any, Mapping[str, Any]], None]) -> None:
-    """Have ``call`` told after every step, before a checkpoint is written: TRL's state, its control, and its log."""
+    """Have ``call`` called after every step, before a checkpoint is written, with TRL's state, control and log."""
 
-    class Told(imported("transformers").TrainerCallback):
+    class AfterStep(imported("transformers").TrainerCallback):
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             if logs is not None and "loss" in logs:
                 call(state, control, logs)
 
-    trainer.add_callback(Told())
+    trainer.add_callback(AfterStep())
 
 
 def also_learnt(learned: Sequence[object], scored: Sequence[object]) -> str:
-    """Words on the rows to score that are learnt from too, whatever their ids; none if there are none.
+    """A warning about rows to score that are also trained on, whatever their ids; empty if there are none.
 
     >>> also_learnt([{"id": "a", "prompt": "Hi"}, {"id": "b", "prompt": "Ho"}], [{"id": "c", "prompt": "Ho"}])
-    ', 1 of which is learnt from too: its figures are no sign of what is new'
+    ', 1 of which is also trained on: its figures do not measure generalisation'
     """
     known = set(map(_unnamed, learned))
     count = sum(_unnamed(row) in known for row in scored)
     if not count:
         return ""
     are, their = ("is", "its") if count == 1 else ("are", "their")
-    return f", {count:,} of which {are} learnt from too: {their} figures are no sign of what is new"
+    return f", {count:,} of which {are} also trained on: {their} figures do not measure generalisation"
 
 
 def _unnamed(row: object) -> str:
@@ -152,5 +148,5 @@ def _unnamed(row: object) -> str:
     return repr(sorted((key, value) for key, value in fields.items() if key != "id"))
 
 
-def _is_told(name: str) -> bool:
+def _is_shown(name: str) -> bool:
     return name.startswith(_TOLD) or (name.startswith("reward/") and name.endswith("/total"))
