@@ -70,10 +70,10 @@ def test_questions_that_share_a_name_stay_apart() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"question": " "}, "question is ' ', wanted a text"),
-        ({"better": "1973"}, "better is '1973', wanted an answer with its label"),
-        ({"worse": {"answer": "1937", "label": "wrong"}}, "the label of worse is 'wrong', wanted one of correct"),
-        ({"worse": {"answer": "1937", "facts": "It."}}, "the facts of worse are 'It.', wanted a list"),
+        ({"question": " "}, "question is ' ', expected a text"),
+        ({"better": "1973"}, "better is '1973', expected an answer with its label"),
+        ({"worse": {"answer": "1937", "label": "wrong"}}, "the label of worse is 'wrong', expected one of correct"),
+        ({"worse": {"answer": "1937", "facts": "It."}}, "the facts of worse are 'It.', expected a list"),
         ({"worse": {"answer": "1974", "label": "correct"}}, "the better answer is correct and the worse correct"),
     ],
 )
@@ -106,7 +106,7 @@ def test_the_paper_s_settings_are_those_of_its_table_8(name: str, expected: tupl
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pairs": ()}, "pairs names no file"),
+        ({"pairs": ()}, "pairs is empty: name the files"),
         ({"margin": 0.0}, "margin must be above 0"),
         ({"held_share": 1.0}, "held_share must be above 0 and below 1"),
         ({"lora_rank": -1}, "lora_rank must be at least 0"),
